@@ -1,0 +1,195 @@
+"""The loop and its budget."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jostle.interfaces import Feedback, Listener, Mutator, Oracle, Scheduler, Target
+from jostle.randomness import randomness
+from jostle.records import NO_BUG, Candidates, Finding, History, Seeds, StepRecord, Trace, all_rows
+from jostle.storage.corpus import Corpus
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop; None is no limit."""
+
+    seconds: float | None = None
+    executions: int | None = None
+    findings: int | None = None
+
+    def spent(self, seconds: float, executions: int, findings: int) -> bool:
+        limits = ((self.seconds, seconds), (self.executions, executions), (self.findings, findings))
+        return any(limit is not None and used >= limit for limit, used in limits)
+
+    def rows(self, executions: int, batch: int) -> int:
+        """How many inputs the next step may run."""
+        return batch if self.executions is None else min(batch, self.executions - executions)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a campaign has done so far."""
+
+    executions: int
+    seconds: float
+    corpus: int
+    coverage: Mapping[str, Mapping[str, float]]  # by criterion
+    findings: Mapping[str, int]  # distinct bugs by kind
+    violations: Mapping[str, int]  # violating inputs by kind
+    rates: Mapping[str, float]  # inputs per second inside each variant
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "executions": self.executions,
+            "seconds": round(self.seconds, 3),
+            "executions_per_second": round(self.executions / max(self.seconds, 1e-9), 1),
+            "corpus": self.corpus,
+            "coverage": {name: dict(figures) for name, figures in self.coverage.items()},
+            "findings": dict(self.findings),
+            "violating_inputs": dict(self.violations),
+            "inputs_per_second_by_variant": {name: round(rate, 1) for name, rate in self.rates.items()},
+        }
+
+
+class Campaign:
+    """Plants the seeds, then plans, mutates, runs, assesses and judges until the budget is spent.
+
+    Same seed, parts and seeds on one CPU worker: the same campaign, step by step.
+    """
+
+    def __init__(
+        self,
+        *,
+        target: Target,
+        mutator: Mutator,
+        feedback: Feedback,
+        oracles: Sequence[Oracle],
+        scheduler: Scheduler,
+        seeds: Seeds,
+        budget: Budget,
+        seed: int = 0,
+        batch: int = 128,
+        listeners: Sequence[Listener] = (),
+    ):
+        self._target, self._mutator, self._feedback = target, mutator, feedback
+        self._oracles, self._scheduler, self._listeners = oracles, scheduler, listeners
+        self._seeds, self._budget, self._seed, self._batch = seeds, budget, seed, batch
+        self.corpus = Corpus(seeds)
+        self._step = 0
+        self._executions = 0
+        self._seconds = 0.0  # of earlier runs and finished steps
+        self._bugs: set[tuple[str, int]] = set()
+        self._findings: Counter[str] = Counter()
+        self._violations: Counter[str] = Counter()
+        self._variant_seconds: Counter[str] = Counter()
+        self._executions_before = 0  # of earlier runs, whose times by variant are not kept
+
+    def run(self, history: History | None = None) -> Summary:
+        """Goes on until the budget is spent, from the seeds or from where an earlier run stopped."""
+        if history is None:
+            self._plant()
+        else:
+            self._restore(history)
+        while len(self.corpus) and not self._spent():
+            self._advance()
+        return self.summary()
+
+    def summary(self) -> Summary:
+        ran = self._executions - self._executions_before
+        return Summary(
+            executions=self._executions,
+            seconds=self._seconds,
+            corpus=len(self.corpus),
+            coverage=self._feedback.coverage(),
+            findings=self._findings,
+            violations=self._violations,
+            rates={name: ran / max(seconds, 1e-9) for name, seconds in self._variant_seconds.items()},
+        )
+
+    def _spent(self) -> bool:
+        return self._budget.spent(self._seconds, self._executions, self._findings.total())
+
+    def _plant(self) -> None:
+        """Runs the seeds, as one step; all that violate nothing enter the corpus."""
+        started = time.monotonic()
+        seeds = self._seeds.as_candidates()
+        trace = self._in_batches(seeds)
+        self._absorb(started, seeds, trace, wanted=trace.ran, gain=self._feedback.assess(trace))
+
+    def _in_batches(self, candidates: Candidates) -> Trace:
+        rows = all_rows(len(candidates)).split(self._batch)
+        return Trace.joined([self._target.run(candidates.select(part)) for part in rows])
+
+    def _restore(self, history: History) -> None:
+        """Takes over an earlier run; what it kept runs once more, so that nothing of it is new again."""
+        for kept in history.kept:
+            self._feedback.assess(self._in_batches(kept))
+            self.corpus.add(kept)
+        self._step, self._executions, self._seconds = history.step, history.executions, history.seconds
+        self._executions_before = history.executions
+        self._bugs = set(history.bugs)
+        self._findings, self._violations = Counter(history.findings), Counter(history.violations)
+
+    def _advance(self) -> None:
+        started = time.monotonic()
+        self._step += 1
+        rng = randomness(self._seed, self._step)
+        children = self._budget.rows(self._executions, self._batch)
+        parents = self.corpus.parents_of_new(self._scheduler.plan(len(self.corpus), children, rng))
+        candidates = self._mutator.mutate(parents, rng)
+        trace = self._target.run(candidates)
+        gain = self._feedback.assess(trace)
+        self._absorb(started, candidates, trace, wanted=gain > 0, gain=gain)
+
+    def _absorb(self, started: float, candidates: Candidates, trace: Trace, wanted: Tensor, gain: Tensor) -> None:
+        """Keeps the wanted rows [batch] that violate nothing, counts, and tells the listeners."""
+        self._executions += len(candidates)
+        self._variant_seconds.update(trace.seconds)
+        violating, findings, violations = self._judge(candidates, trace)
+        kept = candidates.select((wanted & ~violating).nonzero().squeeze(1))
+        self.corpus.add(kept)
+        before = self._seconds
+        self._seconds = before + time.monotonic() - started
+        record = StepRecord(
+            step=self._step,
+            executions=self._executions,
+            seconds=self._seconds,
+            kept=kept,
+            gain=gain,
+            findings=findings,
+            violations=violations,
+            corpus=len(self.corpus),
+            coverage=self._feedback.coverage(),
+        )
+        for listener in self._listeners:
+            listener(record)
+        self._seconds = before + time.monotonic() - started
+
+    def _judge(self, candidates: Candidates, trace: Trace) -> tuple[Tensor, tuple[Finding, ...], Counter[str]]:
+        """Which rows violate anything [batch], the bugs not seen before, and violating rows by kind."""
+        violating = torch.zeros(len(candidates), dtype=torch.bool)
+        findings: list[Finding] = []
+        violations: Counter[str] = Counter()
+        for oracle in self._oracles:
+            verdicts = oracle.judge(candidates, trace)
+            guilty = (verdicts.bugs != NO_BUG).nonzero().squeeze(1)
+            violating[guilty] = True
+            if len(guilty):
+                violations[verdicts.kind] += len(guilty)
+            bugs = verdicts.bugs[guilty].tolist()
+            for bug, row in dict(zip(reversed(bugs), reversed(guilty.tolist()), strict=True)).items():
+                if (verdicts.kind, bug) not in self._bugs:
+                    self._bugs.add((verdicts.kind, bug))
+                    only = candidates.select(torch.tensor([row]))
+                    findings.append(Finding(verdicts.describe(row), bug, self._step, self._executions, only))
+        self._violations.update(violations)
+        self._findings.update(finding.violation.kind for finding in findings)
+        return violating, tuple(findings), violations

@@ -1,0 +1,42 @@
+"""`jostle list`: every part a user can name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from jostle.oracles.properties import Property
+from jostle.recipes.assembly import RECIPES
+from jostle.recipes.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS
+from jostle.targets.twins import TWINS
+
+CATALOGUE: Mapping[str, Mapping[str, object]] = {
+    "recipe": RECIPES,
+    "mutator": MUTATORS,
+    "coverage": CRITERIA,
+    "oracle": {**ORACLES, "FILE.py:function": Property},
+    "scheduler": SCHEDULERS,
+    "twin": TWINS,
+}
+
+
+def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+    """List every recipe, mutator, coverage criterion, oracle, scheduler and twin with one line each."""
+    lines = {kind: {name: _first_line(part) for name, part in parts.items()} for kind, parts in CATALOGUE.items()}
+    if as_json:
+        print(json.dumps(lines))
+        return
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    for kind, parts in lines.items():
+        for number, (name, line) in enumerate(parts.items()):
+            table.add_row(f"[bold]{kind}[/bold]" if number == 0 else "", name, line)
+    Console().print(table)
+
+
+def _first_line(part: object) -> str:
+    return (part.__doc__ or "").strip().splitlines()[0]

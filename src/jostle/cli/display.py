@@ -1,0 +1,95 @@
+"""Showing a running campaign: a live panel on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from jostle.campaign import Budget
+from jostle.records import StepRecord
+
+REFRESHES_PER_SECOND = 4
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class Display:
+    """A listener that shows executions, rate, coverage, corpus, findings by kind and the time left."""
+
+    def __init__(self, console: Console, budget: Budget):
+        self._console, self._budget = console, budget
+        self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+        self._findings: Counter[str] = Counter()
+        self._shown = 0.0
+        self._first: StepRecord | None = None
+
+    def __enter__(self) -> Display:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def __call__(self, record: StepRecord) -> None:
+        self._findings.update(finding.violation.kind for finding in record.findings)
+        self._first = self._first or record
+        now = time.monotonic()
+        if now - self._shown < (1 / REFRESHES_PER_SECOND if self._live else SECONDS_BETWEEN_LINES):
+            return
+        self._shown = now
+        figures = self._figures(record)
+        if self._live is not None:
+            self._live.update(_table(figures), refresh=True)
+        else:
+            self._console.print(
+                " · ".join(f"{name} {value}" for name, value in figures.items()), highlight=False, soft_wrap=True
+            )
+
+    def _figures(self, record: StepRecord) -> dict[str, str]:
+        assert self._first is not None
+        rate = record.executions / max(record.seconds, 1e-9)
+        return {
+            "executions": f"{record.executions:,}",
+            "rate": f"{rate:,.0f}/s",
+            "coverage": coverage_text(record.coverage),
+            "corpus": f"{record.corpus:,}",
+            "findings": findings_text(self._findings),
+            "time left": self._time_left(record, rate),
+        }
+
+    def _time_left(self, record: StepRecord, rate: float) -> str:
+        left = []
+        if self._budget.seconds is not None:
+            left.append(self._budget.seconds - record.seconds)
+        if self._budget.executions is not None:
+            left.append((self._budget.executions - record.executions) / max(rate, 1e-9))
+        return f"{max(0, min(left)):,.0f} s" if left else "no limit"
+
+
+def coverage_text(coverage: object) -> str:
+    """Figures by criterion on one line."""
+    assert isinstance(coverage, dict)
+    parts = [
+        f"{name}: " + ", ".join(f"{key} {value:,.4g}" for key, value in figures.items())
+        for name, figures in coverage.items()
+    ]
+    return "; ".join(parts) or "unguided"
+
+
+def findings_text(findings: Counter[str]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(findings.items())) or "none"
+
+
+def _table(figures: dict[str, str]) -> Table:
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    for name, value in figures.items():
+        table.add_row(f"[bold]{name}[/bold]", value)
+    return table

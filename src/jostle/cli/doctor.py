@@ -1,0 +1,53 @@
+"""`jostle doctor`: what is installed, and what would install the rest."""
+
+from __future__ import annotations
+
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+CORE = ("torch", "numpy", "faiss-cpu", "safetensors", "pillow", "typer", "rich")
+# Optional backends, with the extra that installs each.
+OPTIONAL = {
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
+    "tensorflow-cpu": "tensorflow",
+    "keras": "tensorflow",
+    "jax": "jax",
+    "paddlepaddle": "paddle",
+    "openvino": "openvino",
+    "ray": "ray",
+}
+SAFE_TORCH = (2, 10)  # older ones had memory corruption in the safe loader (CVE-2026-24747)
+
+
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+    """Say which versions of Python, torch and the optional backends are here, and what installs the missing."""
+    found = {"python": platform.python_version(), "jostle": version("jostle")}
+    found |= {name: _version(name) or "missing: pip install jostle" for name in CORE}
+    found |= {name: _version(name) or f"missing: pip install 'jostle[{extra}]'" for name, extra in OPTIONAL.items()}
+    if as_json:
+        print(json.dumps(found))
+        return
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    for name, state in found.items():
+        table.add_row(name, state.replace("[", r"\["))
+    Console().print(table)
+    if _too_old(found["torch"]):
+        Console().print("torch is older than 2.10, whose safe loader has known holes: pip install -U torch")
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def _too_old(torch_version: str) -> bool:
+    return tuple(int(part) for part in torch_version.split(".")[:2]) < SAFE_TORCH

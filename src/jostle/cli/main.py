@@ -1,0 +1,61 @@
+"""The `jostle` command: finds the subcommand, and turns every failure into one line and an exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from types import FrameType
+
+import typer
+from typer.exceptions import Abort, TyperException
+
+from jostle.cli.catalogue import list_parts
+from jostle.cli.demo import demo
+from jostle.cli.doctor import doctor
+from jostle.cli.exits import Exit
+from jostle.cli.fuzz import fuzz
+from jostle.errors import JostleError, UsageError
+
+app = typer.Typer(
+    help="Coverage-guided fuzzing for neural networks: finds NaNs, crashes, flipped labels and disagreeing twins.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(fuzz)
+app.command()(demo)
+app.command()(doctor)
+app.command("list")(list_parts)
+
+
+def main() -> None:
+    """Runs one command and exits with its code."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        code = app(standalone_mode=False)
+    except TyperException as error:
+        code = _refused(f"{error.format_message()} (jostle --help tells the usage)")
+    except UsageError as error:
+        code = _refused(str(error))
+    except JostleError as error:
+        code = _told(str(error), Exit.OUR_ERROR)
+    except (KeyboardInterrupt, Abort):
+        code = _told("interrupted", Exit.INTERRUPTED)
+    except Exception:
+        traceback.print_exc()
+        code = _told("this is a defect in Jostle itself; what was found so far is saved", Exit.OUR_ERROR)
+    sys.exit(int(code or Exit.CLEAN))
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _refused(message: str) -> Exit:
+    return _told(" ".join(message.split()), Exit.USAGE)
+
+
+def _told(message: str, code: Exit) -> Exit:
+    print(f"jostle: {message}", file=sys.stderr)
+    return code

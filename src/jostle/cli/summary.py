@@ -1,0 +1,54 @@
+"""What came of a campaign, for a person."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from jostle.campaign import Summary
+from jostle.cli.display import coverage_text
+
+SHOWN = 8  # findings listed by name
+
+
+def print_summary(console: Console, summary: Summary, folder: Path) -> None:
+    rate = summary.executions / max(summary.seconds, 1e-9)
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    table.add_row("[bold]executions[/bold]", f"{summary.executions:,} in {summary.seconds:,.1f} s ({rate:,.0f}/s)")
+    table.add_row("[bold]coverage[/bold]", coverage_text(dict(summary.coverage)))
+    table.add_row("[bold]corpus[/bold]", f"{summary.corpus:,} inputs")
+    if len(summary.rates) > 1:
+        table.add_row("[bold]speed[/bold]", _speeds(summary))
+    for kind, count in sorted(summary.findings.items()):
+        table.add_row(
+            f"[bold red]{kind}[/bold red]", f"{count:,} distinct, shown by {summary.violations[kind]:,} inputs"
+        )
+    if not summary.findings:
+        table.add_row("[bold green]findings[/bold green]", "none")
+    table.add_row("[bold]written to[/bold]", str(folder))
+    console.print(table, soft_wrap=True)
+    _print_examples(console, folder)
+
+
+def _speeds(summary: Summary) -> str:
+    """Inputs per second of the model and its twin side by side."""
+    (first, slowest), *others = sorted(summary.rates.items(), key=lambda item: item[1])
+    rates = [f"{first} {slowest:,.0f}/s", *(f"{name} {rate:,.0f}/s ({rate / slowest:.1f}×)" for name, rate in others)]
+    return ", ".join(rates)
+
+
+def _print_examples(console: Console, folder: Path) -> None:
+    """The first findings of each kind, with where to look."""
+    told = [(path.parent, json.loads(path.read_text())) for path in sorted(folder.glob("findings/*/finding.json"))]
+    shown: Counter[str] = Counter()
+    for place, finding in told:
+        shown[finding["kind"]] += 1
+        if shown[finding["kind"]] <= SHOWN:
+            console.print(f"  {place.name}: {finding['summary']}", highlight=False, soft_wrap=True, markup=False)
+    left = sum(max(0, count - SHOWN) for count in shown.values())
+    if left:
+        console.print(f"  … and {left:,} more in {folder / 'findings'}", highlight=False, soft_wrap=True, markup=False)

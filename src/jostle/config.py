@@ -1,0 +1,201 @@
+"""Settings from flags, `jostle.toml` and `[tool.jostle]`, checked once."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from jostle.errors import UsageError
+
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+# What may change between two runs of one campaign.
+NOT_IDENTITY = ("budget", "executions", "findings", "out", "force")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything `jostle fuzz` can be told, under the names of its flags."""
+
+    model: str
+    seeds: str
+    recipe: str = "tensorfuzz"
+    oracle: tuple[str, ...] = ()
+    twin: str | None = None
+    agree: str | None = None
+    coverage: str | None = None
+    distance: str = "euclidean"
+    threshold: float | None = None
+    scheduler: str | None = None
+    newest: int = 5
+    recency: float = 0.5
+    sigma: float | None = None
+    radius: float | None = None
+    layers: tuple[str, ...] = ()
+    units: str = "channels"
+    metadata: str | None = None
+    gradients: bool = False
+    range: tuple[float, float] = (0.0, 1.0)
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+    channels: int | None = None
+    size: tuple[int, int] | None = None
+    budget: float | None = None  # seconds
+    executions: int | None = None
+    findings: int | None = None
+    batch: int = 128
+    seed: int = 0
+    out: str | None = None
+    trust_model: bool = False
+    force: bool = False
+
+    def identity(self) -> dict[str, Any]:
+        """What makes a campaign the same campaign, with the contents of the files it names."""
+        own = {name: value for name, value in asdict(self).items() if name not in NOT_IDENTITY}
+        named = [self.model, self.seeds, self.twin or "", self.metadata or "", *self.oracle]
+        contents = {name: content for name in named if (content := _content(name)) is not None}
+        as_written: dict[str, Any] = json.loads(json.dumps({**own, "files": contents}))
+        return as_written
+
+    def folder(self) -> Path:
+        """Where the campaign lives: the same settings always give the same folder."""
+        if self.out is not None:
+            return Path(self.out)
+        digest = hashlib.blake2b(json.dumps(self.identity()).encode(), digest_size=4).hexdigest()
+        name = re.sub(r"[^A-Za-z0-9]+", "-", Path(self.model).name).strip("-")
+        return Path("jostle-runs") / f"{name}-{self.recipe}-{digest}"
+
+
+def _content(name: str) -> str | None:
+    """A digest of the file behind a path or `FILE.py:function`, None where there is no such file."""
+    path = Path(name.rpartition(":")[0] if ".py:" in name else name)
+    if not name or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+
+
+def resolve(flags: Mapping[str, Any], folder: Path) -> Settings:
+    """Flags over `jostle.toml` over `[tool.jostle]` in pyproject.toml over defaults."""
+    given = {name: value for name, value in flags.items() if value is not None and value != ()}
+    merged = {**_from_pyproject(folder / "pyproject.toml"), **_from_toml(folder / "jostle.toml"), **given}
+    for missing in {"model", "seeds"} - merged.keys():
+        raise UsageError(f"{missing} is missing: jostle fuzz MODEL --seeds PATH, or set it in jostle.toml")
+    return Settings(**{name: _checked(name, value) for name, value in merged.items()})
+
+
+def _from_pyproject(path: Path) -> dict[str, Any]:
+    tool = _read_toml(path).get("tool", {})
+    return _known_keys(path, tool.get("jostle", {}) if isinstance(tool, dict) else {})
+
+
+def _from_toml(path: Path) -> dict[str, Any]:
+    return _known_keys(path, _read_toml(path))
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+
+
+def _known_keys(path: Path, values: dict[str, Any]) -> dict[str, Any]:
+    known = {field.name for field in fields(Settings)}
+    renamed = {key.replace("-", "_"): value for key, value in values.items()}
+    for key in renamed.keys() - known:
+        near = difflib.get_close_matches(key, known, n=1)
+        raise UsageError(f"{path}: unknown setting {key!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+    return renamed
+
+
+def _checked(name: str, value: Any) -> Any:
+    """The value in the type of its field, from a flag's text or a TOML value."""
+    try:
+        return _PARSERS.get(name, _unchanged)(value)
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"--{name.replace('_', '-')} {_shown(value)}: {error}") from error
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else list(value)
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def _numbers(value: Any) -> tuple[float, ...]:
+    parts = value.split(",") if isinstance(value, str) else [value] if isinstance(value, int | float) else value
+    try:
+        return tuple(float(part) for part in parts)
+    except ValueError:
+        raise ValueError("give numbers with commas between them") from None
+
+
+def _range(value: Any) -> tuple[float, float]:
+    numbers = _numbers(value)
+    if len(numbers) != 2 or not numbers[0] < numbers[1]:
+        raise ValueError("give the lowest and the highest value, such as 0,1 or 0,255")
+    return numbers[0], numbers[1]
+
+
+def _std(value: Any) -> tuple[float, ...]:
+    numbers = _numbers(value)
+    if not all(number > 0 for number in numbers):
+        raise ValueError("standard deviations must be above 0")
+    return numbers
+
+
+def _size(value: Any) -> tuple[int, int]:
+    numbers = _numbers(value)
+    if len(numbers) != 2 or not all(number >= 1 and number == int(number) for number in numbers):
+        raise ValueError("give height and width in pixels, such as 224,224")
+    return int(numbers[0]), int(numbers[1])
+
+
+def _duration(value: Any) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", str(value).strip())
+    if match is None or float(match[1]) <= 0:
+        raise ValueError("give a time such as 60s, 10m or 2h")
+    return float(match[1]) * UNITS[match[2]]
+
+
+def _count(value: Any) -> int:
+    if int(value) < 1:
+        raise ValueError("give a whole number of at least 1")
+    return int(value)
+
+
+def _channels(value: Any) -> int:
+    if value not in (1, 3):
+        raise ValueError("images have 1 channel (grey) or 3 (colour)")
+    return int(value)
+
+
+_PARSERS: Mapping[str, Callable[[Any], Any]] = {
+    "oracle": _names,
+    "layers": _names,
+    "range": _range,
+    "mean": _numbers,
+    "std": _std,
+    "size": _size,
+    "budget": _duration,
+    "executions": _count,
+    "findings": _count,
+    "batch": _count,
+    "channels": _channels,
+}

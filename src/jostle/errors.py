@@ -1,0 +1,35 @@
+"""What can go wrong, by whose fault it is.
+
+JostleError                 our own; every subclass prints as one line
+└── UsageError              the user asked for something that cannot work: exit 4
+    ├── ModelRefused        the model file is missing, broken, or would execute code on loading
+    ├── SeedsRefused        the seeds are missing, unreadable or do not fit together
+    ├── PreflightFailed     model and seeds load, but fuzzing them as configured would mislead
+    └── OutputRefused       the output folder cannot be written or belongs to another campaign
+
+What the target does wrong is never an exception: it is an Outcome in the Trace.
+"""
+
+
+class JostleError(Exception):
+    """A failure whose message is one line that names the cause and the fix."""
+
+
+class UsageError(JostleError):
+    pass
+
+
+class ModelRefused(UsageError):
+    pass
+
+
+class SeedsRefused(UsageError):
+    pass
+
+
+class PreflightFailed(UsageError):
+    pass
+
+
+class OutputRefused(UsageError):
+    pass

@@ -1,0 +1,1 @@
+"""Did we see something new?"""

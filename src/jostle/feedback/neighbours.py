@@ -1,0 +1,77 @@
+"""How far is the nearest of many stored points? Exact while few, a graph index beyond."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class Neighbours:
+    """Stores points and tells how far queries are from the nearest.
+
+    The newest points are searched exactly; when they are many, the older ones move into an HNSW graph, whose
+    search cost grows with the logarithm of their number. A distance it gives is always that of a stored point,
+    so an approximate answer can only be too large.
+    """
+
+    def __init__(self, exact: int = 4096, links: int = 16, effort: int = 32):
+        self._exact, self._links, self._effort = exact, links, effort
+        self._newest = torch.empty(0, 0)  # [capacity, dimensions], the first `_count` rows are points
+        self._count = 0
+        self._origin = torch.empty(0)
+        self._older: Any = None  # faiss.IndexHNSWFlat
+
+    def __len__(self) -> int:
+        return self._count + (self._older.ntotal if self._older is not None else 0)
+
+    def add(self, points: Tensor) -> None:  # [points, dimensions]
+        if not len(self):
+            # Distances come from |a|² + |b|² - 2ab, which loses digits far from the origin: so move it.
+            self._origin = points.mean(0)
+            self._newest = torch.empty(self._exact, points.shape[1])
+        for chunk in (points - self._origin).split(self._exact // 2):
+            if self._count + len(chunk) > self._exact:
+                self._index_older_half()
+            self._newest[self._count : self._count + len(chunk)] = chunk
+            self._count += len(chunk)
+
+    def distances(self, queries: Tensor, enough: float = 0.0) -> Tensor:
+        """Euclidean distance [queries] to the nearest point; where one within `enough` is found, no search goes on."""
+        if not len(self):
+            return torch.full((len(queries),), torch.inf)
+        queries = queries - self._origin
+        nearest = self._to_newest(queries)
+        if self._older is not None:
+            far = (nearest > enough).nonzero().squeeze(1)
+            if len(far):
+                nearest[far] = torch.minimum(nearest[far], self._to_older(queries[far]))
+        return nearest
+
+    def _to_newest(self, queries: Tensor) -> Tensor:
+        points = self._newest[: self._count]
+        half_squares = points.square().sum(1).mul_(0.5)
+        closest = torch.addmm(half_squares, queries, points.T, alpha=-1).argmin(1)
+        return (queries - points[closest]).square().sum(1).sqrt()
+
+    def _to_older(self, queries: Tensor) -> Tensor:
+        squares, _ = self._older.search(queries.contiguous().numpy(), 1)
+        return torch.from_numpy(squares[:, 0]).clamp(min=0).sqrt()
+
+    def _index_older_half(self) -> None:
+        import faiss  # here because most campaigns never store so many points
+
+        if self._older is None:
+            self._older = faiss.IndexHNSWFlat(self._newest.shape[1], self._links)
+            self._older.hnsw.efConstruction = 2 * self._effort
+            self._older.hnsw.efSearch = self._effort
+        half = self._count // 2
+        threads = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)  # threads would insert in an order that differs from run to run
+        try:
+            self._older.add(self._newest[:half].numpy())
+        finally:
+            faiss.omp_set_num_threads(threads)
+        self._newest[: self._count - half] = self._newest[half : self._count].clone()
+        self._count -= half

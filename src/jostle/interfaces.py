@@ -1,0 +1,63 @@
+"""Every seam of the loop. Parts know these and the records, never each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from jostle.records import Candidates, StepRecord, Trace, Verdicts
+
+
+class Target(Protocol):
+    """What does the model do with this batch?"""
+
+    def predict(self, inputs: Tensor) -> Tensor:
+        """The model's outputs [batch, ...] alone; what foreign code raises, this raises."""
+
+    def run(self, batch: Candidates) -> Trace:
+        """Everything watched while the batch runs."""
+
+
+class Mutator(Protocol):
+    """What do we try next?"""
+
+    def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
+        """One child for each row; the child keeps its parent's lineage."""
+
+
+class Feedback(Protocol):
+    """Did we see something new?
+
+    Law: a batch is worth the same as its rows one after another, in order; nothing is new twice.
+    """
+
+    def assess(self, trace: Trace) -> Tensor:
+        """Gain [batch], above zero where a row shows something not seen before; remembers the batch."""
+
+    def coverage(self) -> Mapping[str, Mapping[str, float]]:
+        """Figures so far, by criterion."""
+
+
+class Oracle(Protocol):
+    """Is this a defect?
+
+    Law: a row's verdict does not depend on the other rows of its batch.
+    """
+
+    def judge(self, candidates: Candidates, trace: Trace) -> Verdicts: ...
+
+
+class Scheduler(Protocol):
+    """Whom do we mutate, how often?"""
+
+    def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
+        """Corpus ids [children] of the parents, each as often as it shall be mutated."""
+
+
+class Listener(Protocol):
+    """Told of every step when it is over: archives, progress displays, parts that learn."""
+
+    def __call__(self, record: StepRecord) -> None: ...

@@ -1,0 +1,130 @@
+"""A model and its twin must agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from jostle.errors import UsageError
+from jostle.oracles.numbering import bug_number
+from jostle.records import MODEL, TWIN, Candidates, Trace, Verdicts, Violation
+
+
+class Comparison(Protocol):
+    """What agreeing means."""
+
+    def differs(self, model: Tensor, twin: Tensor) -> Tensor:
+        """[batch] bool for outputs [batch, values] that are all finite."""
+
+    def bugs(self, model: Tensor, twin: Tensor, roots: Tensor) -> Tensor:
+        """[batch] int64: which bug a row shows if it differs."""
+
+    def describe(self, model: Tensor, twin: Tensor, root: int) -> Violation:
+        """The difference of one row [values]."""
+
+
+@dataclass(frozen=True)
+class SameTop:
+    """The model's k best classes are the twin's, in any order; with k = 1 the same label."""
+
+    k: int = 1
+
+    def _best(self, scores: Tensor) -> Tensor:
+        """[batch, k] classes, sorted so that sets compare."""
+        if self.k > scores.shape[1]:
+            raise UsageError(f"--agree top{self.k}: the model has only {scores.shape[1]} outputs")
+        return scores.topk(self.k, dim=1).indices.sort(1).values
+
+    def differs(self, model: Tensor, twin: Tensor) -> Tensor:
+        if self.k == 1:
+            return model.argmax(1) != twin.argmax(1)
+        return (self._best(model) != self._best(twin)).any(1)
+
+    def bugs(self, model: Tensor, twin: Tensor, roots: Tensor) -> Tensor:
+        classes = model.shape[1]
+        return (roots * classes + model.argmax(1)) * classes + twin.argmax(1)
+
+    def describe(self, model: Tensor, twin: Tensor, root: int) -> Violation:
+        ours, theirs = int(model.argmax()), int(twin.argmax())
+        gap = float((model - twin).abs().max())
+        what = f"model says {ours}, twin says {theirs}" if self.k == 1 else f"the best {self.k} classes differ"
+        return Violation(
+            "agree",
+            f"agree:top{self.k}:{root}:{ours}:{theirs}",
+            f"{what} (outputs differ by up to {gap:.3g})",
+            {"model": model.tolist(), "twin": twin.tolist()},
+        )
+
+
+@dataclass(frozen=True)
+class Close:
+    """Every value is within an absolute and relative tolerance."""
+
+    tolerance: float
+
+    def _excess(self, model: Tensor, twin: Tensor) -> Tensor:
+        return (model - twin).abs() - self.tolerance * (1 + torch.maximum(model.abs(), twin.abs()))
+
+    def differs(self, model: Tensor, twin: Tensor) -> Tensor:
+        return (self._excess(model, twin) > 0).any(1)
+
+    def bugs(self, model: Tensor, twin: Tensor, roots: Tensor) -> Tensor:
+        return torch.full_like(roots, bug_number("agree:values"))
+
+    def describe(self, model: Tensor, twin: Tensor, root: int) -> Violation:
+        worst = int(self._excess(model, twin).argmax())
+        ours, theirs = float(model[worst]), float(twin[worst])
+        summary = f"output {worst} is {ours:.6g} in the model and {theirs:.6g} in the twin"
+        return Violation("agree", "agree:values", summary, {"output": worst, "model": ours, "twin": theirs})
+
+
+class Agreement:
+    """The twin answers as the model does, and is finite where the model is."""
+
+    def __init__(self, comparison: Comparison):
+        self._comparison = comparison
+
+    def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
+        if trace.outputs[MODEL].shape != trace.outputs[TWIN].shape:
+            return _misshapen(trace)
+        model, twin = trace.outputs[MODEL].flatten(1).float(), trace.outputs[TWIN].flatten(1).float()
+        patterns_differ = (model.isfinite() != twin.isfinite()).any(1)
+        comparable = (model.isfinite() & twin.isfinite()).all(1)
+        differs = comparable & self._comparison.differs(model, twin)
+        pattern = bug_number(FINITE_IN_ONE.fingerprint)
+        bugs = torch.where(patterns_differ, pattern, self._comparison.bugs(model, twin, candidates.roots))
+
+        def describe(row: int) -> Violation:
+            if patterns_differ[row]:
+                return FINITE_IN_ONE
+            return self._comparison.describe(model[row], twin[row], int(candidates.roots[row]))
+
+        return Verdicts.where("agree", trace, differs | patterns_differ, bugs, describe)
+
+
+FINITE_IN_ONE = Violation("agree", "agree:finite", "one of the twins is finite where the other is not")
+
+
+def _misshapen(trace: Trace) -> Verdicts:
+    ours, theirs = list(trace.outputs[MODEL].shape[1:]), list(trace.outputs[TWIN].shape[1:])
+    violation = Violation("agree", "agree:shape", f"the model's outputs have shape {ours}, the twin's {theirs}")
+    number = torch.full_like(trace.outcome, bug_number(violation.fingerprint))
+    return Verdicts.where("agree", trace, trace.ran, number, lambda row: violation)
+
+
+def comparison_named(name: str) -> Comparison:
+    """`argmax`, `topK` or a tolerance such as `1e-3`."""
+    if name == "argmax":
+        return SameTop()
+    if name.startswith("top") and name[3:].isdigit() and int(name[3:]) > 0:
+        return SameTop(int(name[3:]))
+    try:
+        tolerance = float(name)
+    except ValueError:
+        tolerance = -1.0
+    if tolerance < 0:
+        raise UsageError(f"--agree {name!r}: give argmax, topK (such as top5) or a tolerance (such as 1e-3)")
+    return Close(tolerance)

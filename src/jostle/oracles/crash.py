@@ -1,0 +1,28 @@
+"""The target may not raise."""
+
+from __future__ import annotations
+
+import torch
+
+from jostle.oracles.numbering import bug_number
+from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
+
+
+class NoCrash:
+    """The target raises no exception; one bug per exception type and place it was raised."""
+
+    def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
+        bugs = torch.full((len(candidates),), NO_BUG)
+        for row in trace.crashes:
+            bugs[row] = bug_number(_describe(trace, row).fingerprint)
+        return Verdicts("crash", bugs, lambda row: _describe(trace, row))
+
+
+def _describe(trace: Trace, row: int) -> Violation:
+    crash = trace.crashes[row]
+    return Violation(
+        "crash",
+        f"crash:{crash.error}:{crash.where}",
+        f"{crash.error} in {crash.where}: {crash.message}",
+        {"error": crash.error, "message": crash.message, "where": crash.where, "traceback": crash.traceback},
+    )

@@ -1,0 +1,32 @@
+"""A small perturbation may not change the label."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from jostle.records import MODEL, NO_LABEL, Candidates, Trace, Verdicts, Violation
+
+
+class LabelKept:
+    """The mutant has its root's label (the true one where given, else what the model said of the root)."""
+
+    def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
+        scores = trace.outputs[MODEL].flatten(1)  # [batch, classes]
+        labels = scores.argmax(1)
+        classes = scores.shape[1]
+        flipped = (labels != candidates.labels) & (candidates.labels != NO_LABEL) & scores.isfinite().all(1)
+        bugs = (candidates.roots * classes + candidates.labels.clamp(min=0)) * classes + labels
+
+        def describe(row: int) -> Violation:
+            return _violation(int(candidates.roots[row]), int(candidates.labels[row]), int(labels[row]), scores[row])
+
+        return Verdicts.where("flip", trace, flipped, bugs, describe)
+
+
+def _violation(root: int, before: int, after: int, scores: Tensor) -> Violation:
+    return Violation(
+        "flip",
+        f"flip:{root}:{before}:{after}",
+        f"label {before} became {after}",
+        {"label": before, "mutant label": after, "scores": scores.tolist()},
+    )

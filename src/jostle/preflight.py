@@ -1,0 +1,124 @@
+"""Checks before fuzzing: a setting that would make every result meaningless is refused, with the fix named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from jostle.errors import PreflightFailed
+from jostle.interfaces import Target
+from jostle.records import NO_LABEL, Crash, Seeds, all_rows
+from jostle.targets.contained import attempt
+
+SMALLEST_LABELLED_SET = 20  # below this, low accuracy may be chance
+SUSPICIOUS_SPAN = 0.02  # of the declared range: 0..1 data declared as 0..255 spans 0.004
+
+
+@dataclass(frozen=True)
+class Flight:
+    """Seeds cleared for fuzzing, labelled wherever the model's answer is a class, and what the user should know."""
+
+    seeds: Seeds
+    accuracy: float | None  # on labelled seeds
+    warnings: tuple[str, ...]
+
+
+def preflight(
+    module: nn.Module, target: Target, seeds: Seeds, low: float, high: float, batch: int, force: bool
+) -> Flight:
+    """Clears seeds and model, or raises; with force, doubts become warnings."""
+    check_range(seeds, low, high)
+    outputs = _outputs(target, seeds, batch)
+    _check_runs(target, seeds)
+    accuracy = _accuracy(outputs, seeds)
+    doubts = [*_doubts_about_span(seeds, low, high), *_doubts(module, target, seeds, outputs, accuracy)]
+    if doubts and not force:
+        raise PreflightFailed(f"{doubts[0]}, or --force to fuzz anyway")
+    return Flight(_labelled(seeds, outputs), accuracy, tuple(doubts))
+
+
+def check_range(seeds: Seeds, low: float, high: float) -> None:
+    """Seeds must lie in the declared range, because mutants will."""
+    if not seeds.inputs.isfinite().all():
+        worst = int((~seeds.inputs.flatten(1).isfinite().all(1)).nonzero()[0])
+        raise PreflightFailed(f"seed {seeds.names[worst]} holds NaN or infinity: remove it")
+    least, most = float(seeds.inputs.min()), float(seeds.inputs.max())
+    if least < low or most > high:
+        raise PreflightFailed(
+            f"seeds hold values from {least:g} to {most:g}, outside the declared range {low:g} to {high:g}: "
+            f"give --range {min(least, 0):g},{max(most, 1):g} or rescale them"
+        )
+
+
+def _outputs(target: Target, seeds: Seeds, batch: int) -> Tensor:
+    parts = []
+    for rows in all_rows(len(seeds)).split(batch):
+        output = attempt(partial(target.predict, seeds.inputs[rows]))
+        if isinstance(output, Crash):
+            raise PreflightFailed(
+                f"the model fails on seeds of shape {list(seeds.inputs.shape[1:])} ({output.error} in {output.where}: "
+                f"{output.message}): check the seeds' shape, --channels and --size"
+            )
+        parts.append(output)
+    return torch.cat(parts)
+
+
+def _check_runs(target: Target, seeds: Seeds) -> None:
+    """One seed through everything that is watched, so that a broken metadata function shows here."""
+    trace = target.run(_labelled(seeds, target.predict(seeds.inputs[:1])).as_candidates().select(all_rows(1)))
+    for crash in trace.crashes.values():
+        raise PreflightFailed(
+            f"the model or its twin fails on the first seed: {crash.error} in {crash.where}: {crash.message}"
+        )
+
+
+def _doubts_about_span(seeds: Seeds, low: float, high: float) -> Iterator[str]:
+    least, most = float(seeds.inputs.min()), float(seeds.inputs.max())
+    if len(seeds) > 1 and most - least < SUSPICIOUS_SPAN * (high - low):
+        yield f"seeds span only {least:g} to {most:g} of the declared {low:g} to {high:g}: give their real --range"
+
+
+def _doubts(module: nn.Module, target: Target, seeds: Seeds, outputs: Tensor, accuracy: float | None) -> Iterator[str]:
+    if any(child.training for child in module.modules()):
+        yield "a layer is in training mode although eval() was called: fix the model's train()"
+    again = target.predict(seeds.inputs[:8])
+    if not torch.allclose(again, outputs[:8], rtol=1e-3, atol=1e-4, equal_nan=True):
+        yield "the model answers differently each time: remove dropout or noise that ignores eval()"
+    spread = (outputs - outputs[:1]).abs().max()
+    if len(seeds) > 1 and spread == 0 and not torch.equal(seeds.inputs[:1].expand_as(seeds.inputs), seeds.inputs):
+        yield f"the output is the same for all {len(seeds)} seeds: check --range, --mean and --std, and the weights"
+    if accuracy is not None and len(seeds) >= SMALLEST_LABELLED_SET and accuracy < 2 / outputs.shape[1]:
+        yield f"accuracy on the seeds is {accuracy:.1%}, about chance: check --range, --mean, --std and the labels"
+
+
+def gives_classes(outputs: Tensor) -> bool:
+    """True of outputs that look like class scores [batch, classes]."""
+    return outputs.ndim == 2 and outputs.shape[1] > 1
+
+
+def _accuracy(outputs: Tensor, seeds: Seeds) -> float | None:
+    known = seeds.labels != NO_LABEL
+    if not known.any() or not gives_classes(outputs):
+        return None
+    if int(seeds.labels.max()) >= outputs.shape[1]:
+        raise PreflightFailed(
+            f"seeds have label {int(seeds.labels.max())} but the model has {outputs.shape[1]} outputs: check the labels"
+        )
+    return float((outputs.argmax(1) == seeds.labels)[known].float().mean())
+
+
+def _labelled(seeds: Seeds, outputs: Tensor) -> Seeds:
+    """Where no true label is given, the model's own answer is the label to keep."""
+    if not gives_classes(outputs):
+        return seeds
+    count = len(outputs)
+    return replace(
+        seeds,
+        inputs=seeds.inputs[:count],
+        names=seeds.names[:count],
+        labels=torch.where(seeds.labels[:count] == NO_LABEL, outputs.argmax(1), seeds.labels[:count]),
+    )

@@ -1,0 +1,222 @@
+"""What flows through the loop: seeds, candidates, traces, verdicts, findings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from itertools import accumulate
+from typing import Any
+
+import torch
+from torch import Tensor
+
+NO_LABEL = -1
+NO_PARENT = -1
+NO_BUG = -1
+
+MODEL = "model"  # the variant under test in Trace.outputs
+TWIN = "twin"
+
+
+class Outcome(IntEnum):
+    """How the target left one input."""
+
+    OK = 0
+    CRASHED = 1
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """The inputs a campaign starts from."""
+
+    inputs: Tensor  # [seeds, ...]
+    labels: Tensor  # [seeds], NO_LABEL where unknown
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def as_candidates(self) -> Candidates:
+        """The seeds as a batch to run, each its own root."""
+        return Candidates(
+            inputs=self.inputs,
+            references=self.inputs,
+            parents=torch.full((len(self),), NO_PARENT),
+            roots=all_rows(len(self)),
+            labels=self.labels,
+            steps=("",) * len(self),
+        )
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """A batch of inputs with where each came from; row i of every field belongs to input i."""
+
+    inputs: Tensor  # [batch, ...]
+    references: Tensor  # [batch, ...] the root seed of each input
+    parents: Tensor  # [batch] corpus ids, NO_PARENT for seeds
+    roots: Tensor  # [batch] positions among the seeds
+    labels: Tensor  # [batch] what the root should be classified as, NO_LABEL where unknown
+    steps: tuple[str, ...]  # [batch] the mutation that made it from its parent, "" for seeds
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def select(self, rows: Tensor) -> Candidates:
+        """These rows, given as positions."""
+        return Candidates(
+            inputs=self.inputs[rows],
+            references=self.references[rows],
+            parents=self.parents[rows],
+            roots=self.roots[rows],
+            labels=self.labels[rows],
+            steps=tuple(self.steps[row] for row in rows.tolist()),
+        )
+
+    def mutated(self, inputs: Tensor, step: str) -> Candidates:
+        """The same lineage with new inputs, made by one named mutation."""
+        return replace(self, inputs=inputs, steps=(step,) * len(self))
+
+
+@dataclass(frozen=True)
+class Crash:
+    """An exception that foreign code raised on one input."""
+
+    error: str  # the exception's type
+    message: str
+    where: str  # innermost frame, file:function
+    traceback: str
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a batch did; rows that crashed hold NaN everywhere."""
+
+    outcome: Tensor  # [batch] of Outcome
+    outputs: Mapping[str, Tensor]  # by variant, [batch, ...]
+    activations: Mapping[str, Tensor] = field(default_factory=dict)  # by layer as executed, [batch, neurons]
+    metadata: Mapping[str, Tensor] = field(default_factory=dict)  # by name, [batch, ...]
+    crashes: Mapping[int, Crash] = field(default_factory=dict)  # by row
+    seconds: Mapping[str, float] = field(default_factory=dict)  # time spent in each variant
+
+    @property
+    def ran(self) -> Tensor:  # [batch] bool
+        return self.outcome == Outcome.OK
+
+    def select(self, rows: Tensor) -> Trace:
+        """These rows, given as positions."""
+        return Trace(
+            outcome=self.outcome[rows],
+            outputs={name: value[rows] for name, value in self.outputs.items()},
+            activations={name: value[rows] for name, value in self.activations.items()},
+            metadata={name: value[rows] for name, value in self.metadata.items()},
+            crashes={new: self.crashes[old] for new, old in enumerate(rows.tolist()) if old in self.crashes},
+            seconds=self.seconds,
+        )
+
+    @staticmethod
+    def joined(traces: Sequence[Trace]) -> Trace:
+        """The rows of several traces, one after another; a place that a row lacks holds NaN."""
+        starts = accumulate((len(trace.outcome) for trace in traces), initial=0)
+        return Trace(
+            outcome=torch.cat([trace.outcome for trace in traces]),
+            outputs=_stacked(traces, [trace.outputs for trace in traces]),
+            activations=_stacked(traces, [trace.activations for trace in traces]),
+            metadata=_stacked(traces, [trace.metadata for trace in traces]),
+            crashes={
+                start + row: crash
+                for start, trace in zip(starts, traces, strict=False)
+                for row, crash in trace.crashes.items()
+            },
+            seconds=sum((Counter(trace.seconds) for trace in traces), Counter[str]()),
+        )
+
+    def everywhere(self) -> dict[str, Tensor]:
+        """Every watched value by place, in the order it was computed: layers, outputs, metadata."""
+        outputs = {
+            "output" if name == MODEL else f"output of the {name}": value for name, value in self.outputs.items()
+        }
+        return {**self.activations, **outputs, **self.metadata}
+
+
+def _stacked(traces: Sequence[Trace], values: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    places = {name: value for group in values for name, value in group.items()}
+
+    def rows(group: Mapping[str, Tensor], name: str, count: int) -> Tensor:
+        return group[name] if name in group else torch.full((count, *places[name].shape[1:]), torch.nan)
+
+    return {
+        name: torch.cat([rows(group, name, len(t.outcome)) for group, t in zip(values, traces, strict=True)])
+        for name in places
+    }
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One property that does not hold; equal fingerprints are the same bug."""
+
+    kind: str
+    fingerprint: str
+    summary: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What one oracle says of a batch: equal numbers are the same bug."""
+
+    kind: str
+    bugs: Tensor  # [batch] int64, NO_BUG where the property holds
+    describe: Callable[[int], Violation]  # by row, called for the first row of a new bug only
+
+    @staticmethod
+    def where(
+        kind: str, trace: Trace, violating: Tensor, bugs: Tensor, describe: Callable[[int], Violation]
+    ) -> Verdicts:
+        """Verdicts over the rows that ran; a crashed row has no values to judge."""
+        return Verdicts(kind, torch.where(violating & trace.ran, bugs, NO_BUG), describe)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The first input that showed a bug."""
+
+    violation: Violation
+    bug: int
+    step: int
+    execution: int  # how many inputs had run when it was found
+    row: Candidates  # of one row
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """One turn of the loop, as its listeners see it; step 0 plants the seeds."""
+
+    step: int
+    executions: int  # so far
+    seconds: float  # so far
+    kept: Candidates  # what entered the corpus
+    gain: Tensor  # [batch]
+    findings: tuple[Finding, ...]  # bugs not seen before
+    violations: Mapping[str, int]  # violating inputs of this step by kind
+    corpus: int  # entries so far
+    coverage: Mapping[str, Mapping[str, float]]  # by criterion
+
+
+@dataclass(frozen=True)
+class History:
+    """Where an earlier run of the same campaign stopped."""
+
+    step: int
+    executions: int
+    seconds: float
+    kept: tuple[Candidates, ...]  # by step
+    bugs: frozenset[tuple[str, int]]  # (kind, number)
+    findings: Mapping[str, int]  # distinct bugs by kind
+    violations: Mapping[str, int]  # violating inputs by kind
+
+
+def all_rows(count: int) -> Tensor:
+    return torch.arange(count)

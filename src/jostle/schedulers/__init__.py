@@ -1,0 +1,1 @@
+"""Whom do we mutate, how often?"""

@@ -1,0 +1,158 @@
+"""Seeds from a folder of images, `.npy` and `.npz` files, Python functions and torch datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image, UnidentifiedImageError
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from jostle.errors import SeedsRefused
+from jostle.named_objects import find_object, names_object
+from jostle.records import NO_LABEL, Crash, Seeds
+from jostle.targets.contained import attempt
+
+IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"}
+
+
+@dataclass(frozen=True)
+class ImageForm:
+    """How image files become arrays: into which value range, with which channels and size."""
+
+    low: float = 0.0
+    high: float = 1.0
+    channels: int | None = None  # 1 or 3; None is grey if all are grey, else colour
+    size: tuple[int, int] | None = None  # height, width
+
+
+def load_seeds(spec: str, form: ImageForm) -> Seeds:
+    """The seeds behind a path or `FILE.py:function`."""
+    if names_object(spec):
+        return _seeds_from_object(spec)
+    path = Path(spec)
+    if not path.exists():
+        raise SeedsRefused(
+            f"seeds {spec} do not exist: give a folder of images, a .npy or .npz file, or FILE.py:function"
+        )
+    if path.is_dir():
+        return _seeds_from_images(path, sorted(p for p in path.rglob("*") if p.suffix.lower() in IMAGES), form)
+    if path.suffix.lower() in IMAGES:
+        return _seeds_from_images(path.parent, [path], form)
+    if path.suffix in (".npy", ".npz"):
+        return _seeds_from_arrays(path)
+    raise SeedsRefused(f"seeds {spec}: give a folder of images, a .npy or .npz file, or FILE.py:function")
+
+
+def _seeds_from_images(folder: Path, files: list[Path], form: ImageForm) -> Seeds:
+    if not files:
+        raise SeedsRefused(f"seed folder {folder} holds no images ({', '.join(sorted(IMAGES))})")
+    images = [_opened(file) for file in files]
+    channels = form.channels or (1 if all(image.mode in ("1", "L") for image in images) else 3)
+    arrays = [_array(image, channels, form.size) for image in images]
+    for file, array in zip(files, arrays, strict=True):
+        if array.shape != arrays[0].shape:
+            raise SeedsRefused(
+                f"images differ in size: {files[0].name} is {_size(arrays[0])}, {file.name} is {_size(array)}; "
+                f"give --size HEIGHT,WIDTH to resize all"
+            )
+    pixels = torch.from_numpy(np.stack(arrays)).float() / 255 * (form.high - form.low) + form.low
+    return Seeds(pixels, _folder_labels(folder, files), tuple(str(file.relative_to(folder)) for file in files))
+
+
+def _size(array: np.ndarray[Any, Any]) -> str:
+    return f"{array.shape[1]}×{array.shape[2]}"
+
+
+def _opened(file: Path) -> Image.Image:
+    try:
+        image = Image.open(file)
+        image.load()
+        return image
+    except (OSError, UnidentifiedImageError, Image.DecompressionBombError, SyntaxError, ValueError) as error:
+        raise SeedsRefused(f"{file} is not a readable image: remove or replace it ({error})") from error
+
+
+def _array(image: Image.Image, channels: int, size: tuple[int, int] | None) -> np.ndarray[Any, Any]:
+    """uint8 [channels, height, width]"""
+    image = image.convert("L" if channels == 1 else "RGB")
+    if size is not None:
+        image = image.resize((size[1], size[0]), Image.Resampling.BILINEAR)
+    pixels = np.asarray(image)
+    return pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
+
+
+def _folder_labels(folder: Path, files: list[Path]) -> Tensor:
+    """A subfolder per class gives labels: its number if all names are numbers, else its position."""
+    classes = [file.relative_to(folder).parts[0] if file.parent != folder else None for file in files]
+    if None in classes:
+        return torch.full((len(files),), NO_LABEL)
+    names = sorted({name for name in classes if name is not None})
+    numbers = {name: int(name) if all(n.isdigit() for n in names) else i for i, name in enumerate(names)}
+    return torch.tensor([numbers[name] for name in classes if name is not None])
+
+
+def _seeds_from_arrays(path: Path) -> Seeds:
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        arrays = dict(loaded) if path.suffix == ".npz" else {"x": loaded}
+    except (OSError, ValueError, EOFError) as error:
+        raise SeedsRefused(f"{path} is not a readable array without Python objects: {error}") from error
+    inputs = next((arrays[name] for name in ("x", "inputs", "images", "data", "arr_0") if name in arrays), None)
+    labels = next((arrays[name] for name in ("y", "labels", "arr_1") if name in arrays), None)
+    if inputs is None:
+        raise SeedsRefused(f"{path} has no array named x (found {', '.join(arrays)}): save it as np.savez(f, x=…, y=…)")
+    return _checked(str(path), inputs, labels)
+
+
+def _seeds_from_object(spec: str) -> Seeds:
+    found = find_object(spec)
+    if not isinstance(found, Dataset | Tensor | np.ndarray | tuple):
+        function: Callable[[], object] = found  # type: ignore[assignment]
+        found = attempt(lambda: function())
+    if isinstance(found, Crash):
+        raise SeedsRefused(f"{spec} raised {found.error} in {found.where}: {found.message}")
+    if isinstance(found, Dataset):
+        pairs = attempt(partial(_gathered, found))
+        if isinstance(pairs, Crash):
+            raise SeedsRefused(f"the dataset {spec} raised {pairs.error} in {pairs.where}: {pairs.message}")
+        found = pairs
+    inputs, labels = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
+    return _checked(spec, inputs, labels)
+
+
+def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:
+    items: Iterable[Any] = [dataset[i] for i in range(len(dataset))]  # type: ignore[arg-type]
+    pairs = [item if isinstance(item, tuple | list) else (item, None) for item in items]
+    inputs = torch.stack([torch.as_tensor(np.asarray(pair[0])) for pair in pairs])
+    return inputs, None if pairs[0][1] is None else torch.tensor([int(pair[1]) for pair in pairs])
+
+
+def _checked(source: str, inputs: object, labels: object) -> Seeds:
+    array = np.asarray(inputs.detach() if isinstance(inputs, Tensor) else inputs)
+    if array.dtype.kind not in "biuf":
+        raise SeedsRefused(f"{source} holds {array.dtype} values: seeds must be numbers")
+    if array.ndim < 2 or not len(array):
+        raise SeedsRefused(f"{source} has shape {list(array.shape)}: give at least one seed, as [seeds, ...]")
+    values = torch.from_numpy(np.ascontiguousarray(array)).float()
+    return Seeds(
+        values, _checked_labels(source, labels, len(values)), tuple(f"{source}[{i}]" for i in range(len(values)))
+    )
+
+
+def _checked_labels(source: str, labels: object, count: int) -> Tensor:
+    if labels is None:
+        return torch.full((count,), NO_LABEL)
+    numbers = np.asarray(labels.detach() if isinstance(labels, Tensor) else labels)
+    if numbers.shape != (count,) or numbers.dtype.kind not in "iu":
+        raise SeedsRefused(
+            f"{source}: labels are {numbers.dtype} of shape {list(numbers.shape)}, not one whole number for each of "
+            f"{count} seeds"
+        )
+    return torch.from_numpy(numbers.astype(np.int64))

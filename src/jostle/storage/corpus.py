@@ -1,0 +1,59 @@
+"""The inputs that earned a place, with their lineage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from jostle.records import Candidates, Seeds
+
+
+class Corpus:
+    """Everything kept, by id in the order of arrival; grows by doubling, so adding and selecting stay cheap."""
+
+    def __init__(self, seeds: Seeds):
+        self._seeds = seeds
+        self._inputs = seeds.inputs[:0].clone()
+        self._parents = torch.empty(0, dtype=torch.int64)
+        self._roots = torch.empty(0, dtype=torch.int64)
+        self._steps: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def add(self, kept: Candidates) -> None:
+        start, end = len(self), len(self) + len(kept)
+        self._inputs = _with_room(self._inputs, end)
+        self._parents = _with_room(self._parents, end)
+        self._roots = _with_room(self._roots, end)
+        self._inputs[start:end] = kept.inputs
+        self._parents[start:end] = kept.parents
+        self._roots[start:end] = kept.roots
+        self._steps.extend(kept.steps)
+
+    def select(self, ids: Tensor) -> Candidates:
+        """The entries as they are, each made by its own step from its own parent."""
+        roots = self._roots[ids]
+        return Candidates(
+            inputs=self._inputs[ids],
+            references=self._seeds.inputs[roots],
+            parents=self._parents[ids],
+            roots=roots,
+            labels=self._seeds.labels[roots],
+            steps=tuple(self._steps[i] for i in ids.tolist()),
+        )
+
+    def parents_of_new(self, ids: Tensor) -> Candidates:
+        """The entries as parents: a child that keeps this lineage descends from them."""
+        return replace(self.select(ids), parents=ids)
+
+
+def _with_room(rows: Tensor, needed: int) -> Tensor:
+    """The same rows with space for at least `needed` of them."""
+    if needed <= len(rows):
+        return rows
+    grown = rows.new_empty(max(needed, 2 * len(rows), 64), *rows.shape[1:])
+    grown[: len(rows)] = rows
+    return grown

@@ -1,0 +1,32 @@
+"""Pictures of image-like inputs."""
+
+from __future__ import annotations
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+CHANNELS = (1, 3)
+SMALLEST_SIDE = 140  # pixels; smaller images are enlarged
+GAP = 4
+
+
+def picture_of(input: Tensor, reference: Tensor) -> Image.Image | None:
+    """Seed, change and mutant side by side; None for inputs [channels, height, width] that are no image."""
+    if input.ndim != 3 or input.shape[0] not in CHANNELS or not input.isfinite().all():
+        return None
+    low, high = min(input.min(), reference.min()), max(input.max(), reference.max())
+    change = input - reference
+    reach = change.abs().max().clamp(min=1e-12)
+    panels = [_grey(reference, low, high), _grey(change, -reach, reach), _grey(input, low, high)]
+    gap = torch.full((3, panels[0].shape[1], max(1, GAP * panels[0].shape[2] // SMALLEST_SIDE)), 255, dtype=torch.uint8)
+    strip = torch.cat([panels[0], gap, panels[1], gap, panels[2]], 2).permute(1, 2, 0).contiguous()
+    image = Image.fromarray(strip.numpy())
+    scale = max(1, SMALLEST_SIDE // min(input.shape[1:]))
+    return image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
+
+
+def _grey(values: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """uint8 [3, height, width] with low as black and high as white."""
+    scaled = (values - low) / (high - low).clamp(min=1e-12) * 255
+    return scaled.round().clamp(0, 255).to(torch.uint8).expand(3, -1, -1)

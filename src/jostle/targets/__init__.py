@@ -1,0 +1,1 @@
+"""What does the model do with this batch?"""

@@ -1,0 +1,29 @@
+"""Plain Python functions as modules, so that one target serves both."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from jostle.targets.values import first_tensor
+
+
+class Function(nn.Module):
+    """A function of one batch; it gets a numpy array if its parameter is annotated so, else a tensor."""
+
+    def __init__(self, function: Callable[[Any], Any]):
+        super().__init__()
+        self._function = function
+        self._numpy = takes_numpy(function)
+
+    def forward(self, inputs: Tensor) -> Tensor | None:
+        return first_tensor(self._function(inputs.detach().cpu().numpy() if self._numpy else inputs))
+
+
+def takes_numpy(function: Callable[..., Any]) -> bool:
+    """True if the first parameter is annotated as a numpy array."""
+    first = next(iter(inspect.signature(function).parameters.values()), None)
+    return first is not None and "ndarray" in str(first.annotation)

@@ -1,0 +1,80 @@
+"""Which layers a module has, in the order they run, and which of them to watch."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import torch
+from torch import Tensor, nn
+
+from jostle.errors import UsageError
+from jostle.targets.values import first_tensor
+
+# Layers that only pass on or reshape what another layer computed.
+PASSIVE = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.Flatten, nn.Unflatten, nn.Identity)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One leaf module that gives one floating-point row per input."""
+
+    name: str
+    softmax: bool
+    passive: bool
+
+
+def layers_of(module: nn.Module, sample: Tensor) -> list[Layer]:
+    """The leaf modules that run on the sample [batch, ...], in order of their first call."""
+    found: dict[str, Layer] = {}
+
+    def note(name: str, child: nn.Module, output: object) -> None:
+        value = first_tensor(output)
+        if value is not None and value.is_floating_point() and value.shape[:1] == sample.shape[:1]:
+            found.setdefault(name, Layer(name, is_softmax(child), isinstance(child, PASSIVE)))
+
+    hooks = [
+        child.register_forward_hook(lambda child, _, output, name=name: note(name, child, output))
+        for name, child in module.named_modules()
+        if name and not any(child.children())
+    ]
+    try:
+        with torch.no_grad():
+            module(sample)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return list(found.values())
+
+
+def is_softmax(module: nn.Module) -> bool:
+    """True of softmax layers, also of those that an exported program holds as a small graph."""
+    if isinstance(module, nn.Softmax | nn.LogSoftmax | nn.Softmax2d):
+        return True
+    graph = getattr(module, "graph", None)
+    calls = [str(node.target) for node in graph.nodes if node.op == "call_function"] if graph is not None else []
+    return bool(calls) and all("softmax" in call for call in calls)
+
+
+def before_softmax(layers: Sequence[Layer]) -> list[str]:
+    """The last layer that is not a softmax: where TensorFuzz looks for novelty. Empty without layers."""
+    logits = [layer.name for layer in layers if not layer.softmax]
+    return logits[-1:]
+
+
+def working(layers: Iterable[Layer]) -> list[str]:
+    """Every layer that computes something, which is what we watch unless told otherwise."""
+    return [layer.name for layer in layers if not layer.passive]
+
+
+def matching(layers: Sequence[Layer], patterns: Sequence[str]) -> list[str]:
+    """The layers that match any of the patterns (`conv*`); a pattern that matches none is refused."""
+    names = [layer.name for layer in layers]
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            nearest = difflib.get_close_matches(pattern.strip("*?"), names, n=5, cutoff=0.3) or names[:5]
+            hint = f"nearest names: {', '.join(nearest)}" if nearest else "this model has no layers to watch"
+            raise UsageError(f"--layers {pattern!r} matches no layer; {hint}")
+    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]

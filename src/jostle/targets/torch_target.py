@@ -1,0 +1,90 @@
+"""A torch module as a target."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from jostle.records import MODEL, Candidates, Outcome, Trace
+from jostle.targets.probes import Probes, Reduction, channel_means
+from jostle.targets.values import first_tensor
+
+# (inputs, outputs, labels) -> values by name, each [batch, ...]
+Metadata = Callable[[Tensor, Tensor, Tensor], Mapping[str, Tensor]]
+
+
+class TorchTarget:
+    """Runs a module in eval mode on inputs in the user's value range; what it raises, this raises."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        watch: Sequence[str] = (),
+        reduction: Reduction = channel_means,
+        mean: Sequence[float] = (),
+        std: Sequence[float] = (),
+        metadata: Metadata | None = None,
+        gradients: bool = False,
+    ):
+        self._module = module.eval()
+        self._device = next((p.device for p in module.parameters()), torch.device("cpu"))
+        self._mean = torch.tensor(mean, device=self._device)
+        self._std = torch.tensor(std, device=self._device)
+        self._metadata = metadata
+        self._gradients = gradients
+        self._probes = Probes(module, watch, reduction)
+
+    def predict(self, inputs: Tensor) -> Tensor:
+        with torch.no_grad():
+            outputs = self._forward(inputs.to(self._device))
+        self._probes.collect()
+        return outputs.cpu()
+
+    def run(self, batch: Candidates) -> Trace:
+        self._probes.collect()  # what a forward pass left behind when it crashed
+        started = time.perf_counter()
+        inputs = batch.inputs.to(self._device)
+        with torch.set_grad_enabled(self._gradients):
+            outputs = self._forward(inputs.requires_grad_() if self._gradients else inputs)
+            metadata = self._observe(inputs, outputs, batch.labels)
+        seconds = time.perf_counter() - started
+        return Trace(
+            outcome=torch.full((len(batch),), Outcome.OK),
+            outputs={MODEL: outputs.detach().cpu()},
+            activations=self._probes.collect(),
+            metadata=metadata,
+            seconds={MODEL: seconds},
+        )
+
+    def _forward(self, inputs: Tensor) -> Tensor:
+        outputs = first_tensor(self._module(self._normalised(inputs)))
+        if outputs is None or outputs.shape[:1] != inputs.shape[:1]:
+            shape = "no tensor" if outputs is None else f"shape {list(outputs.shape)}"
+            raise ValueError(f"the output for a batch of {len(inputs)} has {shape}, not one row per input")
+        return outputs
+
+    def _normalised(self, inputs: Tensor) -> Tensor:
+        if not len(self._mean):
+            return inputs
+        per_channel = (1, -1) + (1,) * (inputs.ndim - 2)
+        return (inputs - self._mean.view(per_channel)) / self._std.view(per_channel)
+
+    def _observe(self, inputs: Tensor, outputs: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        """The user's values for this batch and, if asked for, their gradients with respect to the input."""
+        if self._metadata is None:
+            return {}
+        values = dict(self._metadata(inputs, outputs, labels.to(self._device)))
+        if self._gradients:
+            values |= {
+                f"{name}.grad": _gradient(value, inputs) for name, value in values.items() if value.requires_grad
+            }
+        return {name: value.detach().cpu() for name, value in values.items()}
+
+
+def _gradient(value: Tensor, inputs: Tensor) -> Tensor:
+    """d value / d input, row by row: rows do not mix, so the gradient of the sum holds all of them."""
+    (gradient,) = torch.autograd.grad(value.sum(), inputs, retain_graph=True)
+    return gradient.flatten(1)

@@ -1,0 +1,80 @@
+"""A model next to its twin: the same inputs through both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from jostle.errors import UsageError
+from jostle.interfaces import Target
+from jostle.records import MODEL, TWIN, Candidates, Trace
+from jostle.targets.values import first_tensor
+
+
+class Twins:
+    """Runs the model, then its twin; the trace is the model's with the twin's outputs added."""
+
+    def __init__(self, model: Target, twin: Target):
+        self._model, self._twin = model, twin
+
+    def predict(self, inputs: Tensor) -> Tensor:
+        return self._model.predict(inputs)
+
+    def run(self, batch: Candidates) -> Trace:
+        model, twin = self._model.run(batch), self._twin.run(batch)
+        return replace(
+            model,
+            outputs={MODEL: model.outputs[MODEL], TWIN: twin.outputs[MODEL]},
+            seconds={MODEL: model.seconds[MODEL], TWIN: twin.seconds[MODEL]},
+        )
+
+
+class InPrecision(nn.Module):
+    """A module that computes in another floating-point type and answers in float32."""
+
+    def __init__(self, module: nn.Module, dtype: torch.dtype):
+        super().__init__()
+        self._module = module.to(dtype)
+        self._dtype = dtype
+
+    def forward(self, inputs: Tensor) -> Tensor | None:
+        output = first_tensor(self._module(inputs.to(self._dtype)))
+        return None if output is None else output.float()
+
+
+def float16(own: nn.Module) -> nn.Module:
+    """The model computing in IEEE half precision."""
+    return InPrecision(own, torch.float16)
+
+
+def bfloat16(own: nn.Module) -> nn.Module:
+    """The model computing in bfloat16."""
+    return InPrecision(own, torch.bfloat16)
+
+
+def weights16(own: nn.Module) -> nn.Module:
+    """The model with its weights rounded to 16 bit, computing in float32."""
+    with torch.no_grad():
+        for weights in own.parameters():
+            weights.copy_(weights.half())
+    return own
+
+
+def int8(own: nn.Module) -> nn.Module:
+    """The model with its linear layers dynamically quantised to int8."""
+    if not any(isinstance(layer, nn.Linear) for layer in own.modules()):
+        raise UsageError("--twin int8 quantises nn.Linear layers and the model has none: choose another twin")
+    twin: nn.Module = torch.ao.quantization.quantize_dynamic(own, {nn.Linear}, dtype=torch.qint8)
+    return twin
+
+
+# Each makes the twin out of a copy of the model that is its own to change.
+TWINS: dict[str, Callable[[nn.Module], nn.Module]] = {
+    "float16": float16,
+    "bfloat16": bfloat16,
+    "weights16": weights16,
+    "int8": int8,
+}

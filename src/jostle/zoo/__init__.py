@@ -1,0 +1,6 @@
+"""Small trained networks and held-out images that ship with Jostle, so that a first run needs no download."""
+
+from jostle.zoo.lenet import LeNet, lenet1, lenet4, lenet5
+from jostle.zoo.mnist import mnist_sample
+
+__all__ = ["LeNet", "lenet1", "lenet4", "lenet5", "mnist_sample"]
