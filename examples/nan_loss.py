@@ -18,8 +18,8 @@ def careless_softmax(logits: Tensor) -> Tensor:
 
 
 def careless_cross_entropy(probabilities: Tensor, labels: Tensor) -> Tensor:
-    """Infinite as soon as the label's probability underflows to zero."""
-    return -probabilities.gather(1, labels[:, None]).log().squeeze(1)
+    """Zero times minus infinity, which is NaN, as soon as any other class's probability underflows to zero."""
+    return -(nn.functional.one_hot(labels, 10) * probabilities.log()).sum(1)
 
 
 def loss(inputs: Tensor, outputs: Tensor, labels: Tensor) -> dict[str, Tensor]:

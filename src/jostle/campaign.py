@@ -76,7 +76,7 @@ class Campaign:
         seeds: Seeds,
         budget: Budget,
         seed: int = 0,
-        batch: int = 128,
+        batch: int = 256,
         listeners: Sequence[Listener] = (),
     ):
         self._target, self._mutator, self._feedback = target, mutator, feedback

@@ -49,7 +49,7 @@ class Settings:
     budget: float | None = None  # seconds
     executions: int | None = None
     findings: int | None = None
-    batch: int = 128
+    batch: int = 256
     seed: int = 0
     out: str | None = None
     trust_model: bool = False

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 from jostle.errors import UsageError
+from jostle.foreign import attempt
 from jostle.records import Crash
-from jostle.targets.contained import attempt
 
 
 def names_object(spec: str) -> bool:

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from jostle.errors import PreflightFailed
+from jostle.foreign import attempt
 from jostle.interfaces import Target
 from jostle.records import NO_LABEL, Crash, Seeds, all_rows
-from jostle.targets.contained import attempt
 
 SMALLEST_LABELLED_SET = 20  # below this, low accuracy may be chance
 SUSPICIOUS_SPAN = 0.02  # of the declared range: 0..1 data declared as 0..255 spans 0.004

@@ -15,9 +15,9 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from jostle.errors import SeedsRefused
+from jostle.foreign import attempt
 from jostle.named_objects import find_object, names_object
 from jostle.records import NO_LABEL, Crash, Seeds
-from jostle.targets.contained import attempt
 
 IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"}
 

@@ -63,7 +63,7 @@ def fuzz(
     budget: Annotated[str | None, typer.Option(help="Time such as 60s, 10m, 2h (60s unless --executions).")] = None,
     executions: Annotated[int | None, typer.Option(help="Inputs to run.")] = None,
     findings: Annotated[int | None, typer.Option(help="Stop after so many distinct findings.")] = None,
-    batch: Annotated[int | None, typer.Option(help="Inputs run at once (128).")] = None,
+    batch: Annotated[int | None, typer.Option(help="Inputs run at once (256).")] = None,
     seed: Annotated[
         int | None, typer.Option(help="Of all randomness; the same seed gives the same campaign (0).")
     ] = None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,23 +14,43 @@ from jostle.records import MODEL, Trace
 
 # Squares of larger values leave float32; clipped, they still lie far from everything ordinary.
 LARGEST = 1e15
-CALIBRATION_SHARE = 0.25
+CALIBRATION_SHARE = 0.1  # of the typical distance between two seeds
 AT_ONCE = 1024  # rows compared with each other, which takes a square of memory
+
+# The chosen layers' activations [batch, neurons] each -> one point per row [batch, dimensions]
+Embedding = Callable[[Sequence[Tensor]], Tensor]
+
+
+def as_they_are(activations: Sequence[Tensor]) -> Tensor:
+    """All activations side by side."""
+    return torch.cat([layer.float() for layer in activations], 1) if len(activations) > 1 else activations[0].float()
+
+
+def magnitudes(activations: Sequence[Tensor]) -> Tensor:
+    """How large each layer's activations are together; only the larger and the smaller stay new for long."""
+    return torch.stack([layer.float().abs().sum(1) for layer in activations], 1)
 
 
 class FarFromSeen:
     """New is a row whose activations lie farther than a threshold from the nearest seen before.
 
-    Without a threshold, a quarter of the median distance between the first batch's rows (the seeds) and their
-    nearest neighbours serves. Rows that are not finite are never new.
+    Without a threshold, a tenth of the median distance between two rows of the first batch (the seeds) serves.
+    Rows that are not finite are never new.
     """
 
-    def __init__(self, layers: Sequence[str], threshold: float | None = None, cosine: bool = False):
+    def __init__(
+        self,
+        layers: Sequence[str],
+        threshold: float | None = None,
+        cosine: bool = False,
+        embedding: Embedding = as_they_are,
+    ):
         if threshold is not None and not threshold > 0:
             raise UsageError(f"--threshold {threshold}: give a distance above 0, or leave it out to calibrate")
         self._layers = layers
         self._threshold = threshold
         self._cosine = cosine
+        self._embedding = embedding
         self._seen = Neighbours()
         self._assessed = 0
 
@@ -51,9 +72,9 @@ class FarFromSeen:
         return {"nearest": figures}
 
     def _points(self, trace: Trace) -> tuple[Tensor, Tensor]:
-        """The chosen activations side by side [batch, neurons], and which rows are finite [batch]."""
-        values = [trace.activations[layer] for layer in self._layers] or [trace.outputs[MODEL].flatten(1)]
-        points = torch.cat(values, 1).float() if len(values) > 1 else values[0].float()
+        """One point per row [batch, dimensions], and which of them are finite [batch]."""
+        layers = [trace.activations[name] for name in self._layers] or [trace.outputs[MODEL].flatten(1)]
+        points = self._embedding(layers)
         finite = points.isfinite().all(1)
         points = points.clamp(-LARGEST, LARGEST)
         return (torch.nn.functional.normalize(points, dim=1) if self._cosine else points), finite
@@ -65,17 +86,12 @@ class FarFromSeen:
         return float(2 * self._threshold) ** 0.5 if self._cosine else self._threshold
 
     def _typical_distance(self, points: Tensor) -> float:
-        """Median over the points of the distance to the nearest different one."""
-        some = points[:: -(-len(points) // AT_ONCE)]
-        between = torch.cdist(some, some)
-        between[between == 0] = torch.inf
-        nearest = between.min(1).values
-        nearest = nearest[nearest.isfinite()]
-        if not len(nearest):
-            raise UsageError(
-                "the novelty threshold cannot be calibrated on one seed: add seeds or give --threshold 1.0"
-            )
-        distance = float(nearest.median())
+        """Median distance between two different points, over some spread evenly."""
+        between = torch.pdist(points[:: -(-len(points) // AT_ONCE)])
+        between = between[between > 0]
+        if not len(between):
+            raise UsageError("the novelty threshold needs seeds that differ: add seeds or give --threshold 1.0")
+        distance = float(between.median())
         return distance**2 / 2 if self._cosine else distance
 
     def _novelty(self, points: Tensor, threshold: float) -> Tensor:
@@ -95,8 +111,8 @@ def _admitted_in_order(points: Tensor, threshold: float) -> tuple[Tensor, Tensor
     between = torch.cdist(points, points, compute_mode="donot_use_mm_for_euclid_dist")
     earlier = between.masked_fill_(torch.ones_like(between, dtype=torch.bool).triu(), torch.inf)
     close = (earlier <= threshold).numpy()
-    admitted = ~close.any(1)
-    for row in (~admitted).nonzero()[0]:  # few: only rows that an earlier row is close to
+    admitted = np.logical_not(close.any(axis=1))
+    for row in np.flatnonzero(~admitted):  # few: only rows that an earlier row is close to
         admitted[row] = not (close[row] & admitted).any()
-    rows = torch.from_numpy(admitted.nonzero()[0])
+    rows = torch.from_numpy(np.flatnonzero(admitted))
     return rows, earlier[rows][:, rows].min(1).values

@@ -19,6 +19,7 @@ class Neighbours:
     def __init__(self, exact: int = 4096, links: int = 16, effort: int = 32):
         self._exact, self._links, self._effort = exact, links, effort
         self._newest = torch.empty(0, 0)  # [capacity, dimensions], the first `_count` rows are points
+        self._half_squares = torch.empty(0)  # [capacity], |point|² / 2
         self._count = 0
         self._origin = torch.empty(0)
         self._older: Any = None  # faiss.IndexHNSWFlat
@@ -31,11 +32,14 @@ class Neighbours:
             # Distances come from |a|² + |b|² - 2ab, which loses digits far from the origin: so move it.
             self._origin = points.mean(0)
             self._newest = torch.empty(self._exact, points.shape[1])
+            self._half_squares = torch.empty(self._exact)
         for chunk in (points - self._origin).split(self._exact // 2):
             if self._count + len(chunk) > self._exact:
                 self._index_older_half()
-            self._newest[self._count : self._count + len(chunk)] = chunk
-            self._count += len(chunk)
+            end = self._count + len(chunk)
+            self._newest[self._count : end] = chunk
+            self._half_squares[self._count : end] = chunk.square().sum(1) / 2
+            self._count = end
 
     def distances(self, queries: Tensor, enough: float = 0.0) -> Tensor:
         """Euclidean distance [queries] to the nearest point; where one within `enough` is found, no search goes on."""
@@ -51,9 +55,9 @@ class Neighbours:
 
     def _to_newest(self, queries: Tensor) -> Tensor:
         points = self._newest[: self._count]
-        half_squares = points.square().sum(1).mul_(0.5)
-        closest = torch.addmm(half_squares, queries, points.T, alpha=-1).argmin(1)
-        return (queries - points[closest]).square().sum(1).sqrt()
+        comparable = torch.addmm(self._half_squares[: self._count], queries, points.T, alpha=-1)
+        closest = torch.from_numpy(comparable.numpy().argmin(1))  # numpy's is many times as fast as torch's
+        return (queries - points[closest]).square_().sum(1).sqrt_()
 
     def _to_older(self, queries: Tensor) -> Tensor:
         squares, _ = self._older.search(queries.contiguous().numpy(), 1)
@@ -73,5 +77,6 @@ class Neighbours:
             self._older.add(self._newest[:half].numpy())
         finally:
             faiss.omp_set_num_threads(threads)
-        self._newest[: self._count - half] = self._newest[half : self._count].clone()
+        for rows in (self._newest, self._half_squares):
+            rows[: self._count - half] = rows[half : self._count].clone()
         self._count -= half

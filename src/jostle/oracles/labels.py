@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-
 from jostle.records import MODEL, NO_LABEL, Candidates, Trace, Verdicts, Violation
 
 
@@ -18,15 +16,15 @@ class LabelKept:
         bugs = (candidates.roots * classes + candidates.labels.clamp(min=0)) * classes + labels
 
         def describe(row: int) -> Violation:
-            return _violation(int(candidates.roots[row]), int(candidates.labels[row]), int(labels[row]), scores[row])
+            before, after = int(candidates.labels[row]), int(labels[row])
+            mutant = candidates.steps[row] != ""
+            return Violation(
+                "flip",
+                f"flip:{int(candidates.roots[row])}:{before}:{after}",
+                f"label {before} became {after}"
+                if mutant
+                else f"the seed itself, labelled {before}, is taken for {after}",
+                {"label": before, "taken for": after, "scores": scores[row].tolist()},
+            )
 
         return Verdicts.where("flip", trace, flipped, bugs, describe)
-
-
-def _violation(root: int, before: int, after: int, scores: Tensor) -> Violation:
-    return Violation(
-        "flip",
-        f"flip:{root}:{before}:{after}",
-        f"label {before} became {after}",
-        {"label": before, "mutant label": after, "scores": scores.tolist()},
-    )

@@ -15,16 +15,21 @@ class Finite:
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         bugs = torch.full((len(candidates),), NO_BUG)
         described: dict[int, Violation] = {}
-        for place, values in trace.everywhere().items():
-            # One sum tells almost always; it may overflow, so only the look at each value decides.
-            if torch.isfinite(values.sum(dtype=torch.float64)):
-                continue
+        for place, values in _suspicious(trace.everywhere()):
             for word, shown in _shown(values):
                 violation = _violation(place, word)
                 number = bug_number(violation.fingerprint)
                 described[number] = violation
                 bugs[shown & (bugs == NO_BUG)] = number
         return Verdicts.where("nan", trace, bugs != NO_BUG, bugs, lambda row: described[int(bugs[row])])
+
+
+def _suspicious(places: dict[str, Tensor]) -> list[tuple[str, Tensor]]:
+    """The places where a sum is not finite: almost always none. A sum may overflow, so each value is looked at then."""
+    sums = torch.stack([values.sum().float() for values in places.values()])
+    if torch.isfinite(sums).all():
+        return []
+    return [item for item, total in zip(places.items(), sums, strict=True) if not torch.isfinite(total)]
 
 
 def _shown(values: Tensor) -> list[tuple[str, Tensor]]:

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
+from jostle.foreign import attempt
 from jostle.oracles.numbering import bug_number
 from jostle.records import MODEL, Candidates, Crash, Trace, Verdicts, Violation
-from jostle.targets.contained import attempt
 
 
 @dataclass(frozen=True)

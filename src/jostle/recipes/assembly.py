@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from jostle.campaign import Budget, Campaign
 from jostle.config import Settings
 from jostle.errors import UsageError
+from jostle.foreign import attempt
 from jostle.interfaces import Listener, Target
 from jostle.named_objects import find_object, names_object
 from jostle.preflight import Flight, check_range, gives_classes, preflight
@@ -18,7 +19,7 @@ from jostle.records import History, Seeds
 from jostle.seeds import ImageForm, load_seeds
 from jostle.storage.archive import Archive, open_archive, read_history
 from jostle.targets.chunks import InChunks
-from jostle.targets.contained import Contained, attempt
+from jostle.targets.contained import Contained
 from jostle.targets.layers import Layer, before_softmax, layers_of, matching, working
 from jostle.targets.loading import Model, load_model
 from jostle.targets.torch_target import Metadata, TorchTarget

@@ -1,35 +1,16 @@
-"""The one place where foreign code runs and whatever it raises is caught and turned into a value."""
+"""A target whose crashes are outcomes."""
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import TypeVar
 
 import torch
 from torch import Tensor
 
+from jostle.foreign import attempt
 from jostle.interfaces import Target
 from jostle.records import Candidates, Crash, Outcome, Trace, all_rows
-
-Result = TypeVar("Result")
-
-
-def attempt(foreign: Callable[[], Result]) -> Result | Crash:
-    """What foreign code returns, or how it failed."""
-    try:
-        return foreign()
-    except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        message = (str(error).strip().splitlines() or [""])[0]
-        return Crash(
-            error=type(error).__name__,
-            message=message,
-            where=f"{Path(frame.filename).name}:{frame.name}",
-            traceback="".join(traceback.format_exception(error)),
-        )
 
 
 class Contained:

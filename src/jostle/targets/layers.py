@@ -13,8 +13,12 @@ from torch import Tensor, nn
 from jostle.errors import UsageError
 from jostle.targets.values import first_tensor
 
-# Layers that only pass on or reshape what another layer computed.
-PASSIVE = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.Flatten, nn.Unflatten, nn.Identity)
+# Layers that pass on, clip or reshape what another layer computed: never the first to hold NaN or infinity.
+PASSIVE = (
+    *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout),
+    *(nn.Flatten, nn.Unflatten, nn.Identity),
+    *(nn.ReLU, nn.ReLU6, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d),
+)
 
 
 @dataclass(frozen=True)

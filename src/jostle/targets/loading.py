@@ -12,9 +12,9 @@ import torch
 from torch import nn
 
 from jostle.errors import ModelRefused, UsageError
+from jostle.foreign import attempt
 from jostle.named_objects import find_object, names_object
 from jostle.records import Crash
-from jostle.targets.contained import attempt
 from jostle.targets.exported_file import load_exported
 from jostle.targets.functions import Function
 
@@ -84,11 +84,15 @@ def _exported_model(path: Path) -> Model:
         raise ModelRefused(f"{path} takes {len(inputs)} inputs: export a module that takes one batch")
     size = inputs[0].shape[0]
 
-    def unflattened() -> nn.Module:
-        # Modules with their names again, so that layers can be watched as in the original.
-        return torch.export.unflatten(load_exported(path))
+    return Model(_unflattened(path), lambda: _unflattened(path), batch=size if isinstance(size, int) else None)
 
-    return Model(unflattened(), unflattened, batch=size if isinstance(size, int) else None)
+
+def _unflattened(path: Path) -> nn.Module:
+    """Modules with their names again, so that layers can be watched as in the original; loaded anew each time."""
+    module = attempt(lambda: torch.export.unflatten(load_exported(path)))
+    if isinstance(module, Crash):
+        raise ModelRefused(f"{path} loads but gives no module: {module.error}: {module.message}")
+    return module
 
 
 def _pickled_model(path: Path, trust: bool) -> Model:

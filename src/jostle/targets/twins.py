@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -67,7 +68,9 @@ def int8(own: nn.Module) -> nn.Module:
     """The model with its linear layers dynamically quantised to int8."""
     if not any(isinstance(layer, nn.Linear) for layer in own.modules()):
         raise UsageError("--twin int8 quantises nn.Linear layers and the model has none: choose another twin")
-    twin: nn.Module = torch.ao.quantization.quantize_dynamic(own, {nn.Linear}, dtype=torch.qint8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # torch announces that it will move this function
+        twin: nn.Module = torch.ao.quantization.quantize_dynamic(own, {nn.Linear}, dtype=torch.qint8)
     return twin
 
 

@@ -1,0 +1,27 @@
+"""The one place where foreign code runs and whatever it raises is caught and turned into a value."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from jostle.records import Crash
+
+Result = TypeVar("Result")
+
+
+def attempt(foreign: Callable[[], Result]) -> Result | Crash:
+    """What foreign code returns, or how it failed."""
+    try:
+        return foreign()
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        message = (str(error).strip().splitlines() or [""])[0]
+        return Crash(
+            error=type(error).__name__,
+            message=message,
+            where=f"{Path(frame.filename).name}:{frame.name}",
+            traceback="".join(traceback.format_exception(error)),
+        )
