@@ -40,10 +40,10 @@ def untrained(seed: int) -> nn.Sequential:
     return layers
 
 
-def trained(images: Tensor, labels: Tensor, steps: int, seed: int = 0) -> nn.Sequential:
+def trained(images: Tensor, labels: Tensor, steps: int, rate: float = 0.01, seed: int = 0) -> nn.Sequential:
     """Plain stochastic gradient descent on the careless loss, in batches of 100."""
     model = untrained(seed)
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.01)
+    optimiser = torch.optim.SGD(model.parameters(), lr=rate)
     rng = torch.Generator().manual_seed(seed)
     for _ in range(steps):
         rows = torch.randint(len(images), (100,), generator=rng)
@@ -55,4 +55,4 @@ def trained(images: Tensor, labels: Tensor, steps: int, seed: int = 0) -> nn.Seq
 
 def classifier() -> nn.Module:
     """Trained in a few seconds on the digits that ship with Jostle."""
-    return trained(*mnist_sample(), steps=2000)
+    return trained(*mnist_sample(), steps=1500, rate=0.1)

@@ -2,4 +2,54 @@
 
 from importlib.metadata import version
 
+from jostle.campaign import Budget, Campaign, Summary
+from jostle.errors import JostleError, UsageError
+from jostle.feedback.nearest import FarFromSeen
+from jostle.feedback.nothing import NothingNew
+from jostle.mutators.noise import Noise
+from jostle.oracles.agreement import Agreement, Close, SameTop
+from jostle.oracles.crash import NoCrash
+from jostle.oracles.labels import LabelKept
+from jostle.oracles.numeric import Finite
+from jostle.oracles.properties import Element, Property
+from jostle.records import Candidates, Seeds, StepRecord, Trace, Verdicts, Violation
+from jostle.schedulers.recent import NewestFew, SmoothRecency
+from jostle.schedulers.uniform import Uniform
+from jostle.storage.archive import Archive, open_archive
+from jostle.targets.contained import Contained
+from jostle.targets.torch_target import TorchTarget
+from jostle.targets.twins import Twins
+
 __version__ = version("jostle")
+__all__ = [
+    "Agreement",
+    "Archive",
+    "Budget",
+    "Campaign",
+    "Candidates",
+    "Close",
+    "Contained",
+    "Element",
+    "FarFromSeen",
+    "Finite",
+    "JostleError",
+    "LabelKept",
+    "NewestFew",
+    "NoCrash",
+    "Noise",
+    "NothingNew",
+    "Property",
+    "SameTop",
+    "Seeds",
+    "SmoothRecency",
+    "StepRecord",
+    "Summary",
+    "TorchTarget",
+    "Trace",
+    "Twins",
+    "Uniform",
+    "UsageError",
+    "Verdicts",
+    "Violation",
+    "open_archive",
+]

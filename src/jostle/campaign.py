@@ -129,7 +129,8 @@ class Campaign:
         return Trace.joined([self._target.run(candidates.select(part)) for part in rows])
 
     def _restore(self, history: History) -> None:
-        """Takes over an earlier run; what it kept runs once more, so that nothing of it is new again."""
+        """Takes over an earlier run; the seeds and what it kept run once more, so that nothing of it is new again."""
+        self._feedback.assess(self._in_batches(self._seeds.as_candidates()))  # first, as when they were planted
         for kept in history.kept:
             self._feedback.assess(self._in_batches(kept))
             self.corpus.add(kept)

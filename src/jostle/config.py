@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -87,12 +88,15 @@ def resolve(flags: Mapping[str, Any], folder: Path) -> Settings:
     merged = {**_from_pyproject(folder / "pyproject.toml"), **_from_toml(folder / "jostle.toml"), **given}
     for missing in {"model", "seeds"} - merged.keys():
         raise UsageError(f"{missing} is missing: jostle fuzz MODEL --seeds PATH, or set it in jostle.toml")
-    return Settings(**{name: _checked(name, value) for name, value in merged.items()})
+    return Settings(**{name: checked(name, value) for name, value in merged.items()})
 
 
 def _from_pyproject(path: Path) -> dict[str, Any]:
     tool = _read_toml(path).get("tool", {})
-    return _known_keys(path, tool.get("jostle", {}) if isinstance(tool, dict) else {})
+    own = tool.get("jostle", {}) if isinstance(tool, dict) else {}
+    if not isinstance(own, dict):
+        raise UsageError(f"{path}: jostle under [tool] is no table: write [tool.jostle] and settings below it")
+    return _known_keys(path, own)
 
 
 def _from_toml(path: Path) -> dict[str, Any]:
@@ -105,7 +109,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+        raise UsageError(f"{path} cannot be read: fix it or move it away ({error})") from error
 
 
 def _known_keys(path: Path, values: dict[str, Any]) -> dict[str, Any]:
@@ -113,14 +117,17 @@ def _known_keys(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     renamed = {key.replace("-", "_"): value for key, value in values.items()}
     for key in renamed.keys() - known:
         near = difflib.get_close_matches(key, known, n=1)
-        raise UsageError(f"{path}: unknown setting {key!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+        raise UsageError(
+            f"{path}: unknown setting {key!r}" + (f", did you mean {near[0]!r}?" if near else ": remove it")
+        )
     return renamed
 
 
-def _checked(name: str, value: Any) -> Any:
+def checked(name: str, value: Any) -> Any:
     """The value in the type of its field, from a flag's text or a TOML value."""
+    parse: Callable[[Any], Any] = _PARSERS.get(name, _text)
     try:
-        return _PARSERS.get(name, _unchanged)(value)
+        return parse(value)
     except (ValueError, TypeError) as error:
         raise UsageError(f"--{name.replace('_', '-')} {_shown(value)}: {error}") from error
 
@@ -129,20 +136,36 @@ def _shown(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _unchanged(value: Any) -> Any:
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("give a name or a path")
     return value
 
 
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("give true or false")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError("give a number")
+    return float(value)
+
+
 def _names(value: Any) -> tuple[str, ...]:
-    parts = value.split(",") if isinstance(value, str) else list(value)
-    return tuple(part.strip() for part in parts if part.strip())
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or not all(isinstance(part, str) and part.strip() for part in parts):
+        raise ValueError("give names with commas between them")
+    return tuple(part.strip() for part in parts)
 
 
 def _numbers(value: Any) -> tuple[float, ...]:
     parts = value.split(",") if isinstance(value, str) else [value] if isinstance(value, int | float) else value
     try:
-        return tuple(float(part) for part in parts)
-    except ValueError:
+        return tuple(_number(float(part)) for part in parts)
+    except (ValueError, TypeError):
         raise ValueError("give numbers with commas between them") from None
 
 
@@ -175,9 +198,16 @@ def _duration(value: Any) -> float:
 
 
 def _count(value: Any) -> int:
-    if int(value) < 1:
+    if _whole(value) < 1:
         raise ValueError("give a whole number of at least 1")
-    return int(value)
+    return _whole(value)
+
+
+def _whole(value: Any) -> int:
+    """As the seed of randomness wants it: not negative."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError("give a whole number of at least 0")
+    return value
 
 
 def _channels(value: Any) -> int:
@@ -198,4 +228,9 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "findings": _count,
     "batch": _count,
     "channels": _channels,
+    "agree": _shown,
+    "newest": _count,
+    "seed": _whole,
+    **dict.fromkeys(("threshold", "recency", "sigma", "radius"), _number),
+    **dict.fromkeys(("gradients", "trust_model", "force"), _flag),
 }

@@ -16,7 +16,7 @@ def attempt(foreign: Callable[[], Result]) -> Result | Crash:
     """What foreign code returns, or how it failed."""
     try:
         return foreign()
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that ends itself must not end us
         frame = traceback.extract_tb(error.__traceback__)[-1]
         message = (str(error).strip().splitlines() or [""])[0]
         return Crash(

@@ -44,18 +44,28 @@ def _module_from_file(path: Path) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    _make_importable(path.resolve().parent)
     loader = spec.loader
     return _or_refused(str(path), attempt(lambda: loader.exec_module(module)), module)
 
 
 def _imported(place: str) -> ModuleType:
+    _make_importable(Path.cwd())
     module = attempt(lambda: importlib.import_module(place))
     if isinstance(module, Crash):
-        raise UsageError(f"cannot import {place}: {module.error}: {module.message}")
+        raise UsageError(
+            f"cannot import {place}: {module.error}: {module.message}; give FILE.py:function or install the package"
+        )
     return module
+
+
+def _make_importable(folder: Path) -> None:
+    """As Python does for a script: modules beside it can be imported. Last, so that they hide nothing installed."""
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
 
 
 def _or_refused(place: str, result: Crash | None, module: ModuleType) -> ModuleType:
     if isinstance(result, Crash):
-        raise UsageError(f"{place} failed on import in {result.where}: {result.error}: {result.message}")
+        raise UsageError(f"{place} failed on import in {result.where}: {result.error}: {result.message}; fix the file")
     return module

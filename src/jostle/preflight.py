@@ -72,13 +72,14 @@ def _check_runs(target: Target, seeds: Seeds) -> None:
     trace = target.run(_labelled(seeds, target.predict(seeds.inputs[:1])).as_candidates().select(all_rows(1)))
     for crash in trace.crashes.values():
         raise PreflightFailed(
-            f"the model or its twin fails on the first seed: {crash.error} in {crash.where}: {crash.message}"
+            f"the model, its twin or --metadata fails on the first seed ({crash.error} in {crash.where}: "
+            f"{crash.message}): fix that function"
         )
 
 
 def _doubts_about_span(seeds: Seeds, low: float, high: float) -> Iterator[str]:
     least, most = float(seeds.inputs.min()), float(seeds.inputs.max())
-    if len(seeds) > 1 and most - least < SUSPICIOUS_SPAN * (high - low):
+    if low == 0 and len(seeds) > 1 and most - least < SUSPICIOUS_SPAN * high:
         yield f"seeds span only {least:g} to {most:g} of the declared {low:g} to {high:g}: give their real --range"
 
 
@@ -91,8 +92,13 @@ def _doubts(module: nn.Module, target: Target, seeds: Seeds, outputs: Tensor, ac
     spread = (outputs - outputs[:1]).abs().max()
     if len(seeds) > 1 and spread == 0 and not torch.equal(seeds.inputs[:1].expand_as(seeds.inputs), seeds.inputs):
         yield f"the output is the same for all {len(seeds)} seeds: check --range, --mean and --std, and the weights"
-    if accuracy is not None and len(seeds) >= SMALLEST_LABELLED_SET and accuracy < 2 / outputs.shape[1]:
+    if accuracy is not None and len(seeds) >= SMALLEST_LABELLED_SET and accuracy < _about_chance(outputs.shape[1]):
         yield f"accuracy on the seeds is {accuracy:.1%}, about chance: check --range, --mean, --std and the labels"
+
+
+def _about_chance(classes: int) -> float:
+    """Twice what guessing gets right, or a tenth of the way from there to all where that is less."""
+    return min(2 / classes, 1 / classes + 0.1 * (1 - 1 / classes))
 
 
 def gives_classes(outputs: Tensor) -> bool:

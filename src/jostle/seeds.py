@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -52,7 +53,7 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
 
 def _seeds_from_images(folder: Path, files: list[Path], form: ImageForm) -> Seeds:
     if not files:
-        raise SeedsRefused(f"seed folder {folder} holds no images ({', '.join(sorted(IMAGES))})")
+        raise SeedsRefused(f"seed folder {folder} holds no images: put some there ({', '.join(sorted(IMAGES))})")
     images = [_opened(file) for file in files]
     channels = form.channels or (1 if all(image.mode in ("1", "L") for image in images) else 3)
     arrays = [_array(image, channels, form.size) for image in images]
@@ -74,9 +75,11 @@ def _opened(file: Path) -> Image.Image:
     try:
         image = Image.open(file)
         image.load()
-        return image
     except (OSError, UnidentifiedImageError, Image.DecompressionBombError, SyntaxError, ValueError) as error:
         raise SeedsRefused(f"{file} is not a readable image: remove or replace it ({error})") from error
+    if image.mode[0] in "IF":  # which Pillow would clip to 8 bits, not scale
+        raise SeedsRefused(f"{file} has more than 8 bits per channel: convert it to 8 bits, or give an .npy file")
+    return image
 
 
 def _array(image: Image.Image, channels: int, size: tuple[int, int] | None) -> np.ndarray[Any, Any]:
@@ -102,8 +105,10 @@ def _seeds_from_arrays(path: Path) -> Seeds:
     try:
         loaded = np.load(path, allow_pickle=False)
         arrays = dict(loaded) if path.suffix == ".npz" else {"x": loaded}
-    except (OSError, ValueError, EOFError) as error:
-        raise SeedsRefused(f"{path} is not a readable array without Python objects: {error}") from error
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise SeedsRefused(
+            f"{path} is not a readable array without Python objects: save numbers with np.save or np.savez ({error})"
+        ) from error
     inputs = next((arrays[name] for name in ("x", "inputs", "images", "data", "arr_0") if name in arrays), None)
     labels = next((arrays[name] for name in ("y", "labels", "arr_1") if name in arrays), None)
     if inputs is None:
@@ -135,24 +140,38 @@ def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:
 
 
 def _checked(source: str, inputs: object, labels: object) -> Seeds:
-    array = np.asarray(inputs.detach() if isinstance(inputs, Tensor) else inputs)
+    array = attempt(lambda: _as_array(inputs))
+    if isinstance(array, Crash):
+        raise SeedsRefused(f"{source} gives no array ({array.message}): return one [seeds, ...], or it and labels")
     if array.dtype.kind not in "biuf":
-        raise SeedsRefused(f"{source} holds {array.dtype} values: seeds must be numbers")
+        raise SeedsRefused(f"{source} holds {array.dtype} values: seeds must be real numbers, so convert them")
     if array.ndim < 2 or not len(array):
         raise SeedsRefused(f"{source} has shape {list(array.shape)}: give at least one seed, as [seeds, ...]")
-    values = torch.from_numpy(np.ascontiguousarray(array)).float()
+    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinity, which pre-flight refuses
+        values = torch.from_numpy(np.array(array, dtype=np.float32))
     return Seeds(
         values, _checked_labels(source, labels, len(values)), tuple(f"{source}[{i}]" for i in range(len(values)))
     )
 
 
+def _as_array(value: object) -> np.ndarray[Any, Any]:
+    if isinstance(value, Tensor):
+        value = value.detach().cpu()
+        value = value.float() if value.dtype == torch.bfloat16 else value  # which numpy does not know
+    return np.asarray(value)
+
+
 def _checked_labels(source: str, labels: object, count: int) -> Tensor:
     if labels is None:
         return torch.full((count,), NO_LABEL)
-    numbers = np.asarray(labels.detach() if isinstance(labels, Tensor) else labels)
+    numbers = attempt(lambda: _as_array(labels))
+    if isinstance(numbers, Crash):
+        raise SeedsRefused(f"{source}: labels are no array ({numbers.message}): give one whole number for each seed")
     if numbers.shape != (count,) or numbers.dtype.kind not in "iu":
         raise SeedsRefused(
             f"{source}: labels are {numbers.dtype} of shape {list(numbers.shape)}, not one whole number for each of "
             f"{count} seeds"
         )
+    if count and numbers.min() < NO_LABEL:
+        raise SeedsRefused(f"{source} has label {numbers.min()}: number the classes from 0, or {NO_LABEL} for unknown")
     return torch.from_numpy(numbers.astype(np.int64))

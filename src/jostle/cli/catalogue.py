@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from jostle.cli.consoles import output
 from jostle.oracles.properties import Property
 from jostle.recipes.assembly import RECIPES
 from jostle.recipes.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS
@@ -35,7 +35,7 @@ def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one J
     for kind, parts in lines.items():
         for number, (name, line) in enumerate(parts.items()):
             table.add_row(f"[bold]{kind}[/bold]" if number == 0 else "", name, line)
-    Console().print(table)
+    output().print(table)
 
 
 def _first_line(part: object) -> str:

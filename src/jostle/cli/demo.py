@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Annotated
@@ -10,11 +11,11 @@ import typer
 
 from jostle.cli.exits import Exit
 from jostle.cli.fuzz import run_campaign
-from jostle.config import Settings
+from jostle.config import Settings, checked
 
 
 def demo(
-    budget: Annotated[float, typer.Option(help="Seconds to fuzz.")] = 20.0,
+    budget: Annotated[str, typer.Option(help="Time such as 20s or 2m.")] = "20s",
     out: Annotated[Path, typer.Option(help="Where to write; replaced if it holds an earlier demo.")] = Path(
         "jostle-runs/demo"
     ),
@@ -27,10 +28,18 @@ def demo(
         oracle=("nan", "crash", "agree", "flip"),
         twin="int8",
         radius=0.3,
-        budget=budget,
+        budget=checked("budget", budget),
         out=str(out),
     )
-    if out.name == "demo" and (out / "config.json").exists():
+    if _holds_same(out / "config.json", settings):
         shutil.rmtree(out)
     code = run_campaign(settings, as_json)
     return Exit.CLEAN if code is Exit.FINDINGS else code
+
+
+def _holds_same(config: Path, settings: Settings) -> bool:
+    """True of the configuration of an earlier demo; anything else is not ours to replace."""
+    try:
+        return bool(json.loads(config.read_text()) == settings.identity())
+    except (OSError, ValueError):
+        return False

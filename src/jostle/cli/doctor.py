@@ -8,8 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
+
+from jostle.cli.consoles import output
 
 CORE = ("torch", "numpy", "faiss-cpu", "safetensors", "pillow", "typer", "rich")
 # Optional backends, with the extra that installs each.
@@ -37,9 +38,9 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     table = Table(show_header=False, box=None, padding=(0, 2))
     for name, state in found.items():
         table.add_row(name, state.replace("[", r"\["))
-    Console().print(table)
+    output().print(table)
     if _too_old(found["torch"]):
-        Console().print("torch is older than 2.10, whose safe loader has known holes: pip install -U torch")
+        output().print("torch is older than 2.10, whose safe loader has known holes: pip install -U torch")
 
 
 def _version(distribution: str) -> str | None:

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from jostle.campaign import Summary
+from jostle.cli.consoles import output
 from jostle.cli.display import Display
 from jostle.cli.exits import Exit
 from jostle.cli.summary import print_summary
@@ -74,7 +75,7 @@ def fuzz(
     force: Annotated[bool | None, typer.Option("--force", help="Fuzz although a pre-flight check has doubts.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end, nothing else.")] = False,
 ) -> Exit:
-    """Fuzz a model from seeds; every setting can also stand in jostle.toml or [tool.jostle].
+    """Fuzz a model from seeds; every setting can also stand in jostle.toml or pyproject.toml.
 
     Exit code: 0 nothing found, 1 findings, 2 interrupted, 3 our own error, 4 wrong usage, 5 nothing ran.
     """
@@ -84,7 +85,7 @@ def fuzz(
 
 def run_campaign(settings: Settings, as_json: bool) -> Exit:
     """Runs the campaign with a display, prints what came of it, and says how it ended."""
-    console = Console(stderr=True)
+    console, moving = Console(stderr=True), Console(stderr=True, quiet=as_json)
     listeners: list[Display] = []
 
     def tell(record: StepRecord) -> None:
@@ -94,21 +95,23 @@ def run_campaign(settings: Settings, as_json: bool) -> Exit:
     assembled = assemble(settings, [tell])
     _announce(console, assembled, quiet=as_json)
     interrupted = False
-    with Display(console, assembled.budget) as display:
-        listeners += [] if as_json else [display]
+    with Display(moving, assembled.budget) as display:
+        listeners.append(display)
         try:
             assembled.campaign.run(assembled.history)
         except KeyboardInterrupt:
             interrupted = True
     summary = assembled.campaign.summary()
     assembled.archive.write_status(summary.seconds)
+    if interrupted:
+        console.print("interrupted; the same command goes on from here", highlight=False)
     _report(summary, assembled, as_json)
     return Exit.INTERRUPTED if interrupted else _exit(summary)
 
 
 def _announce(console: Console, assembled: Assembled, quiet: bool) -> None:
     for warning in assembled.flight.warnings:
-        console.print(f"warning: {warning}", highlight=False, soft_wrap=True)
+        console.print(f"warning: {warning}", highlight=False, soft_wrap=True, markup=False)
     if quiet:
         return
     flight = assembled.flight
@@ -122,7 +125,7 @@ def _report(summary: Summary, assembled: Assembled, as_json: bool) -> None:
     if as_json:
         print(json.dumps({**summary.as_json(), "out": str(assembled.archive.folder)}))
     else:
-        print_summary(Console(), summary, assembled.archive.folder)
+        print_summary(output(), summary, assembled.archive.folder)
 
 
 def _exit(summary: Summary) -> Exit:

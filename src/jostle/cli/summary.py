@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from jostle.campaign import Summary
@@ -29,7 +30,7 @@ def print_summary(console: Console, summary: Summary, folder: Path) -> None:
         )
     if not summary.findings:
         table.add_row("[bold green]findings[/bold green]", "none")
-    table.add_row("[bold]written to[/bold]", str(folder))
+    table.add_row("[bold]written to[/bold]", escape(str(folder)))
     console.print(table, soft_wrap=True)
     _print_examples(console, folder)
 

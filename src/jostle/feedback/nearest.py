@@ -31,6 +31,9 @@ def magnitudes(activations: Sequence[Tensor]) -> Tensor:
     return torch.stack([layer.float().abs().sum(1) for layer in activations], 1)
 
 
+EMBEDDINGS: Mapping[str, Embedding] = {"nearest": as_they_are, "magnitude": magnitudes}
+
+
 class FarFromSeen:
     """New is a row whose activations lie farther than a threshold from the nearest seen before.
 
@@ -43,14 +46,15 @@ class FarFromSeen:
         layers: Sequence[str],
         threshold: float | None = None,
         cosine: bool = False,
-        embedding: Embedding = as_they_are,
+        criterion: str = "nearest",
     ):
         if threshold is not None and not threshold > 0:
             raise UsageError(f"--threshold {threshold}: give a distance above 0, or leave it out to calibrate")
         self._layers = layers
         self._threshold = threshold
         self._cosine = cosine
-        self._embedding = embedding
+        self._criterion = criterion
+        self._embedding = EMBEDDINGS[criterion]
         self._seen = Neighbours()
         self._assessed = 0
 
@@ -69,7 +73,7 @@ class FarFromSeen:
         figures = {"points": points, "admission rate": points / max(self._assessed, 1)}
         if self._threshold is not None:
             figures["threshold"] = self._threshold
-        return {"nearest": figures}
+        return {self._criterion: figures}
 
     def _points(self, trace: Trace) -> tuple[Tensor, Tensor]:
         """One point per row [batch, dimensions], and which of them are finite [batch]."""

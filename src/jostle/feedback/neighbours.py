@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+ROUNDING = 32 * torch.finfo(torch.float32).eps  # of |a|² + |b|² - 2ab, relative to the squares in it
+
 
 class Neighbours:
     """Stores points and tells how far queries are from the nearest.
@@ -16,10 +18,11 @@ class Neighbours:
     so an approximate answer can only be too large.
     """
 
-    def __init__(self, exact: int = 4096, links: int = 16, effort: int = 32):
+    def __init__(self, exact: int = 4096, links: int = 16, effort: int = 16):
         self._exact, self._links, self._effort = exact, links, effort
         self._newest = torch.empty(0, 0)  # [capacity, dimensions], the first `_count` rows are points
-        self._half_squares = torch.empty(0)  # [capacity], |point|² / 2
+        self._centred = torch.empty(0, 0)  # [capacity, dimensions], the same seen from the origin
+        self._half_squares = torch.empty(0)  # [capacity], |centred point|² / 2
         self._count = 0
         self._origin = torch.empty(0)
         self._older: Any = None  # faiss.IndexHNSWFlat
@@ -29,35 +32,44 @@ class Neighbours:
 
     def add(self, points: Tensor) -> None:  # [points, dimensions]
         if not len(self):
-            # Distances come from |a|² + |b|² - 2ab, which loses digits far from the origin: so move it.
-            self._origin = points.mean(0)
+            # The nearest comes from |a|² + |b|² - 2ab, which loses digits far from the origin: so move it.
+            self._origin = points.median(0).values
             self._newest = torch.empty(self._exact, points.shape[1])
+            self._centred = torch.empty_like(self._newest)
             self._half_squares = torch.empty(self._exact)
-        for chunk in (points - self._origin).split(self._exact // 2):
+        for chunk in points.split(self._exact // 2):
             if self._count + len(chunk) > self._exact:
                 self._index_older_half()
-            end = self._count + len(chunk)
-            self._newest[self._count : end] = chunk
-            self._half_squares[self._count : end] = chunk.square().sum(1) / 2
-            self._count = end
+            new = slice(self._count, self._count + len(chunk))
+            self._newest[new] = chunk
+            self._centred[new] = chunk - self._origin
+            self._half_squares[new] = self._centred[new].square().sum(1) / 2
+            self._count = new.stop
 
     def distances(self, queries: Tensor, enough: float = 0.0) -> Tensor:
         """Euclidean distance [queries] to the nearest point; where one within `enough` is found, no search goes on."""
         if not len(self):
             return torch.full((len(queries),), torch.inf)
-        queries = queries - self._origin
-        nearest = self._to_newest(queries)
+        nearest = self._to_newest(queries, enough)
         if self._older is not None:
             far = (nearest > enough).nonzero().squeeze(1)
             if len(far):
                 nearest[far] = torch.minimum(nearest[far], self._to_older(queries[far]))
         return nearest
 
-    def _to_newest(self, queries: Tensor) -> Tensor:
-        points = self._newest[: self._count]
-        comparable = torch.addmm(self._half_squares[: self._count], queries, points.T, alpha=-1)
+    def _to_newest(self, queries: Tensor, enough: float) -> Tensor:
+        points, centred = self._newest[: self._count], queries - self._origin
+        comparable = torch.addmm(self._half_squares[: self._count], centred, self._centred[: self._count].T, alpha=-1)
         closest = torch.from_numpy(comparable.numpy().argmin(1))  # numpy's is many times as fast as torch's
-        return (queries - points[closest]).square_().sum(1).sqrt_()
+        nearest = (queries - points[closest]).square_().sum(1).sqrt_()
+        far = (nearest > enough).nonzero().squeeze(1)
+        # Where rounding can have hidden a point within `enough`, every difference is looked at: almost never.
+        reach = centred[far].norm(dim=1) + nearest[far]
+        doubtful = far[nearest[far].square() <= enough**2 + ROUNDING * reach.square()]
+        if len(doubtful):
+            exact = torch.cdist(queries[doubtful], points, compute_mode="donot_use_mm_for_euclid_dist")
+            nearest[doubtful] = exact.min(1).values
+        return nearest
 
     def _to_older(self, queries: Tensor) -> Tensor:
         squares, _ = self._older.search(queries.contiguous().numpy(), 1)
@@ -68,7 +80,7 @@ class Neighbours:
 
         if self._older is None:
             self._older = faiss.IndexHNSWFlat(self._newest.shape[1], self._links)
-            self._older.hnsw.efConstruction = 2 * self._effort
+            self._older.hnsw.efConstruction = 4 * self._effort
             self._older.hnsw.efSearch = self._effort
         half = self._count // 2
         threads = faiss.omp_get_max_threads()
@@ -77,6 +89,6 @@ class Neighbours:
             self._older.add(self._newest[:half].numpy())
         finally:
             faiss.omp_set_num_threads(threads)
-        for rows in (self._newest, self._half_squares):
+        for rows in (self._newest, self._centred, self._half_squares):
             rows[: self._count - half] = rows[half : self._count].clone()
         self._count -= half

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -125,6 +126,6 @@ def comparison_named(name: str) -> Comparison:
         tolerance = float(name)
     except ValueError:
         tolerance = -1.0
-    if tolerance < 0:
+    if not 0 <= tolerance < math.inf:
         raise UsageError(f"--agree {name!r}: give argmax, topK (such as top5) or a tolerance (such as 1e-3)")
     return Close(tolerance)

@@ -66,7 +66,8 @@ class Property:
         answers = attempt(lambda: torch.tensor([bool(self._function(_row(batch, row))) for row in range(rows)]))
         if isinstance(answers, Crash):
             raise UsageError(
-                f"property {self._name} takes neither a batch nor one element: {answers.error}: {answers.message}"
+                f"property {self._name} takes neither a batch nor one element ({answers.error} in {answers.where}: "
+                f"{answers.message}): fix that function"
             )
         return answers
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import torch
+
 from jostle.campaign import Budget, Campaign
 from jostle.config import Settings
 from jostle.errors import UsageError
 from jostle.foreign import attempt
-from jostle.interfaces import Listener, Target
+from jostle.interfaces import Feedback, Listener, Oracle, Target
 from jostle.named_objects import find_object, names_object
 from jostle.preflight import Flight, check_range, gives_classes, preflight
 from jostle.recipes.catalogue import UNITS, Parts, chosen, oracles
 from jostle.recipes.tensorfuzz import tensorfuzz
 from jostle.recipes.unguided import unguided
-from jostle.records import History, Seeds
+from jostle.records import History, Seeds, all_rows
 from jostle.seeds import ImageForm, load_seeds
 from jostle.storage.archive import Archive, open_archive, read_history
 from jostle.targets.chunks import InChunks
@@ -48,11 +50,16 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = ()) -> Assemble
     check_range(seeds, *settings.range)
     model = load_model(settings.model, settings.trust_model)
     layers = _layers(model, seeds)
-    watch = matching(layers, settings.layers) if settings.layers else working(layers)
+    watch = matching(layers, settings.layers) if settings.layers and layers else working(layers)
+    _check_normalisation(settings, seeds)
     target = _target(settings, model, watch)
     flight = preflight(model.module, target, seeds, *settings.range, settings.batch, settings.force)
-    parts = recipe(settings, watch if settings.layers else before_softmax(layers))
+    if settings.layers and not layers:
+        raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
+    novelty_layers = watch if settings.layers else before_softmax(layers)
+    parts = recipe(settings, novelty_layers)
     judges = oracles(settings, gives_classes(target.predict(seeds.inputs[:2])))
+    _rehearse(target, flight.seeds, recipe(settings, novelty_layers).feedback, judges)
     archive = open_archive(settings.folder(), settings.identity())
     budget = _budget(settings)
     campaign = Campaign(
@@ -77,17 +84,34 @@ def _budget(settings: Settings) -> Budget:
 
 def _layers(model: Model, seeds: Seeds) -> list[Layer]:
     """The model's layers; one that fails on a seed has none, and pre-flight says why."""
-    sample = seeds.inputs[:1].expand(model.batch or 1, *seeds.inputs.shape[1:])
+    # Two rows, because with one a constant such as a positional embedding looks like one row per input.
+    sample = seeds.inputs[:1].expand(model.batch or 2, *seeds.inputs.shape[1:]).clone()
     layers = attempt(lambda: layers_of(model.module.eval(), sample))
     return layers if isinstance(layers, list) else []
+
+
+def _check_normalisation(settings: Settings, seeds: Seeds) -> None:
+    channels = seeds.inputs.shape[1]
+    if len(settings.mean) != len(settings.std) or len(settings.mean) not in (0, 1, channels):
+        raise UsageError(
+            f"--mean and --std go together: give one number, or one for each of the seeds' {channels} channels, to each"
+        )
+
+
+def _rehearse(target: Target, seeds: Seeds, feedback: Feedback, judges: Sequence[Oracle]) -> None:
+    """A few seeds through all that looks at a trace, so that what refuses them does so before anything is written."""
+    sample = seeds.as_candidates().select(all_rows(min(2, len(seeds))))
+    trace = target.run(sample)
+    for judge in judges:
+        judge.judge(sample, trace)
+    if torch.equal(seeds.inputs, seeds.inputs[:1].expand_as(seeds.inputs)):
+        feedback.assess(trace)  # calibration needs seeds that differ
 
 
 def _target(settings: Settings, model: Model, watch: Sequence[str]) -> Target:
     metadata = _metadata(settings)
     if settings.gradients and metadata is None:
         raise UsageError("--gradients needs --metadata FILE.py:function, whose values it differentiates")
-    if len(settings.mean) != len(settings.std):
-        raise UsageError("--mean and --std go together: give one number per channel to each")
     reduction = UNITS[chosen("--units", settings.units, UNITS)]
     own = TorchTarget(model.module, watch, reduction, settings.mean, settings.std, metadata, settings.gradients)
     target = _sized(own, model.batch)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from jostle.config import Settings
 from jostle.errors import UsageError
-from jostle.feedback.nearest import Embedding, FarFromSeen, as_they_are, magnitudes
+from jostle.feedback.nearest import EMBEDDINGS, FarFromSeen
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.mutators.noise import Noise
 from jostle.named_objects import find_object, names_object
@@ -35,7 +35,7 @@ class Parts:
 
 
 MUTATORS: Mapping[str, type] = {"noise": Noise}
-CRITERIA: Mapping[str, Embedding] = {"nearest": as_they_are, "magnitude": magnitudes}
+CRITERIA = EMBEDDINGS
 SCHEDULERS: Mapping[str, type] = {"uniform": Uniform, "recent": NewestFew, "smooth": SmoothRecency}
 ORACLES: Mapping[str, type] = {"nan": Finite, "crash": NoCrash, "flip": LabelKept, "agree": Agreement}
 UNITS: Mapping[str, Reduction] = {"channels": channel_means, "every": every_unit}
@@ -60,18 +60,18 @@ def noise(settings: Settings) -> Noise:
 
 
 def criterion(settings: Settings, name: str, novelty_layers: list[str]) -> Feedback:
-    embedding = CRITERIA[chosen("--coverage", name, CRITERIA)]
+    chosen("--coverage", name, CRITERIA)
     cosine = chosen("--distance", settings.distance, DISTANCES) == "cosine"
-    return FarFromSeen(novelty_layers, settings.threshold, cosine, embedding)
+    return FarFromSeen(novelty_layers, settings.threshold, cosine, name)
 
 
 def scheduler(settings: Settings, name: str) -> Scheduler:
-    makers: Mapping[str, Callable[[], Scheduler]] = {
-        "uniform": Uniform,
-        "recent": lambda: NewestFew(settings.newest),
-        "smooth": lambda: SmoothRecency(settings.recency),
+    schedulers: Mapping[str, Scheduler] = {
+        "uniform": Uniform(),
+        "recent": NewestFew(settings.newest),
+        "smooth": SmoothRecency(settings.recency),
     }
-    return makers[chosen("--scheduler", name, SCHEDULERS)]()
+    return schedulers[chosen("--scheduler", name, SCHEDULERS)]
 
 
 def oracles(settings: Settings, classes: bool) -> list[Oracle]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections import Counter
@@ -25,7 +26,7 @@ from torch import Tensor
 
 from jostle.errors import OutputRefused
 from jostle.records import Candidates, Finding, History, Seeds, StepRecord
-from jostle.storage.files import write_json, write_whole
+from jostle.storage.files import temporary, write_json, write_whole
 from jostle.storage.pictures import picture_of
 
 SECONDS_BETWEEN_STATUS = 5.0
@@ -37,7 +38,7 @@ class Archive:
     def __init__(self, folder: Path):
         self.folder = folder
         self._journal = (folder / "journal.jsonl").open("a", encoding="utf-8")
-        self._found = sum(1 for _ in (folder / "findings").iterdir())
+        self._found = max((_number(finding) for finding in (folder / "findings").iterdir()), default=0)
         self._status_at = 0.0
 
     def __call__(self, record: StepRecord) -> None:
@@ -62,18 +63,27 @@ def open_archive(folder: Path, config: Mapping[str, Any]) -> Archive:
         existing = folder / "config.json"
         if existing.exists():
             _check_same(folder, json.loads(existing.read_text()), dict(config))
-        elif folder.exists() and any(folder.iterdir()):
+        elif folder.exists() and any(path != temporary(existing) for path in folder.iterdir()):
             raise OutputRefused(f"{folder} is not empty and holds no campaign: give another --out")
-        for part in ("corpus", "findings"):
-            (folder / part).mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         if not existing.exists():
-            write_json(existing, config)
+            write_json(existing, config)  # first, so that whenever we die, the folder can be told for ours
+        for part in ("corpus", "findings"):
+            (folder / part).mkdir(exist_ok=True)
         return Archive(folder)
     except (OSError, json.JSONDecodeError) as error:
         raise OutputRefused(f"cannot use the output folder {folder}: {error}; give another --out") from error
 
 
-def _check_same(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
+def _number(finding: Path) -> int:
+    """The number in a finding's name, such as 0012-nan-…; 0 for what is no finding."""
+    number = finding.name.partition("-")[0]
+    return int(number) if number.isdigit() else 0
+
+
+def _check_same(folder: Path, old: Any, new: dict[str, Any]) -> None:
+    if not isinstance(old, dict):
+        raise OutputRefused(f"{folder} holds a config.json that is not of a campaign: give another --out")
     changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
     if changed:
         raise OutputRefused(
@@ -85,6 +95,7 @@ def _check_same(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
 def read_history(folder: Path, seeds: Seeds) -> History | None:
     """What the journal in this folder says, None if no step was finished; unfinished work is removed."""
     lines = list(_whole_lines(folder / "journal.jsonl"))
+    bugs = _recorded_bugs(folder, lines[-1]["step"] if lines else -1)
     if not lines:
         return None
     last = lines[-1]
@@ -93,7 +104,6 @@ def read_history(folder: Path, seeds: Seeds) -> History | None:
         entries = tuple(decode_entries(folder / "corpus" / f"{step:08}.safetensors", seeds) for step in kept)
     except (OSError, SafetensorError, KeyError) as error:
         raise OutputRefused(f"the corpus in {folder} is damaged ({error}): give another --out") from error
-    bugs = _recorded_bugs(folder, last["step"])
     status = folder / "status.json"
     return History(
         step=last["step"],
@@ -111,9 +121,12 @@ def _whole_lines(journal: Path) -> Iterator[dict[str, Any]]:
     content = journal.read_bytes()
     whole = content[: content.rfind(b"\n") + 1]
     if len(whole) < len(content):
-        write_whole(journal, whole)
-    for line in whole.splitlines():
-        yield json.loads(line)
+        os.truncate(journal, len(whole))  # in place, because the archive has it open
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            yield json.loads(line)
+        except ValueError as error:
+            raise OutputRefused(f"line {number} of {journal} is damaged ({error}): give another --out") from error
 
 
 def _recorded_bugs(folder: Path, last_step: int) -> list[tuple[str, int]]:

@@ -13,13 +13,18 @@ def write_whole(path: Path, content: bytes, synced: bool = False) -> None:
 
     Synced, the content also survives a power failure, which costs milliseconds.
     """
-    temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("wb") as file:
+    beside = temporary(path)
+    with beside.open("wb") as file:
         file.write(content)
         file.flush()
         if synced:
             os.fsync(file.fileno())
-    temporary.replace(path)
+    beside.replace(path)
+
+
+def temporary(path: Path) -> Path:
+    """Where a file is written before it takes its name."""
+    return path.with_name(f".{path.name}.tmp")
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -22,7 +22,7 @@ def picture_of(input: Tensor, reference: Tensor) -> Image.Image | None:
     gap = torch.full((3, panels[0].shape[1], max(1, GAP * panels[0].shape[2] // SMALLEST_SIDE)), 255, dtype=torch.uint8)
     strip = torch.cat([panels[0], gap, panels[1], gap, panels[2]], 2).permute(1, 2, 0).contiguous()
     image = Image.fromarray(strip.numpy())
-    scale = max(1, SMALLEST_SIDE // min(input.shape[1:]))
+    scale = max(1, SMALLEST_SIDE // max(input.shape[1:]))
     return image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
 
 

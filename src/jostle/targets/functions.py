@@ -25,5 +25,8 @@ class Function(nn.Module):
 
 def takes_numpy(function: Callable[..., Any]) -> bool:
     """True if the first parameter is annotated as a numpy array."""
-    first = next(iter(inspect.signature(function).parameters.values()), None)
+    try:
+        first = next(iter(inspect.signature(function).parameters.values()), None)
+    except ValueError:  # a built-in function without a signature
+        return False
     return first is not None and "ndarray" in str(first.annotation)

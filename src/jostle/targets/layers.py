@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -68,9 +68,9 @@ def before_softmax(layers: Sequence[Layer]) -> list[str]:
     return logits[-1:]
 
 
-def working(layers: Iterable[Layer]) -> list[str]:
-    """Every layer that computes something, which is what we watch unless told otherwise."""
-    return [layer.name for layer in layers if not layer.passive]
+def working(layers: Sequence[Layer]) -> list[str]:
+    """Every layer that computes something, and the one before softmax: what we watch unless told otherwise."""
+    return [layer.name for layer in layers if not layer.passive or layer.name in before_softmax(layers)]
 
 
 def matching(layers: Sequence[Layer], patterns: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +69,10 @@ def _checked(spec: str, found: object) -> Model:
 
 
 def _required_parameters(function: Callable[..., object]) -> list[str]:
-    parameters = inspect.signature(function).parameters.values()
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:
+        return ["inputs"]  # a built-in function without a signature, such as torch.relu
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [p.name for p in parameters if p.kind in positional and p.default is inspect.Parameter.empty]
 
@@ -89,7 +93,9 @@ def _exported_model(path: Path) -> Model:
 
 def _unflattened(path: Path) -> nn.Module:
     """Modules with their names again, so that layers can be watched as in the original; loaded anew each time."""
-    module = attempt(lambda: torch.export.unflatten(load_exported(path)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # torch's own, about what it does inside
+        module = attempt(lambda: torch.export.unflatten(load_exported(path)))
     if isinstance(module, Crash):
         raise ModelRefused(f"{path} loads but gives no module: {module.error}: {module.message}")
     return module

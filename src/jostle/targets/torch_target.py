@@ -39,14 +39,14 @@ class TorchTarget:
 
     def predict(self, inputs: Tensor) -> Tensor:
         with torch.no_grad():
-            outputs = self._forward(inputs.to(self._device))
+            outputs = self._forward(inputs.to(self._device, copy=True))
         self._probes.collect()
         return outputs.cpu()
 
     def run(self, batch: Candidates) -> Trace:
         self._probes.collect()  # what a forward pass left behind when it crashed
         started = time.perf_counter()
-        inputs = batch.inputs.to(self._device)
+        inputs = batch.inputs.to(self._device, copy=True)  # a model may begin with an operation in place
         with torch.set_grad_enabled(self._gradients):
             outputs = self._forward(inputs.requires_grad_() if self._gradients else inputs)
             metadata = self._observe(inputs, outputs, batch.labels)
@@ -77,6 +77,9 @@ class TorchTarget:
         if self._metadata is None:
             return {}
         values = dict(self._metadata(inputs, outputs, labels.to(self._device)))
+        for name, value in values.items():
+            if value.shape[:1] != inputs.shape[:1]:
+                raise ValueError(f"the metadata {name!r} has shape {list(value.shape)}, not one row per input")
         if self._gradients:
             values |= {
                 f"{name}.grad": _gradient(value, inputs) for name, value in values.items() if value.requires_grad

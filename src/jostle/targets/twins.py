@@ -70,7 +70,8 @@ def int8(own: nn.Module) -> nn.Module:
         raise UsageError("--twin int8 quantises nn.Linear layers and the model has none: choose another twin")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # torch announces that it will move this function
-        twin: nn.Module = torch.ao.quantization.quantize_dynamic(own, {nn.Linear}, dtype=torch.qint8)
+        # In a container, because only children are replaced and the model may be a linear layer itself.
+        twin: nn.Module = torch.ao.quantization.quantize_dynamic(nn.Sequential(own), {nn.Linear}, dtype=torch.qint8)
     return twin
 
 

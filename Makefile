@@ -1,0 +1,46 @@
+# make demo   sets up and runs the main job on embedded data
+# make test   sets up and passes every test
+# make check  the fast part of it, before each commit
+# make bench  the figures in docs/results.md (long); DATA=folder adds full MNIST
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+DATA ?= $(JOSTLE_DATA)
+
+.PHONY: demo test check lint bench clean
+
+demo: $(VENV)/.core
+	@$(BIN)/jostle demo
+
+test: lint
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
+
+check: lint
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	@for script in throughput neighbours nan_search half_precision; do \
+		echo "== $$script"; JOSTLE_DATA="$(DATA)" $(BIN)/python benchmarks/$$script.py || exit 1; \
+	done
+
+# The stamps say what is installed; they are renewed when a requirement changes.
+$(VENV)/.core: pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing Jostle into $(VENV) (about two minutes, once)"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	@echo "installing what the tests need"
+	@$(PIP) -e ".[dev]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) jostle-runs

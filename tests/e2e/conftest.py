@@ -1,0 +1,260 @@
+"""A workshop of models and seeds, right and wrong, for the command to run on."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from running import Ended, as_a_process, in_this_process
+
+from jostle.zoo import lenet5, mnist_sample
+
+MODELS = '''
+import sys
+
+import numpy as np
+import torch
+from torch import nn
+
+from beside import lenet5  # a module beside this file
+from jostle.zoo import mnist_sample
+
+NUMBER = 5
+
+
+def build():
+    return lenet5()
+
+
+def raising():
+    raise RuntimeError("no weights here\\nand more lines")
+
+
+def leaving():
+    sys.exit(7)
+
+
+class Noisy(nn.Module):
+    def forward(self, x):
+        return nn.functional.dropout(x.flatten(1), 0.5, training=True)
+
+
+class Constant(nn.Module):
+    def forward(self, x):
+        return torch.zeros(len(x), 10)
+
+
+class Overflowing(nn.Module):
+    """Infinity as soon as any pixel of the upper left corner, black in every digit, is lit a little."""
+
+    def __init__(self):
+        super().__init__()
+        self.digits = lenet5()
+
+    def forward(self, x):
+        return self.digits(x) * (1 + torch.exp(1e5 * (x[:, 0, 0, 0] - 0.1)))[:, None]
+
+
+class Picky(nn.Module):
+    """Raises for such inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.digits = lenet5()
+
+    def forward(self, x):
+        if (x[:, 0, 0, 0] > 0.1).any():
+            raise ArithmeticError("the corner is lit")
+        return self.digits(x)
+
+
+def untrained():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 10, bias=False).requires_grad_(False))
+
+
+def chance():
+    model = untrained()
+    model[1].weight.copy_(torch.linspace(-1, 1, 7840).reshape(10, 784))
+    return model
+
+
+def scalar():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 1))
+
+
+def flip(images):
+    return images.flip(-1)
+
+
+def flip_in_numpy(images: np.ndarray):
+    return images[..., ::-1]
+
+
+def flip_wrongly(images):
+    flipped = images.flip(-1)
+    flipped[images[:, 0, 0, 0] > 0.1] = 0
+    return flipped
+
+
+def loss(inputs, outputs, labels):
+    return {"loss": nn.functional.cross_entropy(outputs, labels, reduction="none")}
+
+
+def broken_loss(inputs, outputs, labels):
+    raise KeyError("loss")
+
+
+def no_mapping(inputs, outputs, labels):
+    return 3
+
+
+def corner_lit(batch):
+    return batch.input[:, 0, 0, 0] > 0.1
+
+
+def corner_lit_in_one(element):
+    return float(element.input[0, 0, 0]) > 0.1 and element.output.ndim == 1
+
+
+def steep(batch):
+    return batch.metadata["loss.grad"].abs().amax(1) > 0
+
+
+def broken_property(element):
+    return element.nothing
+
+
+def seeds():
+    images, labels = mnist_sample()
+    return images[:60], labels[:60]
+
+
+def one_seed():
+    return mnist_sample()[0][:1]
+
+
+def ragged():
+    return [[0.1, 0.2], [0.3]]
+
+
+def shifted_labels():
+    images, labels = mnist_sample()
+    return images[:60], (labels[:60] + 1) % 10
+
+
+def large_labels():
+    images, labels = mnist_sample()
+    return images[:60], labels[:60] + 10
+
+
+class Digits(torch.utils.data.Dataset):
+    def __len__(self):
+        return 30
+
+    def __getitem__(self, i):
+        images, labels = mnist_sample()
+        return images[i], int(labels[i])
+
+
+def dataset():
+    return Digits()
+'''
+
+
+@pytest.fixture
+def jostle() -> Callable[..., Ended]:
+    return in_this_process
+
+
+@pytest.fixture
+def process() -> Callable[..., Ended]:
+    return as_a_process
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with everything the tests name; nobody writes there."""
+    folder = tmp_path_factory.mktemp("workshop")
+    _write_python(folder)
+    _write_arrays(folder)
+    _write_images(folder)
+    _write_models(folder)
+    return folder
+
+
+@pytest.fixture
+def in_workshop(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(workshop)
+    return workshop
+
+
+def _write_python(folder: Path) -> None:
+    (folder / "models.py").write_text(MODELS)
+    (folder / "beside.py").write_text("from jostle.zoo import lenet5\n")
+    (folder / "syntax.py").write_text("def (\n")
+    (folder / "leaves.py").write_text("import sys\nsys.exit('usage: leaves.py FILE')\n")
+    (folder / "note.txt").write_text("a note\n")
+    (folder / "foreign").mkdir()
+    (folder / "foreign" / "precious.txt").write_text("not yours\n")
+    (folder / "other").mkdir()
+    (folder / "other" / "config.json").write_text("[1, 2]\n")
+
+
+def _write_arrays(folder: Path) -> None:
+    images, labels = mnist_sample()
+    x, y = images[:60].numpy(), labels[:60].numpy()
+    np.save(folder / "ok.npy", x)
+    np.savez(folder / "ok.npz", x=x, y=y)
+    np.save(folder / "swapped.npy", x.astype(">f4"))
+    np.save(folder / "bytes.npy", (x * 255).astype(np.uint8))
+    np.save(folder / "signed.npy", x * 2 - 1)
+    np.save(folder / "cropped.npy", x[:, :, :20, :20])
+    np.save(folder / "words.npy", np.array(["one", "two"]))
+    np.save(folder / "complex.npy", x.astype(np.complex64))
+    np.save(folder / "objects.npy", np.array([{"a": 1}, [2]], dtype=object))
+    np.save(folder / "none.npy", x[:0])
+    np.save(folder / "flat.npy", np.arange(5.0))
+    np.save(folder / "nan.npy", np.where(np.arange(60)[:, None, None, None] == 7, np.nan, x))
+    np.savez(folder / "unnamed.npz", pixels=x)
+    np.savez(folder / "fractions.npz", x=x, y=y.astype(np.float32))
+    whole = (folder / "ok.npz").read_bytes()
+    (folder / "truncated.npz").write_bytes(whole[: len(whole) // 2])
+    (folder / "garbage.npy").write_bytes(b"hello")
+
+
+def _write_images(folder: Path) -> None:
+    images, labels = mnist_sample()
+    pixels = (images * 255).round().to(torch.uint8)
+    for i, label in enumerate(labels[:30].tolist()):
+        place = folder / "digits" / str(label)
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels[i, 0].numpy()).save(place / f"{i}.png")
+    for name in ("empty", "mixed", "corrupt"):
+        (folder / name).mkdir()
+    Image.new("L", (28, 28)).save(folder / "mixed" / "a.png")
+    Image.new("L", (30, 20), 9).save(folder / "mixed" / "b.png")
+    whole = (folder / "digits" / "0" / "0.png").read_bytes()
+    (folder / "corrupt" / "cut.png").write_bytes(whole[: len(whole) // 2])
+
+
+class Canary:
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[str, ...]]:
+        return os.mkdir, ("canary-fired",)
+
+
+def _write_models(folder: Path) -> None:
+    (folder / "canary.pt").write_bytes(pickle.dumps(Canary()))
+    torch.save(lenet5(), folder / "pickled.pt")
+    torch.save(lenet5().state_dict(), folder / "weights.pth")
+    some = mnist_sample()[0][:16]
+    rows = torch.export.Dim("rows", min=1, max=4096)
+    torch.export.save(torch.export.export(lenet5(), (some,), dynamic_shapes=({0: rows},)), folder / "dynamic.pt2")
+    torch.export.save(torch.export.export(lenet5(), (some,)), folder / "static.pt2")
+    whole = (folder / "dynamic.pt2").read_bytes()
+    (folder / "truncated.pt2").write_bytes(whole[: len(whole) // 2])

@@ -1,0 +1,212 @@
+"""Calls that work: every kind of model, seeds, twin and oracle, from the flags to the folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from running import Ended
+
+from jostle.cli.exits import Exit
+
+Run = Callable[..., Ended]
+ZOO = "jostle.zoo:lenet5"
+PROMISED = {"executions", "seconds", "executions_per_second", "corpus", "coverage", "findings", "out"}
+
+
+def findings_in(out: Path) -> list[dict[str, object]]:
+    return [json.loads(path.read_text()) for path in sorted(out.glob("findings/*/finding.json"))]
+
+
+def test_the_first_call_of_the_readme_prints_one_object(process: Run, tmp_path: Path) -> None:
+    ended = process(
+        *["fuzz", ZOO, "--seeds", "jostle.zoo:mnist_sample", "--executions", "2000", "--json"], cwd=tmp_path
+    )
+    told = ended.json()
+    assert ended.code == Exit.CLEAN
+    assert ended.err == ""
+    assert told.keys() >= PROMISED
+    assert told["executions"] == 2000
+    assert told["seconds"] > 0
+    assert told["executions_per_second"] == pytest.approx(2000 / told["seconds"], rel=0.01)
+    assert told["corpus"] >= 500
+    assert told["coverage"]["magnitude"]["points"] > 1
+    assert told["findings"] == {}
+    assert (tmp_path / told["out"] / "config.json").exists()
+
+
+def test_a_person_gets_a_summary_and_the_path(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
+    out = tmp_path / "with [/brackets] in it"
+    call = f"fuzz {ZOO} --seeds ok.npz --oracle flip --sigma 0.5 --executions 600 --out"
+    ended = jostle(*call.split(), str(out))
+    assert ended.code == Exit.FINDINGS
+    assert "600 in" in ended.out
+    assert "distinct, shown by" in ended.out
+    assert str(out) in ended.out
+    assert "0001-flip-" in ended.out
+    assert "60 seeds, accuracy 100.0%, 5 layers watched" in ended.err
+    assert "findings" in ended.err and "time left" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("seeds", "count", "labelled"),
+    [
+        ("ok.npy", 60, False),
+        ("ok.npz", 60, True),
+        ("swapped.npy", 60, False),
+        ("digits", 30, True),
+        ("digits/0/0.png --threshold 1", 1, False),
+        ("mixed --size 28,28", 2, False),
+        ("models.py:seeds", 60, True),
+        ("models.py:dataset", 30, True),
+        ("models.py:one_seed --recipe random", 1, False),
+    ],
+)
+def test_seeds_of_every_kind(
+    seeds: str, count: int, labelled: bool, jostle: Run, in_workshop: Path, tmp_path: Path
+) -> None:
+    ended = jostle("fuzz", ZOO, "--seeds", *seeds.split(), "--executions", str(count + 100), "--out", str(tmp_path))
+    assert ended.code == Exit.CLEAN, ended.err
+    assert f"{count} seeds, " in ended.err
+    assert ("accuracy" in ended.err) == labelled
+
+
+def test_bytes_are_fuzzed_in_their_own_range(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
+    call = f"fuzz {ZOO} --seeds bytes.npy --range 0,255 --mean 0 --std 255 --oracle flip --sigma 100 --executions 600"
+    ended = jostle(*call.split(), "--out", str(tmp_path))
+    assert ended.code == Exit.FINDINGS, ended.err
+    found = np.load(next(tmp_path.glob("findings/*/input.npy")))
+    assert found.min() >= 0 and 1 < found.max() <= 255
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["models.py:build", "dynamic.pt2", "static.pt2", "pickled.pt --trust-model", "models.py:flip", "torch:relu"],
+)
+def test_models_of_every_kind(model: str, jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
+    ended = jostle("fuzz", *model.split(), "--seeds", "ok.npy", "--executions", "300", "--json", "--out", str(tmp_path))
+    assert ended.code == Exit.CLEAN, ended.err
+    assert ended.err == ""
+    assert ended.json()["executions"] == 300
+
+
+def test_an_exported_model_is_the_model_it_was(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
+    for twin in ("static.pt2", "dynamic.pt2"):
+        call = f"fuzz {ZOO} --seeds ok.npy --twin {twin} --agree 1e-4 --executions 300 --json"
+        ended = jostle(*call.split(), "--out", str(tmp_path / twin))
+        assert ended.code == Exit.CLEAN, ended.err
+        assert set(ended.json()["inputs_per_second_by_variant"]) == {"model", "twin"}
+
+
+@pytest.mark.parametrize("twin", ["float16", "bfloat16", "weights16", "int8", "jostle.zoo:lenet1"])
+def test_a_twin_that_computes_less_exactly_is_told_from_the_model(
+    twin: str, jostle: Run, in_workshop: Path, tmp_path: Path
+) -> None:
+    call = ["fuzz", ZOO, "--seeds", "ok.npy", "--twin", twin, "--executions", "300", "--json"]
+    strict = jostle(*call, "--agree", "1e-6", "--out", str(tmp_path / "strict"))
+    assert strict.code == Exit.FINDINGS, strict.err
+    assert strict.json()["findings"] == {"agree": 1}
+    lenient = jostle(*call, "--agree", "1000", "--out", str(tmp_path / "lenient"))
+    assert lenient.code == Exit.CLEAN, lenient.err
+
+
+def test_a_refactored_function_is_compared_and_timed(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
+    call = ["fuzz", "models.py:flip", "--seeds", "ok.npy", "--executions", "600"]
+    right = jostle(*call, "--twin", "models.py:flip_in_numpy", "--out", str(tmp_path / "right"))
+    assert right.code == Exit.CLEAN, right.err
+    assert "speed" in right.out and "×" in right.out
+    wrong = jostle(*call, "--twin", "models.py:flip_wrongly", "--out", str(tmp_path / "wrong"))
+    assert wrong.code == Exit.FINDINGS, wrong.err
+    (found,) = tmp_path.glob("wrong/findings/*/input.npy")
+    assert np.load(found)[0, 0, 0] > 0.1
+
+
+@pytest.mark.parametrize(
+    ("model", "oracle", "kind", "said"),
+    [
+        ("models.py:Overflowing", "nan", "nan", "infinity first in output"),
+        ("models.py:Picky", "crash", "crash", "ArithmeticError in models.py:forward: the corner is lit"),
+        (ZOO, "models.py:corner_lit", "property", "property corner_lit is violated"),
+        (ZOO, "models.py:corner_lit_in_one", "property", "property corner_lit_in_one is violated"),
+    ],
+)
+def test_each_oracle_finds_its_planted_bug(
+    model: str, oracle: str, kind: str, said: str, jostle: Run, in_workshop: Path, tmp_path: Path
+) -> None:
+    call = f"fuzz {model} --seeds ok.npy --oracle {oracle} --executions 600 --json"
+    ended = jostle(*call.split(), "--out", str(tmp_path))
+    assert ended.code == Exit.FINDINGS, ended.err
+    assert ended.json()["findings"] == {kind: 1}
+    (finding,) = findings_in(tmp_path)
+    assert finding["kind"] == kind
+    assert finding["summary"] == said
+    (input,) = tmp_path.glob("findings/*/input.npy")
+    assert np.load(input)[0, 0, 0] > 0.1
+    assert input.with_name("reference.npy").exists() and input.with_name("picture.png").exists()
+
+
+def test_the_loss_and_its_gradient_reach_a_property(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
+    call = f"fuzz {ZOO} --seeds ok.npz --metadata models.py:loss --gradients --oracle nan,models.py:steep"
+    ended = jostle(*call.split(), "--executions", "300", "--json", "--out", str(tmp_path))
+    assert ended.code == Exit.FINDINGS, ended.err
+    assert ended.json()["findings"] == {"property": 1}
+    (finding,) = findings_in(tmp_path)
+    assert isinstance(finding["details"], dict) and "loss" in finding["details"]
+
+
+def test_the_campaign_stops_at_so_many_findings(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
+    call = "fuzz models.py:Picky --seeds ok.npy --findings 1 --executions 100000 --json"
+    ended = jostle(*call.split(), "--out", str(tmp_path))
+    assert ended.code == Exit.FINDINGS
+    assert ended.json()["executions"] < 2000
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--coverage nearest --distance cosine --scheduler uniform --units every --layers conv*,fc1",
+        "--coverage magnitude --scheduler smooth --recency 0.9 --threshold 0.5 --sigma 0.2 --radius 0.3 --batch 64",
+        "--recipe random --seed 7",
+    ],
+)
+def test_parts_can_be_chosen(options: str, jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
+    ended = jostle("fuzz", ZOO, "--seeds", "ok.npy", *options.split(), "--executions", "400", "--out", str(tmp_path))
+    assert ended.code == Exit.CLEAN, ended.err
+    assert "400 in" in ended.out
+
+
+def test_doubts_can_be_overruled_and_are_told(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
+    call = "fuzz models.py:Noisy --seeds ok.npy --force --executions 200 --json"
+    ended = jostle(*call.split(), "--out", str(tmp_path))
+    assert ended.code == Exit.CLEAN
+    assert ended.err.startswith("warning: the model answers differently each time")
+    assert ended.json()["executions"] == 200
+
+
+def test_files_set_what_flags_leave_open(
+    jostle: Run, workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pyproject = f'[tool.jostle]\nmodel = "{ZOO}"\nseeds = "{workshop / "ok.npy"}"\nexecutions = 5000\nseed = 1\n'
+    (tmp_path / "pyproject.toml").write_text(pyproject)
+    (tmp_path / "jostle.toml").write_text('executions = 500\nseed = 2\noracle = ["nan", "flip"]\nrange = [0, 1]\n')
+    ended = jostle("fuzz", "--seed", "3", "--out", "out", "--json")
+    assert ended.code == Exit.CLEAN, ended.err
+    assert ended.json()["executions"] == 500
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert (config["model"], config["seed"], config["oracle"]) == (ZOO, 3, ["nan", "flip"])
+
+
+def test_the_folder_of_a_campaign_follows_from_its_settings(
+    jostle: Run, workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    call = ["fuzz", ZOO, "--seeds", str(workshop / "ok.npy"), "--executions", "200", "--json"]
+    first, again, other = (jostle(*call, *more).json()["out"] for more in ([], [], ["--seed", "1"]))
+    assert first == again != other
+    assert sorted(path.name for path in (tmp_path / "jostle-runs").iterdir()) == sorted(
+        Path(out).name for out in (first, other)
+    )

@@ -1,0 +1,118 @@
+"""Did we see something new? What holds of every Feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from jostle.feedback.nearest import FarFromSeen
+from jostle.feedback.nothing import NothingNew
+from jostle.interfaces import Feedback
+from jostle.randomness import randomness
+from jostle.records import Trace
+from making import trace_of
+
+LAYERS = ["early", "late"]
+# Activations are whole numbers, so no distance is within rounding of these thresholds.
+GUIDED: dict[str, Callable[[], Feedback]] = {
+    "nearest": lambda: FarFromSeen(LAYERS, 2.3),
+    "nearest, cosine": lambda: FarFromSeen(LAYERS, 0.1037, cosine=True),
+    "magnitude": lambda: FarFromSeen(LAYERS, 2.3, criterion="magnitude"),
+    "magnitude, cosine": lambda: FarFromSeen(LAYERS, 0.1037, cosine=True, criterion="magnitude"),
+    "nearest of the outputs": lambda: FarFromSeen([], 2.3),
+}
+FEEDBACKS = {**GUIDED, "nothing": NothingNew}
+every_feedback = pytest.mark.parametrize("name", FEEDBACKS)
+every_guided = pytest.mark.parametrize("name", GUIDED)
+
+LARGE = torch.tensor([1e3, 1e5, -1e5, 3e7, 1e20, 3e38])
+BROKEN = torch.tensor([torch.nan, torch.inf, -torch.inf])
+
+
+def rows_from(seed: int, count: int, odd: float) -> Tensor:
+    """Rows [count, 5] of small whole numbers, a share of them odd: huge, NaN or infinite."""
+    rng = randomness(seed, count)
+    rows = torch.randint(-6, 7, (count, 5), generator=rng).float()
+    strange = torch.cat([LARGE, BROKEN])[torch.randint(9, (count, 5), generator=rng)]
+    return torch.where(torch.rand(count, 5, generator=rng) < odd, strange, rows)
+
+
+finite_rows = st.builds(rows_from, st.integers(0, 10**6), st.integers(1, 14), st.just(0.0))
+any_rows = st.builds(rows_from, st.integers(0, 10**6), st.integers(1, 14), st.sampled_from([0.0, 0.02, 0.1]))
+
+
+def seen_in(rows: Tensor) -> Trace:
+    """A trace whose two layers, and whose output, show these rows [batch, 5]."""
+    return trace_of(rows, activations={"early": rows[:, :3], "late": rows[:, 3:]})
+
+
+def one_by_one(feedback: Feedback, trace: Trace) -> Tensor:
+    return torch.cat([feedback.assess(trace.select(torch.tensor([row]))) for row in range(len(trace.outcome))])
+
+
+@every_feedback
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(rows=any_rows, before=finite_rows)
+def test_a_batch_is_worth_its_rows_one_after_another(name: str, rows: Tensor, before: Tensor) -> None:
+    at_once, in_turn = FEEDBACKS[name](), FEEDBACKS[name]()
+    for feedback in (at_once, in_turn):
+        feedback.assess(seen_in(before))
+    expected = one_by_one(in_turn, seen_in(rows))
+    gain = at_once.assess(seen_in(rows))
+    assert torch.equal(gain > 0, expected > 0)
+    torch.testing.assert_close(gain, expected, rtol=1e-4, atol=1e-4)
+    assert at_once.coverage() == in_turn.coverage()
+
+
+@every_feedback
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(rows=any_rows)
+def test_nothing_is_new_twice(name: str, rows: Tensor) -> None:
+    feedback = FEEDBACKS[name]()
+    feedback.assess(seen_in(rows))
+    assert not feedback.assess(seen_in(rows)).any()
+    assert not feedback.assess(seen_in(rows.flip(0))).any()
+
+
+@every_feedback
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(rows=any_rows)
+def test_rows_that_are_not_finite_are_never_new(name: str, rows: Tensor) -> None:
+    gain = FEEDBACKS[name]().assess(seen_in(rows))
+    assert not gain.isnan().any() and not (gain < 0).any()
+    assert not gain[~rows.isfinite().all(1)].any()
+
+
+@every_feedback
+def test_a_batch_of_nothing_but_nan_is_worth_nothing_and_spoils_nothing(name: str) -> None:
+    feedback, fresh = FEEDBACKS[name](), FEEDBACKS[name]()
+    assert not feedback.assess(seen_in(torch.full((3, 5), torch.nan))).any()
+    rows = torch.tensor([[1.0, 2, 3, 4, 5], [-5.0, 9, 0, 2, 1]])
+    assert torch.equal(feedback.assess(seen_in(rows)), fresh.assess(seen_in(rows)))
+
+
+@every_guided
+def test_the_first_row_is_new_and_so_is_one_far_from_it(name: str) -> None:
+    feedback = GUIDED[name]()
+    near_and_far = torch.tensor([[1.0, 2, 3, 0, 0], [1.0, 2, 3, 0, 0.1], [0, 0, 0.0, 90, 9]])
+    assert (feedback.assess(seen_in(near_and_far)) > 0).tolist() == [True, False, True]
+
+
+@every_guided
+def test_coverage_counts_what_was_new(name: str) -> None:
+    feedback = GUIDED[name]()
+    new = feedback.assess(seen_in(torch.tensor([[1.0, 2, 3, 0, 0], [1.0, 2, 3, 0, 0], [0, 0, 0.0, 90, 9]]))) > 0
+    (figures,) = feedback.coverage().values()
+    assert figures["points"] == int(new.sum())
+    assert figures["admission rate"] == pytest.approx(int(new.sum()) / 3)
+
+
+def test_without_guidance_nothing_is_new_and_no_coverage_is_claimed() -> None:
+    feedback = NothingNew()
+    assert not feedback.assess(seen_in(torch.eye(5) * 100)).any()
+    assert feedback.coverage() == {}

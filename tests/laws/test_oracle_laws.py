@@ -1,0 +1,148 @@
+"""Is this a defect? What holds of every Oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from jostle.interfaces import Oracle
+from jostle.oracles.agreement import Agreement, Close, SameTop
+from jostle.oracles.crash import NoCrash
+from jostle.oracles.labels import LabelKept
+from jostle.oracles.numeric import Finite
+from jostle.oracles.properties import Element, Property
+from jostle.randomness import randomness
+from jostle.records import NO_BUG, NO_LABEL, Candidates, Trace
+from making import trace_of
+
+CLASSES = 3
+
+
+def large_output(batch: Element) -> Tensor:
+    return batch.output.flatten(1).abs().amax(1) > 2
+
+
+def large_loss(element: Element) -> bool:
+    return bool(element.metadata["loss"] > 1) and bool(element.output[0] > 0)
+
+
+JUDGES_VALUES: dict[str, Callable[[], Oracle]] = {
+    "nan": Finite,
+    "flip": LabelKept,
+    "agree argmax": lambda: Agreement(SameTop()),
+    "agree top2": lambda: Agreement(SameTop(2)),
+    "agree 1e-3": lambda: Agreement(Close(1e-3)),
+    "property of a batch": lambda: Property("large_output", large_output),
+    "property of an element": lambda: Property("large_loss", large_loss),
+}
+ORACLES = {**JUDGES_VALUES, "crash": NoCrash}
+every_oracle = pytest.mark.parametrize("name", ORACLES)
+
+ORDINARY = torch.tensor([0.0, 1.0, 2.0, 3.0])
+STRANGE = torch.tensor([0.5, -1.0, 3e38, torch.nan, torch.inf, -torch.inf])
+
+
+def batch_from(seed: int, count: int) -> tuple[Candidates, Trace]:
+    """A batch of several roots and labels with any mixture of broken, crashed and ordinary rows."""
+    rng = randomness(seed, count)
+
+    def whole(low: int, high: int) -> Tensor:
+        return torch.randint(low, high, (count,), generator=rng)
+
+    def values(*shape: int) -> Tensor:
+        shape = (count, *shape)
+        strange = STRANGE[torch.randint(len(STRANGE), shape, generator=rng)]
+        ordinary = ORDINARY[torch.randint(len(ORDINARY), shape, generator=rng)]
+        return torch.where(torch.rand(shape, generator=rng) < 0.1, strange, ordinary)
+
+    inputs = torch.rand(count, 2, generator=rng)
+    roots, labels = whole(0, 4), whole(NO_LABEL, CLASSES)
+    candidates = Candidates(inputs, inputs.round(), whole(0, 50), roots, labels, ("noise",) * count)
+    trace = trace_of(
+        output=values(CLASSES),
+        twin=values(CLASSES),
+        activations={"conv": values(2), "fc": values(CLASSES)},
+        metadata={"loss": values()},
+        crashed=(whole(0, 5) == 0).nonzero().flatten().tolist(),
+    )
+    return candidates, trace
+
+
+batches = st.builds(batch_from, st.integers(0, 10**6), st.integers(1, 12))
+
+
+@every_oracle
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(batch=batches)
+def test_a_verdict_does_not_depend_on_the_other_rows(name: str, batch: tuple[Candidates, Trace]) -> None:
+    candidates, trace = batch
+    together = ORACLES[name]().judge(candidates, trace)
+    for row in range(len(candidates)):
+        only = torch.tensor([row])
+        alone = ORACLES[name]().judge(candidates.select(only), trace.select(only))
+        assert alone.bugs.tolist() == [together.bugs[row]]
+        if together.bugs[row] != NO_BUG:
+            # As text, because NaN in the details differs from itself.
+            assert repr(alone.describe(0)) == repr(together.describe(row))
+
+
+@every_oracle
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(batch=batches, other=batches)
+def test_equal_numbers_are_equal_fingerprints(
+    name: str, batch: tuple[Candidates, Trace], other: tuple[Candidates, Trace]
+) -> None:
+    told: set[tuple[int, str]] = set()
+    for candidates, trace in (batch, other):
+        verdicts = ORACLES[name]().judge(candidates, trace)
+        guilty = [row for row, bug in enumerate(verdicts.bugs.tolist()) if bug != NO_BUG]
+        told |= {(int(verdicts.bugs[row]), verdicts.describe(row).fingerprint) for row in guilty}
+    assert len(told) == len({number for number, _ in told}) == len({fingerprint for _, fingerprint in told})
+
+
+@every_oracle
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(batch=batches)
+def test_a_violation_has_its_verdicts_kind_and_a_summary_of_one_line(
+    name: str, batch: tuple[Candidates, Trace]
+) -> None:
+    candidates, trace = batch
+    verdicts = ORACLES[name]().judge(candidates, trace)
+    assert verdicts.bugs.dtype == torch.int64
+    for row in (verdicts.bugs != NO_BUG).nonzero().flatten().tolist():
+        violation = verdicts.describe(row)
+        assert violation.kind == verdicts.kind == violation.fingerprint.partition(":")[0]
+        assert violation.summary and "\n" not in violation.summary
+
+
+@pytest.mark.parametrize("name", JUDGES_VALUES)
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(batch=batches)
+def test_only_the_crash_oracle_judges_rows_that_crashed(name: str, batch: tuple[Candidates, Trace]) -> None:
+    candidates, trace = batch
+    assert (JUDGES_VALUES[name]().judge(candidates, trace).bugs[~trace.ran] == NO_BUG).all()
+    assert torch.equal(NoCrash().judge(candidates, trace).bugs != NO_BUG, ~trace.ran)
+
+
+WORST = trace_of(
+    output=torch.tensor([[3.0, 0.0, torch.nan], [3.0, 0.0, 0.0]]),
+    twin=torch.tensor([[0.0, 3.0, 0.0], [0.0, 3.0, 1.0]]),
+    metadata={"loss": torch.tensor([3.0, 3.0])},
+    crashed=[0],
+)
+
+
+@every_oracle
+def test_every_oracle_finds_something_in_the_worst_of_traces(name: str) -> None:
+    candidates = Candidates(
+        torch.zeros(2, 2), torch.zeros(2, 2), torch.zeros(2).long(), torch.arange(2), torch.tensor([1, 1]), ("", "")
+    )
+    trace = WORST
+    if name == "nan":
+        trace = trace_of(torch.tensor([[0.0], [torch.inf]]))
+    assert (ORACLES[name]().judge(candidates, trace).bugs != NO_BUG).any()

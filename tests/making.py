@@ -1,0 +1,52 @@
+"""Records for tests, with everything that a test does not care about filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Crash, Outcome, Seeds, Trace
+
+CRASH = Crash(error="ValueError", message="no", where="model.py:forward", traceback="…")
+
+
+def seeds_of(inputs: Tensor, labels: Tensor | None = None) -> Seeds:
+    unknown = torch.full((len(inputs),), NO_LABEL)
+    return Seeds(inputs, unknown if labels is None else labels, tuple(f"seed {i}" for i in range(len(inputs))))
+
+
+def batch_of(inputs: Tensor, labels: Tensor | None = None, references: Tensor | None = None) -> Candidates:
+    """Mutants of as many seeds as there are rows."""
+    count = len(inputs)
+    return Candidates(
+        inputs=inputs,
+        references=inputs.clone() if references is None else references,
+        parents=torch.arange(count) + 100,
+        roots=torch.arange(count),
+        labels=torch.full((count,), NO_LABEL) if labels is None else labels,
+        steps=("noise",) * count,
+    )
+
+
+def trace_of(
+    output: Tensor,  # [batch, ...]
+    twin: Tensor | None = None,
+    activations: Mapping[str, Tensor] | None = None,
+    metadata: Mapping[str, Tensor] | None = None,
+    crashed: Sequence[int] = (),
+) -> Trace:
+    """A trace in which the crashed rows hold NaN everywhere."""
+    outcome = torch.full((len(output),), Outcome.OK)
+    outcome[list(crashed)] = Outcome.CRASHED
+
+    def blanked(values: Mapping[str, Tensor] | None) -> dict[str, Tensor]:
+        copies = {name: value.clone().float() for name, value in (values or {}).items()}
+        for value in copies.values():
+            value[list(crashed)] = torch.nan
+        return copies
+
+    outputs = {MODEL: output} if twin is None else {MODEL: output, TWIN: twin}
+    crashes = dict.fromkeys(crashed, CRASH)
+    return Trace(outcome, blanked(outputs), blanked(activations), blanked(metadata), crashes)

@@ -1,0 +1,70 @@
+"""Guidance must beat the same mutations without it, where the paper says so."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from torch import nn
+
+from jostle import Budget, Campaign, FarFromSeen, Finite, NewestFew, Noise, NothingNew, Seeds, TorchTarget
+from jostle.interfaces import Feedback
+from jostle.zoo import mnist_sample
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+
+import nan_loss
+
+BUDGET = 300_000
+LOGITS = "5"
+
+
+@pytest.fixture(scope="module")
+def classifier() -> nn.Module:
+    return nan_loss.classifier()
+
+
+def found_after(classifier: nn.Module, feedback: Feedback, seed: int) -> int | None:
+    images, labels = mnist_sample()
+    campaign = Campaign(
+        target=TorchTarget(classifier, [LOGITS], metadata=nan_loss.loss),
+        mutator=Noise(sigma=0.2, low=-1, high=1),
+        feedback=feedback,
+        oracles=[Finite()],
+        scheduler=NewestFew(),
+        seeds=Seeds(images, labels, ("",) * len(labels)),
+        budget=Budget(executions=BUDGET, findings=1),
+        seed=seed,
+    )
+    summary = campaign.run()
+    return summary.executions if summary.findings else None
+
+
+@pytest.mark.slow
+def test_tensorfuzz_finds_the_nan_with_every_seed_and_random_search_with_none(classifier: nn.Module):
+    guided = [found_after(classifier, FarFromSeen([LOGITS], criterion="magnitude"), seed) for seed in range(3)]
+    unguided = [found_after(classifier, NothingNew(), seed) for seed in range(3)]
+    assert None not in guided
+    assert unguided == [None, None, None]
+
+
+def test_the_nan_is_traced_to_the_loss(classifier: nn.Module):
+    images, labels = mnist_sample()
+    spread_out = nn.Sequential(*classifier, Scaled(4.0))
+    seeds = Seeds(images, labels, ("",) * len(labels))
+    target = TorchTarget(spread_out, [LOGITS], metadata=nan_loss.loss)
+    verdicts = Finite().judge(seeds.as_candidates(), target.run(seeds.as_candidates()))
+    row = int((verdicts.bugs >= 0).nonzero()[0])
+    assert verdicts.describe(row).details["place"] in ("softmax", "loss")
+
+
+class Scaled(nn.Module):
+    """Logits a few times as large, which the careless loss does not survive."""
+
+    def __init__(self, factor: float):
+        super().__init__()
+        self._factor = factor
+
+    def forward(self, logits):
+        return logits * self._factor

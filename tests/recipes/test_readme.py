@@ -1,0 +1,54 @@
+"""What the README shows runs as shown."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jostle.config import resolve
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^\$ (jostle fuzz .*)$", README, re.MULTILINE)
+
+
+def block(language: str) -> str:
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    return found
+
+
+def test_the_readme_shows_the_four_examples():
+    assert len(COMMANDS) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.split()[2])
+def test_each_example_finds_its_bug(command: str, tmp_path: Path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    jostle = Path(sys.executable).with_name("jostle")
+    ran = subprocess.run(
+        [str(jostle), *shlex.split(command)[1:], "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert ran.returncode == 1, ran.stderr
+    told = json.loads(ran.stdout)
+    (kind,) = told["findings"]
+    assert told["findings"][kind] == 1
+    (finding,) = (tmp_path / told["out"] / "findings").glob("*/finding.json")
+    assert json.loads(finding.read_text())["kind"] == kind
+
+
+def test_the_script_runs(capsys: pytest.CaptureFixture[str]):
+    exec(compile(block("python"), "README.md", "exec"), {})
+    assert "'executions': 5000" in capsys.readouterr().out
+
+
+def test_the_configuration_is_read(tmp_path: Path):
+    (tmp_path / "jostle.toml").write_text(block("toml"))
+    settings = resolve({}, tmp_path)
+    assert (settings.model, settings.oracle, settings.budget) == ("models.py:classifier", ("nan", "flip"), 600.0)

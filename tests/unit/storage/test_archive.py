@@ -1,0 +1,203 @@
+"""A campaign as a folder that can be gone on with, whenever the process died."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from jostle.errors import OutputRefused
+from jostle.records import Candidates, Finding, StepRecord, Violation
+from jostle.storage.archive import Archive, decode_entries, encode_entries, open_archive, read_history
+from making import batch_of, seeds_of
+
+CONFIG = {"model": "m.py:net", "seed": 0}
+SEEDS = seeds_of(torch.rand(4, 1, 3, 3), torch.tensor([3, 2, 1, 0]))
+NOBODY = SEEDS.as_candidates().select(torch.tensor([], dtype=torch.int64))
+
+
+def finding(step: int, bug: int = 5, fingerprint: str = "nan:nan:conv1") -> Finding:
+    violation = Violation("nan", fingerprint, "NaN first in conv1", {"place": "conv1"})
+    return Finding(violation, bug, step, 10 * step + 4, mutants().select(torch.tensor([1])))
+
+
+def mutants() -> Candidates:
+    seeds = SEEDS.as_candidates()
+    return Candidates(seeds.inputs / 2, seeds.references, torch.arange(4), seeds.roots, seeds.labels, ("noise",) * 4)
+
+
+def record(step: int, kept: Candidates = NOBODY, findings: tuple[Finding, ...] = ()) -> StepRecord:
+    return StepRecord(
+        step=step,
+        executions=10 * step + 4,
+        seconds=float(step),
+        kept=kept,
+        gain=torch.zeros(4),
+        findings=findings,
+        violations={"nan": 2} if findings else {},
+        corpus=0,
+        coverage={},
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three finished steps: the seeds, one that kept mutants, one that found a bug."""
+    archive = open_archive(tmp_path / "run", CONFIG)
+    for told in (record(0, SEEDS.as_candidates()), record(1, mutants()), record(2, findings=(finding(2),))):
+        archive(told)
+    archive.write_status(12.5)
+    return archive.folder
+
+
+def assert_same_rows(one: Candidates, other: Candidates) -> None:
+    for field in ("inputs", "references", "parents", "roots", "labels"):
+        assert torch.equal(getattr(one, field), getattr(other, field))
+    assert one.steps == other.steps
+
+
+def test_what_was_kept_comes_back_with_its_lineage(tmp_path: Path) -> None:
+    (tmp_path / "entries").write_bytes(encode_entries(mutants()))
+    assert_same_rows(decode_entries(tmp_path / "entries", SEEDS), mutants())
+
+
+def test_history_tells_where_the_campaign_stopped(folder: Path) -> None:
+    history = read_history(folder, SEEDS)
+    assert history is not None
+    assert (history.step, history.executions, history.seconds) == (2, 24, 12.5)
+    assert history.bugs == {("nan", 5)}
+    assert (dict(history.findings), dict(history.violations)) == ({"nan": 1}, {"nan": 2})
+    seeds, kept = history.kept
+    assert_same_rows(seeds, SEEDS.as_candidates())
+    assert_same_rows(kept, mutants())
+
+
+def test_a_new_folder_has_no_history(tmp_path: Path) -> None:
+    assert read_history(open_archive(tmp_path / "a" / "b", CONFIG).folder, SEEDS) is None
+
+
+def test_a_finding_folder_holds_input_reference_picture_and_record(folder: Path) -> None:
+    (place,) = (folder / "findings").iterdir()
+    assert {path.name for path in place.iterdir()} == {"finding.json", "input.npy", "reference.npy", "picture.png"}
+    assert np.array_equal(np.load(place / "input.npy"), mutants().inputs[1].numpy())
+    assert np.array_equal(np.load(place / "reference.npy"), SEEDS.inputs[1].numpy())
+    told = json.loads((place / "finding.json").read_text())
+    assert told["fingerprint"] == "nan:nan:conv1" and told["kind"] == "nan" and told["bug"] == 5
+    assert (told["step"], told["execution"], told["root"], told["parent"]) == (2, 24, 1, 1)
+    assert told["largest change"] == pytest.approx(float(SEEDS.inputs[1].max() / 2))
+
+
+def test_a_torn_last_line_is_removed_and_the_journal_goes_on_whole(folder: Path) -> None:
+    journal = folder / "journal.jsonl"
+    whole = journal.read_text()
+    journal.write_text(whole + '{"step": 3, "execu')
+    archive = open_archive(folder, CONFIG)
+    history = read_history(folder, SEEDS)
+    assert history is not None and history.step == 2
+    archive(record(3))
+    lines = journal.read_text().splitlines()
+    assert "\n".join(lines[:3]) + "\n" == whole
+    assert [json.loads(line)["step"] for line in lines] == [0, 1, 2, 3]
+
+
+def test_a_finding_of_an_unfinished_step_is_removed_and_found_again(folder: Path) -> None:
+    archive = open_archive(folder, CONFIG)
+    journal = (folder / "journal.jsonl").read_bytes()
+    archive(record(3, findings=(finding(3, 6, "nan:nan:fc"),)))
+    (folder / "journal.jsonl").write_bytes(journal)  # died before the step's line was written
+    again = open_archive(folder, CONFIG)
+    history = read_history(folder, SEEDS)
+    assert history is not None and history.bugs == {("nan", 5)}
+    again(record(3, findings=(finding(3, 6, "nan:nan:fc"),)))
+    history = read_history(folder, SEEDS)
+    assert history is not None and history.bugs == {("nan", 5), ("nan", 6)}
+    assert len(list((folder / "findings").iterdir())) == 2
+
+
+def test_a_finding_folder_without_a_record_is_removed(folder: Path) -> None:
+    (folder / "findings" / "0002-half").mkdir()
+    read_history(folder, SEEDS)
+    assert not (folder / "findings" / "0002-half").exists()
+
+
+def test_findings_of_seeds_whose_planting_was_not_finished_are_removed(tmp_path: Path) -> None:
+    archive = open_archive(tmp_path / "run", CONFIG)
+    archive(record(0, findings=(finding(0),)))
+    (tmp_path / "run" / "journal.jsonl").write_bytes(b'{"step": 0,')
+    assert read_history(archive.folder, SEEDS) is None
+    assert not list((tmp_path / "run" / "findings").iterdir())
+
+
+def test_a_finding_never_takes_the_folder_of_another(folder: Path) -> None:
+    for step in (3, 4):
+        open_archive(folder, CONFIG)(record(step, findings=(finding(step, step),)))
+        shutil.rmtree(min((folder / "findings").iterdir()))
+    names = sorted(path.name for path in (folder / "findings").iterdir())
+    assert names == ["0003-nan-nan-conv1"]
+
+
+@pytest.mark.parametrize(
+    "fingerprint", ["nan:nan:../../etc", "crash:KeyError:C:\\a\\b?.py:<lambda>", "property:" + "é漢" * 300, "CON:aux"]
+)
+def test_finding_folders_have_names_that_every_file_system_takes(fingerprint: str, tmp_path: Path) -> None:
+    open_archive(tmp_path, CONFIG)(record(1, findings=(finding(1, 1, fingerprint),)))
+    (place,) = (tmp_path / "findings").iterdir()
+    assert place.name.isascii() and len(place.name) < 80
+    assert set(place.name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+    assert (
+        place.name.startswith("0001") and json.loads((place / "finding.json").read_text())["fingerprint"] == fingerprint
+    )
+
+
+def test_a_folder_of_another_configuration_is_refused_naming_what_differs(folder: Path) -> None:
+    with pytest.raises(OutputRefused, match="another seed: give another --out"):
+        open_archive(folder, {**CONFIG, "seed": 1})
+    with pytest.raises(OutputRefused, match="another radius"):
+        open_archive(folder, {**CONFIG, "radius": 0.5})
+    assert json.loads((folder / "config.json").read_text()) == CONFIG
+
+
+def test_a_folder_with_other_things_in_it_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(OutputRefused, match="not empty"):
+        open_archive(tmp_path, CONFIG)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_that_cannot_be_made_or_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputRefused, match="give another --out"):
+        open_archive(tmp_path / "file" / "run", CONFIG)
+    for content in ("{", "[]"):
+        (tmp_path / "config.json").write_text(content)
+        with pytest.raises(OutputRefused, match="give another --out"):
+            open_archive(tmp_path, CONFIG)
+
+
+def test_a_damaged_corpus_is_refused(folder: Path) -> None:
+    entries = folder / "corpus" / "00000001.safetensors"
+    entries.write_bytes(entries.read_bytes()[:40])
+    with pytest.raises(OutputRefused, match="damaged"):
+        read_history(folder, SEEDS)
+    entries.unlink()
+    with pytest.raises(OutputRefused, match="damaged"):
+        read_history(folder, SEEDS)
+
+
+def test_an_input_that_is_no_image_has_no_picture(tmp_path: Path) -> None:
+    archive = Archive(open_archive(tmp_path, CONFIG).folder)
+    row = batch_of(torch.rand(1, 9))
+    archive(record(1, findings=(Finding(Violation("nan", "nan:x", "x"), 1, 1, 1, row),)))
+    assert not list(tmp_path.rglob("*.png"))
+
+
+def test_nothing_written_is_a_pickle(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.suffix == ".npy":
+            np.load(path, allow_pickle=False)
+        else:
+            assert path.is_dir() or path.suffix in {".json", ".jsonl", ".safetensors", ".png"}

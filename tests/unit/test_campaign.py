@@ -1,0 +1,263 @@
+"""The loop and its budget."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from jostle.campaign import Budget, Campaign
+from jostle.feedback.nearest import FarFromSeen
+from jostle.feedback.nothing import NothingNew
+from jostle.interfaces import Feedback
+from jostle.mutators.noise import Noise
+from jostle.oracles.crash import NoCrash
+from jostle.oracles.labels import LabelKept
+from jostle.oracles.numeric import Finite
+from jostle.randomness import randomness
+from jostle.records import NO_PARENT, History, StepRecord
+from jostle.schedulers.recent import NewestFew
+from jostle.storage.archive import journal_line, open_archive, read_history
+from jostle.targets.contained import Contained
+from jostle.targets.torch_target import TorchTarget
+from making import seeds_of
+
+SEEDS = seeds_of(torch.rand(12, 4, generator=randomness(5, 5)) * 0.5, torch.zeros(12).long())
+
+
+class Fragile(nn.Module):
+    """Two scores; infinite where the first value exceeds 0.9, and raises where the second exceeds 0.97."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        if (inputs[:, 1] > 0.97).any():
+            raise RuntimeError("too large")
+        return torch.stack([inputs.sum(1), torch.where(inputs[:, 0] > 0.9, torch.inf, inputs[:, 0] * 2)], 1)
+
+
+@dataclass
+class Run:
+    """A campaign on a fragile model, and everything its listeners were told."""
+
+    budget: Budget
+    seed: int = 0
+    batch: int = 16
+    seeds: Any = SEEDS
+    oracles: tuple[Any, ...] = (Finite, NoCrash)
+    feedback: Feedback = field(default_factory=lambda: FarFromSeen([]))
+    told: list[StepRecord] = field(default_factory=list)
+    listeners: tuple[Any, ...] = ()
+    module: nn.Module = field(default_factory=Fragile)
+
+    def __post_init__(self) -> None:
+        self.campaign = Campaign(
+            target=Contained(TorchTarget(self.module)),
+            mutator=Noise(0.2, 0, 1),
+            feedback=self.feedback,
+            oracles=[oracle() for oracle in self.oracles],
+            scheduler=NewestFew(),
+            seeds=self.seeds,
+            budget=self.budget,
+            seed=self.seed,
+            batch=self.batch,
+            listeners=[self.told.append, *self.listeners],
+        )
+
+    def to_the_end(self, history: History | None = None) -> Run:
+        self.summary = self.campaign.run(history)
+        return self
+
+    def journal(self) -> list[dict[str, Any]]:
+        return [journal_line(record) for record in self.told]
+
+
+@pytest.fixture(scope="module")
+def found() -> Run:
+    return Run(Budget(executions=2000)).to_the_end()
+
+
+def test_the_same_seed_gives_the_same_campaign_step_by_step(found: Run) -> None:
+    torch.manual_seed(99)
+    assert Run(Budget(executions=2000)).to_the_end().journal() == found.journal()
+
+
+def test_another_seed_gives_another_campaign(found: Run) -> None:
+    assert Run(Budget(executions=2000), seed=1).to_the_end().journal() != found.journal()
+
+
+def test_a_campaign_leaves_the_global_random_state_alone() -> None:
+    before = torch.get_rng_state()
+    Run(Budget(executions=200)).to_the_end()
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("executions", [12, 13, 28, 29, 500])
+def test_a_budget_of_executions_is_kept_to_the_last_one(executions: int) -> None:
+    run = Run(Budget(executions=executions)).to_the_end()
+    assert run.summary.executions == run.told[-1].executions == executions
+
+
+def test_a_budget_of_findings_ends_the_campaign_in_the_step_that_reaches_it() -> None:
+    run = Run(Budget(executions=20_000, findings=2)).to_the_end()
+    assert sum(run.summary.findings.values()) >= 2
+    assert sum(len(record.findings) for record in run.told[:-1]) < 2
+
+
+def test_a_budget_of_time_ends_the_campaign_soon_after() -> None:
+    started = time.monotonic()
+    run = Run(Budget(seconds=0.3)).to_the_end()
+    assert 0.3 <= run.summary.seconds < 1.5
+    assert time.monotonic() - started < 2
+    assert run.summary.executions > 12
+
+
+def test_the_campaign_carries_on_after_a_finding(found: Run) -> None:
+    first = next(record.step for record in found.told if record.findings)
+    assert found.told[-1].step > first
+    assert found.summary.findings == {"nan": 1, "crash": 1}
+
+
+def test_a_bug_is_reported_once_and_counted_every_time(found: Run) -> None:
+    fingerprints = [finding.violation.fingerprint for record in found.told for finding in record.findings]
+    assert len(fingerprints) == len(set(fingerprints)) == 2
+    assert found.summary.violations["nan"] > 1
+    assert found.summary.violations["nan"] == sum(record.violations.get("nan", 0) for record in found.told)
+
+
+def test_a_finding_shows_the_first_input_of_its_bug(found: Run) -> None:
+    for record in found.told:
+        for finding in record.findings:
+            assert len(finding.row) == 1 and finding.step == record.step
+            if finding.violation.kind == "nan":
+                assert finding.row.inputs[0, 0] > 0.9
+            else:
+                assert finding.row.inputs[0, 1] > 0.97
+
+
+def test_violating_inputs_are_not_kept(found: Run) -> None:
+    corpus = found.campaign.corpus
+    inputs = corpus.select(torch.arange(len(corpus))).inputs
+    assert len(inputs) > 12
+    assert (inputs[:, 0] <= 0.9).all() and (inputs[:, 1] <= 0.97).all()
+
+
+def test_all_seeds_enter_the_corpus_even_those_that_are_not_new() -> None:
+    seeds = seeds_of(SEEDS.inputs[[0, 0, 0, 1]])
+    run = Run(Budget(executions=4), seeds=seeds).to_the_end()
+    assert run.summary.corpus == 4
+
+
+def test_seeds_that_violate_are_found_and_not_kept() -> None:
+    inputs = SEEDS.inputs.clone()
+    inputs[3, 0], inputs[5, 1] = 0.95, 0.99
+    run = Run(Budget(executions=12), seeds=seeds_of(inputs)).to_the_end()
+    assert run.summary.findings == {"nan": 1, "crash": 1}
+    assert run.summary.corpus == 10
+
+
+def test_when_every_seed_violates_the_campaign_ends_after_planting() -> None:
+    inputs = SEEDS.inputs.clone()
+    inputs[:, 0] = 0.95
+    run = Run(Budget(executions=500), seeds=seeds_of(inputs), feedback=FarFromSeen([], 1.0)).to_the_end()
+    assert (run.summary.executions, run.summary.corpus) == (12, 0)
+
+
+def test_what_is_new_is_kept_with_its_parent_and_root(found: Run) -> None:
+    kept = [record.kept for record in found.told[1:] if len(record.kept)]
+    assert kept
+    size = 12
+    for record in found.told[1:]:
+        assert len(record.kept) <= int((record.gain > 0).sum())
+        for parent, root in zip(record.kept.parents.tolist(), record.kept.roots.tolist(), strict=True):
+            assert NO_PARENT < parent < size
+            assert found.campaign.corpus.select(torch.tensor([parent])).roots.tolist() == [root]
+        size += len(record.kept)
+    assert size == found.summary.corpus == found.told[-1].corpus
+
+
+def test_without_guidance_the_corpus_stays_the_seeds() -> None:
+    run = Run(Budget(executions=1000), feedback=NothingNew()).to_the_end()
+    assert run.summary.corpus == 12 and run.summary.executions == 1000
+
+
+def test_the_summary_fits_into_json(found: Run) -> None:
+    told = found.summary.as_json()
+    assert told["executions"] == 2000 and told["findings"] == {"nan": 1, "crash": 1}
+    assert told["executions_per_second"] == pytest.approx(2000 / found.summary.seconds, rel=0.1)
+    assert told["inputs_per_second_by_variant"]["model"] > 0
+
+
+# Going on
+
+
+def interrupted(folder: Path, after: int, whole: Budget, **choices: Any) -> tuple[Run, History]:
+    """A run of this many executions, and what its folder tells about it."""
+    archive = open_archive(folder, {})
+    Run(Budget(executions=after), listeners=(archive,), **choices).to_the_end()
+    archive.write_status(1.5)
+    history = read_history(folder, choices.get("seeds", SEEDS))
+    assert history is not None
+    return Run(whole, listeners=(open_archive(folder, {}),), **choices), history
+
+
+def test_a_resumed_campaign_goes_on_counting(tmp_path: Path) -> None:
+    run, history = interrupted(tmp_path, 300, Budget(executions=900))
+    run.to_the_end(history)
+    assert run.summary.executions == 900 and run.summary.seconds > 1.5
+    assert run.told[0].step == history.step + 1
+    again = read_history(tmp_path, SEEDS)
+    assert again is not None and again.executions == 900
+
+
+def test_a_resumed_campaign_does_not_report_known_bugs_again(tmp_path: Path) -> None:
+    run, history = interrupted(tmp_path, 2000, Budget(executions=4000))
+    assert dict(history.findings) == {"nan": 1, "crash": 1}
+    run.to_the_end(history)
+    assert not any(record.findings for record in run.told)
+    assert run.summary.findings == {"nan": 1, "crash": 1}
+    assert run.summary.violations["nan"] > history.violations["nan"]
+    assert len(list((tmp_path / "findings").iterdir())) == 2
+
+
+def test_a_spent_budget_is_spent_for_the_resumed_campaign_too(tmp_path: Path) -> None:
+    run, history = interrupted(tmp_path, 300, Budget(executions=300))
+    run.to_the_end(history)
+    assert run.told == [] and run.summary.executions == 300
+
+
+class Sturdy(nn.Module):
+    def forward(self, inputs: Tensor) -> Tensor:
+        return torch.stack([inputs.sum(1), inputs[:, 0] * 2], 1)
+
+
+def test_where_nothing_violates_an_interruption_changes_nothing(tmp_path: Path) -> None:
+    at_once = Run(Budget(executions=12 + 16 * 40), module=Sturdy()).to_the_end()
+    run, history = interrupted(tmp_path, 12 + 16 * 15, Budget(executions=12 + 16 * 40), module=Sturdy())
+    run.to_the_end(history)
+    assert run.journal() == at_once.journal()[16:]
+    assert run.summary.corpus == at_once.summary.corpus > 20
+
+
+def test_the_threshold_calibrated_on_the_seeds_outlives_an_interruption(tmp_path: Path) -> None:
+    """Although seeds that violated are not among what was kept."""
+    mislabelled = seeds_of(SEEDS.inputs, torch.tensor([1] * 9 + [0] * 3))
+    choices = {"seeds": mislabelled, "oracles": (LabelKept,), "module": Sturdy()}
+    run, history = interrupted(tmp_path, 12, Budget(executions=12), **choices)
+    assert len(history.kept[0]) < 12
+    fresh = Run(Budget(executions=12), **choices).to_the_end()
+    run.to_the_end(history)
+    assert run.summary.coverage["nearest"]["threshold"] == fresh.summary.coverage["nearest"]["threshold"]
+
+
+def test_a_resumed_corpus_is_the_one_that_was_left(tmp_path: Path) -> None:
+    archive = open_archive(tmp_path, {})
+    first = Run(Budget(executions=500), listeners=(archive,)).to_the_end()
+    history = read_history(tmp_path, SEEDS)
+    second = Run(Budget(executions=500)).to_the_end(history)
+    ours, theirs = (run.campaign.corpus.select(torch.arange(first.summary.corpus)) for run in (first, second))
+    assert torch.equal(ours.inputs, theirs.inputs) and torch.equal(ours.parents, theirs.parents)
+    assert torch.equal(ours.roots, theirs.roots) and ours.steps == theirs.steps

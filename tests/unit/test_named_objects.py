@@ -1,0 +1,54 @@
+"""Python objects that the user names as FILE.py:name or package.module:name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jostle.errors import UsageError
+from jostle.foreign import attempt
+from jostle.named_objects import find_object, names_object
+from jostle.records import Crash
+
+
+@pytest.mark.parametrize("spec", ["a.py:f", "dir/a.py:f", "/x/y.py:Net", "a.b.c:f", "pkg:f", r"C:\x\a.py:f"])
+def test_a_file_or_module_with_a_name_is_an_object(spec: str) -> None:
+    assert names_object(spec)
+
+
+@pytest.mark.parametrize("spec", ["a.py", "a.pt2", "images/", "", ":", "a.py:", ":f", "a.py:f()", "a b:f", "dir/a:f"])
+def test_everything_else_is_a_path(spec: str) -> None:
+    assert not names_object(spec)
+
+
+def test_a_file_may_import_what_stands_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.path", ["", *__import__("sys").path])
+    (tmp_path / "beside_it_for_this_test.py").write_text("value = 7")
+    (tmp_path / "main.py").write_text("from beside_it_for_this_test import value")
+    assert find_object(f"{tmp_path / 'main.py'}:value") == 7
+
+
+def test_an_object_that_is_not_there_is_refused_with_near_names(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("def classifier(): ...")
+    with pytest.raises(UsageError, match="did you mean classifier"):
+        find_object(f"{tmp_path / 'main.py'}:clasifier")
+
+
+@pytest.mark.parametrize("code", ["1 / 0", "import sys; sys.exit(3)", "def f(:"])
+def test_a_file_that_fails_is_refused_in_one_line(code: str, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(code)
+    with pytest.raises(UsageError, match=r"main\.py") as refused:
+        find_object(f"{tmp_path / 'main.py'}:f")
+    assert "\n" not in str(refused.value)
+
+
+def test_foreign_code_that_raises_becomes_a_value() -> None:
+    def fails() -> int:
+        raise LookupError("first line\nsecond line")
+
+    crash = attempt(fails)
+    assert isinstance(crash, Crash)
+    assert (crash.error, crash.message, crash.where) == ("LookupError", "first line", "test_named_objects.py:fails")
+    assert "second line" in crash.traceback
+    assert attempt(lambda: 3) == 3
