@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jostle.errors import UsageError
 from jostle.interfaces import Feedback, Listener, Mutator, Oracle, Scheduler, Target
 from jostle.randomness import randomness
 from jostle.records import NO_BUG, Candidates, Finding, History, Seeds, StepRecord, Trace, all_rows
@@ -41,6 +42,7 @@ class Summary:
     executions: int
     seconds: float
     corpus: int
+    admission_rate: float  # share of the mutants that were kept
     coverage: Mapping[str, Mapping[str, float]]  # by criterion
     findings: Mapping[str, int]  # distinct bugs by kind
     violations: Mapping[str, int]  # violating inputs by kind
@@ -52,6 +54,7 @@ class Summary:
             "seconds": round(self.seconds, 3),
             "executions_per_second": round(self.executions / max(self.seconds, 1e-9), 1),
             "corpus": self.corpus,
+            "admission_rate": self.admission_rate,
             "coverage": {name: dict(figures) for name, figures in self.coverage.items()},
             "findings": dict(self.findings),
             "violating_inputs": dict(self.violations),
@@ -108,11 +111,16 @@ class Campaign:
             executions=self._executions,
             seconds=self._seconds,
             corpus=len(self.corpus),
+            admission_rate=self._admission_rate(),
             coverage=self._feedback.coverage(),
             findings=self._findings,
             violations=self._violations,
             rates={name: ran / max(seconds, 1e-9) for name, seconds in self._variant_seconds.items()},
         )
+
+    def _admission_rate(self) -> float:
+        mutants = self._executions - len(self._seeds)
+        return self.corpus.mutants / mutants if mutants > 0 else 0.0
 
     def _spent(self) -> bool:
         return self._budget.spent(self._seconds, self._executions, self._findings.total())
@@ -122,6 +130,11 @@ class Campaign:
         started = time.monotonic()
         seeds = self._seeds.as_candidates()
         trace = self._in_batches(seeds)
+        if not trace.ran.any():
+            crash = trace.crashes[0]
+            raise UsageError(
+                f"the target fails on every seed ({crash.error} in {crash.where}: {crash.message}): fix it"
+            )
         self._absorb(started, seeds, trace, wanted=trace.ran, gain=self._feedback.assess(trace))
 
     def _in_batches(self, candidates: Candidates) -> Trace:
@@ -168,6 +181,7 @@ class Campaign:
             findings=findings,
             violations=violations,
             corpus=len(self.corpus),
+            admission_rate=self._admission_rate(),
             coverage=self._feedback.coverage(),
         )
         for listener in self._listeners:
@@ -185,8 +199,7 @@ class Campaign:
             violating[guilty] = True
             if len(guilty):
                 violations[verdicts.kind] += len(guilty)
-            bugs = verdicts.bugs[guilty].tolist()
-            for bug, row in dict(zip(reversed(bugs), reversed(guilty.tolist()), strict=True)).items():
+            for bug, row in zip(verdicts.bugs[guilty].tolist(), guilty.tolist(), strict=True):
                 if (verdicts.kind, bug) not in self._bugs:
                     self._bugs.add((verdicts.kind, bug))
                     only = candidates.select(torch.tensor([row]))

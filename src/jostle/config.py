@@ -16,8 +16,7 @@ from typing import Any
 from jostle.errors import UsageError
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-# What may change between two runs of one campaign.
-NOT_IDENTITY = ("budget", "executions", "findings", "out", "force")
+UNBOUND = ("budget", "executions", "findings", "out", "force")
 
 
 @dataclass(frozen=True)
@@ -56,21 +55,32 @@ class Settings:
     trust_model: bool = False
     force: bool = False
 
-    def identity(self) -> dict[str, Any]:
-        """What makes a campaign the same campaign, with the contents of the files it names."""
-        own = {name: value for name, value in asdict(self).items() if name not in NOT_IDENTITY}
-        named = [self.model, self.seeds, self.twin or "", self.metadata or "", *self.oracle]
+    def identity(self, seeds: str) -> dict[str, Any]:
+        """What makes a campaign this campaign, given a digest of its seeds: these settings and the files they name."""
+        named = [self.model, self.twin or "", self.metadata or "", *self.oracle]
         contents = {name: content for name in named if (content := _content(name)) is not None}
-        as_written: dict[str, Any] = json.loads(json.dumps({**own, "files": contents}))
-        return as_written
+        return {**self.bound(), "seed inputs": seeds, "files": contents}
 
-    def folder(self) -> Path:
-        """Where the campaign lives: the same settings always give the same folder."""
+    def bound(self) -> dict[str, Any]:
+        """The settings that may not change between two runs of one campaign, as JSON gives them back."""
+        return {name: value for name, value in _as_json(self).items() if name not in UNBOUND}
+
+    def unbound(self) -> dict[str, Any]:
+        """The settings that may."""
+        return {name: value for name, value in _as_json(self).items() if name in UNBOUND}
+
+    def folder(self, seeds: str) -> Path:
+        """Where the campaign lives: the same settings and seeds always give the same folder."""
         if self.out is not None:
             return Path(self.out)
-        digest = hashlib.blake2b(json.dumps(self.identity()).encode(), digest_size=4).hexdigest()
+        digest = hashlib.blake2b(json.dumps(self.identity(seeds)).encode(), digest_size=4).hexdigest()
         name = re.sub(r"[^A-Za-z0-9]+", "-", Path(self.model).name).strip("-")
         return Path("jostle-runs") / f"{name}-{self.recipe}-{digest}"
+
+
+def _as_json(settings: Settings) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
+    return values
 
 
 def _content(name: str) -> str | None:

@@ -118,7 +118,7 @@ class Trace:
 
     @staticmethod
     def joined(traces: Sequence[Trace]) -> Trace:
-        """The rows of several traces, one after another; a place that a row lacks holds NaN."""
+        """The rows of several traces, one after another; a layer that did not run for a row is 0 there."""
         starts = accumulate((len(trace.outcome) for trace in traces), initial=0)
         return Trace(
             outcome=torch.cat([trace.outcome for trace in traces]),
@@ -144,11 +144,15 @@ class Trace:
 def _stacked(traces: Sequence[Trace], values: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     places = {name: value for group in values for name, value in group.items()}
 
-    def rows(group: Mapping[str, Tensor], name: str, count: int) -> Tensor:
-        return group[name] if name in group else torch.full((count, *places[name].shape[1:]), torch.nan)
+    def rows(group: Mapping[str, Tensor], name: str, ran: Tensor) -> Tensor:
+        if name in group:
+            return group[name]
+        row_shape = places[name].shape[1:]
+        absent = torch.where(ran, 0.0, torch.nan).view(-1, *(1 for _ in row_shape))
+        return absent.expand(len(ran), *row_shape)
 
     return {
-        name: torch.cat([rows(group, name, len(t.outcome)) for group, t in zip(values, traces, strict=True)])
+        name: torch.cat([rows(group, name, trace.ran) for group, trace in zip(values, traces, strict=True)])
         for name in places
     }
 
@@ -202,6 +206,7 @@ class StepRecord:
     findings: tuple[Finding, ...]  # bugs not seen before
     violations: Mapping[str, int]  # violating inputs of this step by kind
     corpus: int  # entries so far
+    admission_rate: float  # share of the mutants so far that were kept
     coverage: Mapping[str, Mapping[str, float]]  # by criterion
 
 

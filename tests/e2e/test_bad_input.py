@@ -78,6 +78,8 @@ OPTIONS = [
     ("--oracle models.py:NUMBER", "models.py:NUMBER", "is not a function"),
     ("--oracle models.py:broken_property", "AttributeError in models.py:broken_property", "fix that function"),
     ("--oracle agree", "compares two models", "name the second with --twin"),
+    ("--agree argmax", "says when twins agree", "name the second model with --twin"),
+    ("--executions 59", "the 60 seeds run first", "give at least as many"),
     ("--twin float61", "--twin 'float61' is unknown", "did you mean float16"),
     ("--twin gone.pt2", "gone.pt2 does not exist", "give a .pt2 file or FILE.py:function"),
     ("--twin int8 --agree most", "--agree 'most'", "give argmax, topK"),

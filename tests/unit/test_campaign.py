@@ -22,7 +22,8 @@ from jostle.oracles.numeric import Finite
 from jostle.randomness import randomness
 from jostle.records import NO_PARENT, History, StepRecord
 from jostle.schedulers.recent import NewestFew
-from jostle.storage.archive import journal_line, open_archive, read_history
+from jostle.storage.archive import journal_line, open_archive
+from jostle.storage.history import read_history
 from jostle.targets.contained import Contained
 from jostle.targets.torch_target import TorchTarget
 from making import seeds_of
@@ -199,6 +200,7 @@ def interrupted(folder: Path, after: int, whole: Budget, **choices: Any) -> tupl
     archive = open_archive(folder, {})
     Run(Budget(executions=after), listeners=(archive,), **choices).to_the_end()
     archive.write_status(1.5)
+    archive.close()
     history = read_history(folder, choices.get("seeds", SEEDS))
     assert history is not None
     return Run(whole, listeners=(open_archive(folder, {}),), **choices), history

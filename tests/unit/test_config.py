@@ -114,20 +114,22 @@ def test_a_bad_value_is_refused_naming_the_flag_in_one_line(name: str, value: An
 
 
 def test_the_same_settings_give_the_same_folder_and_others_another(tmp_path: Path) -> None:
-    assert resolved(tmp_path, seed=1).folder() == resolved(tmp_path, seed=1).folder()
-    folders = [resolved(tmp_path, **flags).folder() for flags in ({}, {"seed": 1}, {"radius": 0.1}, {"oracle": "nan"})]
+    assert resolved(tmp_path, seed=1).folder("") == resolved(tmp_path, seed=1).folder("")
+    folders = [
+        resolved(tmp_path, **flags).folder("") for flags in ({}, {"seed": 1}, {"radius": 0.1}, {"oracle": "nan"})
+    ]
     assert len(set(folders)) == 4
     assert all(folder.parent == Path("jostle-runs") for folder in folders)
 
 
 def test_a_larger_budget_is_still_the_same_campaign(tmp_path: Path) -> None:
     more = resolved(tmp_path, budget="9h", executions=9, findings=9, force=True)
-    assert more.folder() == resolved(tmp_path).folder()
-    assert more.identity() == resolved(tmp_path).identity()
+    assert more.folder("") == resolved(tmp_path).folder("")
+    assert more.identity("") == resolved(tmp_path).identity("")
 
 
 def test_the_folder_is_where_it_was_asked_for(tmp_path: Path) -> None:
-    assert resolved(tmp_path, out="here/there").folder() == Path("here/there")
+    assert resolved(tmp_path, out="here/there").folder("") == Path("here/there")
 
 
 def test_a_campaign_is_another_when_the_files_it_names_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,10 +137,10 @@ def test_a_campaign_is_another_when_the_files_it_names_change(tmp_path: Path, mo
     identities = []
     for content in ("def net(): ...", "def net(): pass"):
         Path("m.py").write_text(content)
-        identities.append(resolved(tmp_path).identity())
+        identities.append(resolved(tmp_path).identity(""))
     assert identities[0] != identities[1]
 
 
 def test_the_identity_is_plain_json(tmp_path: Path) -> None:
-    identity = resolved(tmp_path, range="0,1", oracle="nan", mean="0.1").identity()
+    identity = resolved(tmp_path, range="0,1", oracle="nan", mean="0.1").identity("")
     assert json.loads(json.dumps(identity)) == identity

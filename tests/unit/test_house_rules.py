@@ -69,7 +69,7 @@ def test_records_know_nobody_and_interfaces_know_the_records_only() -> None:
 
 def test_the_loop_knows_no_part_by_name() -> None:
     assert own(HOUSE / "campaign.py") == {
-        *{"jostle.interfaces", "jostle.randomness", "jostle.records", "jostle.storage.corpus"}
+        *{"jostle.errors", "jostle.interfaces", "jostle.randomness", "jostle.records", "jostle.storage.corpus"}
     }
 
 

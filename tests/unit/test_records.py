@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from jostle.records import MODEL, NO_BUG, NO_PARENT, Trace, Verdicts, Violation
+from jostle.records import MODEL, NO_BUG, NO_PARENT, Outcome, Trace, Verdicts, Violation
 from making import CRASH, batch_of, seeds_of, trace_of
 
 
@@ -49,3 +49,12 @@ def test_verdicts_hold_of_rows_that_ran_only() -> None:
     everything = torch.ones(3).bool()
     verdicts = Verdicts.where("nan", trace, everything, torch.tensor([7, 8, 9]), lambda row: Violation("nan", "x", "x"))
     assert verdicts.bugs.tolist() == [7, NO_BUG, 9]
+
+
+def test_a_layer_that_did_not_run_for_a_row_is_zero_there_and_nan_only_where_the_row_crashed() -> None:
+    ran = Trace(torch.tensor([Outcome.OK]), {"model": torch.ones(1, 2)}, {"rare": torch.ones(1, 3)})
+    skipped = Trace(torch.tensor([Outcome.OK]), {"model": torch.ones(1, 2)})
+    crashed = Trace(torch.tensor([Outcome.CRASHED]), {})
+    joined = Trace.joined([ran, skipped, crashed])
+    assert joined.activations["rare"][:2].tolist() == [[1, 1, 1], [0, 0, 0]]
+    assert joined.activations["rare"][2].isnan().all() and joined.outputs["model"][2].isnan().all()

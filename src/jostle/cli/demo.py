@@ -31,15 +31,16 @@ def demo(
         budget=checked("budget", budget),
         out=str(out),
     )
-    if _holds_same(out / "config.json", settings):
+    if _holds_demo(out / "config.json", settings):
         shutil.rmtree(out)
     code = run_campaign(settings, as_json)
     return Exit.CLEAN if code is Exit.FINDINGS else code
 
 
-def _holds_same(config: Path, settings: Settings) -> bool:
+def _holds_demo(config: Path, settings: Settings) -> bool:
     """True of the configuration of an earlier demo; anything else is not ours to replace."""
     try:
-        return bool(json.loads(config.read_text()) == settings.identity())
+        held = json.loads(config.read_text())
     except (OSError, ValueError):
         return False
+    return isinstance(held, dict) and all(held.get(name) == value for name, value in settings.bound().items())

@@ -60,7 +60,7 @@ class Display:
             "executions": f"{record.executions:,}",
             "rate": f"{rate:,.0f}/s",
             "coverage": coverage_text(record.coverage),
-            "corpus": f"{record.corpus:,}",
+            "corpus": corpus_text(record.corpus, record.admission_rate),
             "findings": findings_text(self._findings),
             "time left": self._time_left(record, rate),
         }
@@ -72,6 +72,10 @@ class Display:
         if self._budget.executions is not None:
             left.append((self._budget.executions - record.executions) / max(rate, 1e-9))
         return f"{max(0, min(left)):,.0f} s" if left else "no limit"
+
+
+def corpus_text(entries: int, admission_rate: float) -> str:
+    return f"{entries:,} inputs ({admission_rate:.2%} of the mutants kept)"
 
 
 def coverage_text(coverage: object) -> str:

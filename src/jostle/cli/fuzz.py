@@ -105,6 +105,8 @@ def run_campaign(settings: Settings, as_json: bool) -> Exit:
     assembled.archive.write_status(summary.seconds)
     if interrupted:
         console.print("interrupted; the same command goes on from here", highlight=False)
+    if not summary.corpus:
+        console.print("every seed violates an oracle, so there was nothing to mutate", highlight=False)
     _report(summary, assembled, as_json)
     return Exit.INTERRUPTED if interrupted else _exit(summary)
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from jostle.campaign import Summary
-from jostle.cli.display import coverage_text
+from jostle.cli.display import corpus_text, coverage_text
 
 SHOWN = 8  # findings listed by name
 
@@ -21,7 +21,7 @@ def print_summary(console: Console, summary: Summary, folder: Path) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2))
     table.add_row("[bold]executions[/bold]", f"{summary.executions:,} in {summary.seconds:,.1f} s ({rate:,.0f}/s)")
     table.add_row("[bold]coverage[/bold]", coverage_text(dict(summary.coverage)))
-    table.add_row("[bold]corpus[/bold]", f"{summary.corpus:,} inputs")
+    table.add_row("[bold]corpus[/bold]", corpus_text(summary.corpus, summary.admission_rate))
     if len(summary.rates) > 1:
         table.add_row("[bold]speed[/bold]", _speeds(summary))
     for kind, count in sorted(summary.findings.items()):

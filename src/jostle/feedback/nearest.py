@@ -56,24 +56,19 @@ class FarFromSeen:
         self._criterion = criterion
         self._embedding = EMBEDDINGS[criterion]
         self._seen = Neighbours()
-        self._assessed = 0
 
     def assess(self, trace: Trace) -> Tensor:
         points, finite = self._points(trace)
         gain = torch.zeros(len(points))
         rows = finite.nonzero().squeeze(1)
-        self._assessed += len(points)
         if len(rows):
             threshold = self._calibrated(points[rows])
             gain[rows] = torch.cat([self._novelty(some, threshold) for some in points[rows].split(AT_ONCE)])
         return gain
 
     def coverage(self) -> Mapping[str, Mapping[str, float]]:
-        points = len(self._seen)
-        figures = {"points": points, "admission rate": points / max(self._assessed, 1)}
-        if self._threshold is not None:
-            figures["threshold"] = self._threshold
-        return {self._criterion: figures}
+        threshold = {} if self._threshold is None else {"threshold": self._threshold}
+        return {self._criterion: {"points": len(self._seen), **threshold}}
 
     def _points(self, trace: Trace) -> tuple[Tensor, Tensor]:
         """One point per row [batch, dimensions], and which of them are finite [batch]."""

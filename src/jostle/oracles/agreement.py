@@ -40,6 +40,8 @@ class SameTop:
         return scores.topk(self.k, dim=1).indices.sort(1).values
 
     def differs(self, model: Tensor, twin: Tensor) -> Tensor:
+        if model.shape[1] == 1:
+            raise UsageError("--agree argmax on one output always holds: give a tolerance such as --agree 1e-3")
         if self.k == 1:
             return model.argmax(1) != twin.argmax(1)
         return (self._best(model) != self._best(twin)).any(1)

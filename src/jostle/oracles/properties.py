@@ -34,7 +34,7 @@ class Property:
     def __init__(self, name: str, function: Callable[[Element], Any]):
         self._name = name
         self._function = function
-        self._per_element = False
+        self._takes_batches: bool | None = None  # settled on the first batch
 
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         batch = Element(
@@ -47,7 +47,9 @@ class Property:
             metadata=trace.metadata,
         )
         violating = self._asked(batch, len(candidates))
-        violation = Violation("property", f"property:{self._name}", f"property {self._name} is violated")
+        violation = Violation(
+            "property", f"property:{self._name}", f"property {self._name.rpartition(':')[2]} is violated"
+        )
         number = torch.full((len(candidates),), bug_number(violation.fingerprint))
 
         def describe(row: int) -> Violation:
@@ -57,19 +59,28 @@ class Property:
         return Verdicts.where("property", trace, violating, number, describe)
 
     def _asked(self, batch: Element, rows: int) -> Tensor:
-        """[batch] bool. The first answer settles whether the function takes a batch or one element."""
-        if not self._per_element:
-            answer = attempt(lambda: torch.as_tensor(self._function(batch)))
-            if isinstance(answer, Tensor) and answer.shape == (rows,):
-                return answer.bool()
-            self._per_element = True
-        answers = attempt(lambda: torch.tensor([bool(self._function(_row(batch, row))) for row in range(rows)]))
-        if isinstance(answers, Crash):
-            raise UsageError(
-                f"property {self._name} takes neither a batch nor one element ({answers.error} in {answers.where}: "
-                f"{answers.message}): fix that function"
-            )
+        """[batch] bool. Meant for batches is a function that says of the first batch what it says row by row."""
+        if self._takes_batches is None:
+            self._takes_batches = self._seems_batched(batch, rows)
+        answers = attempt(lambda: self._of_batch(batch) if self._takes_batches else self._row_by_row(batch, rows))
+        if isinstance(answers, Crash) or answers.shape != (rows,):
+            why = f"{answers.error} in {answers.where}: {answers.message}" if isinstance(answers, Crash) else "no bool"
+            raise UsageError(f"property {self._name} takes neither a batch nor one element ({why}): fix that function")
         return answers
+
+    def _seems_batched(self, batch: Element, rows: int) -> bool:
+        together = attempt(lambda: self._of_batch(batch))
+        alone = attempt(lambda: self._row_by_row(batch, rows))
+        if isinstance(together, Crash) or together.shape != (rows,):
+            return False
+        return isinstance(alone, Crash) or torch.equal(together, alone)
+
+    def _of_batch(self, batch: Element) -> Tensor:
+        return torch.as_tensor(self._function(batch)).bool()
+
+    def _row_by_row(self, batch: Element, rows: int) -> Tensor:
+        answers = [torch.as_tensor(self._function(_row(batch, row))) for row in range(rows)]
+        return torch.tensor([bool(answer) for answer in answers])  # raises for more than one value
 
 
 def _row(batch: Element, row: int) -> Element:

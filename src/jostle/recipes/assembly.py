@@ -19,7 +19,9 @@ from jostle.recipes.tensorfuzz import tensorfuzz
 from jostle.recipes.unguided import unguided
 from jostle.records import History, Seeds, all_rows
 from jostle.seeds import ImageForm, load_seeds
-from jostle.storage.archive import Archive, open_archive, read_history
+from jostle.storage.archive import Archive, open_archive
+from jostle.storage.entries import digest
+from jostle.storage.history import read_history
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained
 from jostle.targets.layers import Layer, before_softmax, layers_of, matching, working
@@ -60,8 +62,9 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = ()) -> Assemble
     parts = recipe(settings, novelty_layers)
     judges = oracles(settings, gives_classes(target.predict(seeds.inputs[:2])))
     _rehearse(target, flight.seeds, recipe(settings, novelty_layers).feedback, judges)
-    archive = open_archive(settings.folder(), settings.identity())
-    budget = _budget(settings)
+    budget = _budget(settings, seeds)
+    seeds_digest = digest(seeds.inputs)
+    archive = open_archive(settings.folder(seeds_digest), settings.identity(seeds_digest), settings.unbound())
     campaign = Campaign(
         target=target,
         mutator=parts.mutator,
@@ -77,7 +80,11 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = ()) -> Assemble
     return Assembled(campaign, archive, read_history(archive.folder, flight.seeds), flight, tuple(watch), budget)
 
 
-def _budget(settings: Settings) -> Budget:
+def _budget(settings: Settings, seeds: Seeds) -> Budget:
+    if settings.executions is not None and settings.executions < len(seeds):
+        raise UsageError(
+            f"--executions {settings.executions}: the {len(seeds)} seeds run first, so give at least as many"
+        )
     unlimited = settings.budget is None and settings.executions is None
     return Budget(DEFAULT_SECONDS if unlimited else settings.budget, settings.executions, settings.findings)
 
@@ -113,10 +120,10 @@ def _target(settings: Settings, model: Model, watch: Sequence[str]) -> Target:
     if settings.gradients and metadata is None:
         raise UsageError("--gradients needs --metadata FILE.py:function, whose values it differentiates")
     reduction = UNITS[chosen("--units", settings.units, UNITS)]
+    twin = _twin(settings, model)  # before the model is watched, so that its copy is not
     own = TorchTarget(model.module, watch, reduction, settings.mean, settings.std, metadata, settings.gradients)
     target = _sized(own, model.batch)
-    if settings.twin is not None:
-        twin = _twin(settings, model)
+    if twin is not None:
         target = Twins(target, _sized(TorchTarget(twin.module, mean=settings.mean, std=settings.std), twin.batch))
     return Contained(target)
 
@@ -125,8 +132,9 @@ def _sized(target: Target, batch: int | None) -> Target:
     return target if batch is None else InChunks(target, batch)
 
 
-def _twin(settings: Settings, model: Model) -> Model:
-    assert settings.twin is not None
+def _twin(settings: Settings, model: Model) -> Model | None:
+    if settings.twin is None:
+        return None
     if settings.twin in TWINS:
         make = TWINS[settings.twin]
         return Model(make(model.copy().eval()), model.copy, model.batch)

@@ -76,6 +76,8 @@ def scheduler(settings: Settings, name: str) -> Scheduler:
 
 def oracles(settings: Settings, classes: bool) -> list[Oracle]:
     """The oracles asked for; without any, those that can apply to this model."""
+    if settings.agree and settings.twin is None:
+        raise UsageError("--agree says when twins agree: name the second model with --twin")
     names = settings.oracle or _usual_oracles(settings)
     return [_oracle(settings, name, classes) for name in names]
 
@@ -105,4 +107,4 @@ def _property(name: str) -> Property:
     function = find_object(name)
     if not callable(function):
         raise UsageError(f"--oracle {name} is not a function")
-    return Property(name.rpartition(":")[2], function)
+    return Property(name, function)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from jostle.records import Candidates, Seeds
+from jostle.records import NO_PARENT, Candidates, Seeds
 
 
 class Corpus:
@@ -19,9 +19,15 @@ class Corpus:
         self._parents = torch.empty(0, dtype=torch.int64)
         self._roots = torch.empty(0, dtype=torch.int64)
         self._steps: list[str] = []
+        self._planted = 0
 
     def __len__(self) -> int:
         return len(self._steps)
+
+    @property
+    def mutants(self) -> int:
+        """Entries that are no seeds."""
+        return len(self) - self._planted
 
     def add(self, kept: Candidates) -> None:
         start, end = len(self), len(self) + len(kept)
@@ -32,6 +38,7 @@ class Corpus:
         self._parents[start:end] = kept.parents
         self._roots[start:end] = kept.roots
         self._steps.extend(kept.steps)
+        self._planted += int((kept.parents == NO_PARENT).sum())
 
     def select(self, ids: Tensor) -> Candidates:
         """The entries as they are, each made by its own step from its own parent."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -28,4 +29,13 @@ def temporary(path: Path) -> Path:
 
 
 def write_json(path: Path, value: Any) -> None:
-    write_whole(path, (json.dumps(value, indent=2) + "\n").encode(), synced=True)
+    """As JSON that every parser reads: NaN and infinities become their names."""
+    write_whole(path, (json.dumps(_portable(value), indent=2, allow_nan=False) + "\n").encode(), synced=True)
+
+
+def _portable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _portable(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_portable(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -64,7 +64,7 @@ class TorchTarget:
         if outputs is None or outputs.shape[:1] != inputs.shape[:1]:
             shape = "no tensor" if outputs is None else f"shape {list(outputs.shape)}"
             raise ValueError(f"the output for a batch of {len(inputs)} has {shape}, not one row per input")
-        return outputs
+        return outputs if outputs.is_floating_point() else outputs.float()
 
     def _normalised(self, inputs: Tensor) -> Tensor:
         if not len(self._mean):

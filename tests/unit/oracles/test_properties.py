@@ -45,22 +45,27 @@ def test_numbers_and_lists_serve_as_answers() -> None:
     assert (judged(lambda batch: stuck_batch(batch).numpy()).bugs != NO_BUG).tolist() == STUCK
 
 
-def test_a_batched_function_is_asked_once_and_a_function_of_elements_once_for_each() -> None:
+@pytest.mark.parametrize(("function", "dimensions"), [(stuck_batch, [2]), (stuck_element, [1, 1, 1, 1])])
+def test_after_the_first_batch_a_batched_function_is_asked_once_and_a_function_of_elements_once_for_each(
+    function: Callable[[Element], Any], dimensions: list[int]
+) -> None:
     calls: list[int] = []
-
-    def counting(element: Element) -> Any:
-        calls.append(element.input.ndim)
-        return stuck_batch(element) if element.input.ndim == 2 else stuck_element(element)
-
-    judged(counting)
-    assert calls == [2]
-    calls.clear()
-    asked = Property("counting", lambda element: calls.append(element.input.ndim) or stuck_element(element))
+    asked = Property("counting", lambda element: calls.append(element.input.ndim) or function(element))
     for _ in range(2):
+        calls.clear()
         asked.judge(
             batch_of(torch.zeros(4, 2)), trace_of(LOSS[:, None], metadata={"loss": LOSS, "loss.grad": GRADIENT})
         )
-    assert calls == [2, 1, 1, 1, 1, 1, 1, 1, 1]
+    assert calls == dimensions
+
+
+def test_a_function_of_elements_that_reduces_is_not_taken_for_a_batched_one() -> None:
+    """Over a batch its maximum would run over all rows, and the shape would still fit."""
+
+    def reducing(element: Element) -> Tensor:
+        return (element.metadata["loss"] > 0.1) & (element.metadata["loss.grad"].abs().max() < 0.0001)
+
+    assert (judged(reducing).bugs != NO_BUG).tolist() == STUCK
 
 
 def test_an_element_holds_all_there_is_to_know_about_one_input() -> None:

@@ -76,6 +76,7 @@ def test_a_model_that_works_in_place_leaves_the_seeds_alone(nets: Path) -> None:
 def test_the_same_settings_go_on_where_they_stopped(nets: Path) -> None:
     first = assembled()
     first.campaign.run()
+    first.archive.close()
     journal = first.archive.folder / "journal.jsonl"
     with journal.open("a") as file:
         file.write('{"step": 99, "torn')

@@ -12,7 +12,9 @@ import torch
 
 from jostle.errors import OutputRefused
 from jostle.records import Candidates, Finding, StepRecord, Violation
-from jostle.storage.archive import Archive, decode_entries, encode_entries, open_archive, read_history
+from jostle.storage.archive import open_archive
+from jostle.storage.entries import decode_entries, encode_entries
+from jostle.storage.history import read_history
 from making import batch_of, seeds_of
 
 CONFIG = {"model": "m.py:net", "seed": 0}
@@ -40,6 +42,7 @@ def record(step: int, kept: Candidates = NOBODY, findings: tuple[Finding, ...] =
         findings=findings,
         violations={"nan": 2} if findings else {},
         corpus=0,
+        admission_rate=0.0,
         coverage={},
     )
 
@@ -51,6 +54,7 @@ def folder(tmp_path: Path) -> Path:
     for told in (record(0, SEEDS.as_candidates()), record(1, mutants()), record(2, findings=(finding(2),))):
         archive(told)
     archive.write_status(12.5)
+    archive.close()
     return archive.folder
 
 
@@ -108,6 +112,7 @@ def test_a_finding_of_an_unfinished_step_is_removed_and_found_again(folder: Path
     archive = open_archive(folder, CONFIG)
     journal = (folder / "journal.jsonl").read_bytes()
     archive(record(3, findings=(finding(3, 6, "nan:nan:fc"),)))
+    archive.close()
     (folder / "journal.jsonl").write_bytes(journal)  # died before the step's line was written
     again = open_archive(folder, CONFIG)
     history = read_history(folder, SEEDS)
@@ -189,7 +194,7 @@ def test_a_damaged_corpus_is_refused(folder: Path) -> None:
 
 
 def test_an_input_that_is_no_image_has_no_picture(tmp_path: Path) -> None:
-    archive = Archive(open_archive(tmp_path, CONFIG).folder)
+    archive = open_archive(tmp_path, CONFIG)
     row = batch_of(torch.rand(1, 9))
     archive(record(1, findings=(Finding(Violation("nan", "nan:x", "x"), 1, 1, 1, row),)))
     assert not list(tmp_path.rglob("*.png"))
@@ -200,4 +205,30 @@ def test_nothing_written_is_a_pickle(folder: Path) -> None:
         if path.suffix == ".npy":
             np.load(path, allow_pickle=False)
         else:
-            assert path.is_dir() or path.suffix in {".json", ".jsonl", ".safetensors", ".png"}
+            assert path.is_dir() or path.name == "lock" or path.suffix in {".json", ".jsonl", ".safetensors", ".png"}
+
+
+def test_a_folder_in_which_a_process_is_at_work_is_refused_until_it_is_done(tmp_path: Path) -> None:
+    at_work = open_archive(tmp_path, CONFIG)
+    with pytest.raises(OutputRefused, match="another process is at work"):
+        open_archive(tmp_path, CONFIG)
+    at_work.close()
+    open_archive(tmp_path, CONFIG).close()
+
+
+def test_the_whole_configuration_is_saved_and_a_part_of_it_may_change(tmp_path: Path) -> None:
+    open_archive(tmp_path, CONFIG, {"budget": 10}).close()
+    open_archive(tmp_path, CONFIG, {"budget": 20}).close()
+    assert json.loads((tmp_path / "config.json").read_text()) == {**CONFIG, "budget": 20}
+
+
+def test_a_finding_with_values_that_are_not_finite_is_still_json_for_every_parser(tmp_path: Path) -> None:
+    violation = Violation("nan", "nan:x", "x", {"scores": [1.0, float("nan")], "loss": float("-inf")})
+    open_archive(tmp_path, CONFIG)(record(1, findings=(Finding(violation, 1, 1, 1, batch_of(torch.rand(1, 9))),)))
+    (told,) = tmp_path.rglob("finding.json")
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    details = json.loads(told.read_text(), parse_constant=refuse)["details"]
+    assert details == {"scores": [1.0, "nan"], "loss": "-inf"}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from jostle.oracles.agreement import Agreement, SameTop
+from jostle.oracles.agreement import Agreement, Close
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.numeric import Finite
 from jostle.records import MODEL, NO_BUG, Trace
@@ -79,7 +79,7 @@ def test_a_twin_that_crashes_makes_the_row_crash() -> None:
     batch = batch_of(torch.tensor([[1.0], [-0.5], [2.0]]))
     trace = target.run(batch)
     assert trace.ran.tolist() == [True, False, True]
-    assert list(Agreement(SameTop()).judge(batch, trace).bugs) == [NO_BUG] * 3
+    assert Agreement(Close(1e-3)).judge(batch, trace).bugs[1] == NO_BUG
 
 
 def test_chunks_that_crash_are_taken_apart() -> None:

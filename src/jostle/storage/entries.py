@@ -1,0 +1,30 @@
+"""Corpus entries as safetensors: inputs and lineage."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import safetensors.torch
+from safetensors import safe_open
+from torch import Tensor
+
+from jostle.records import Candidates, Seeds
+
+
+def encode_entries(kept: Candidates) -> bytes:
+    arrays = {"inputs": kept.inputs.contiguous(), "parents": kept.parents, "roots": kept.roots}
+    return safetensors.torch.save(arrays, {"steps": json.dumps(kept.steps)})
+
+
+def decode_entries(path: Path, seeds: Seeds) -> Candidates:
+    with safe_open(path, "pt") as file:
+        inputs, parents, roots = (file.get_tensor(name) for name in ("inputs", "parents", "roots"))
+        steps = tuple(json.loads(file.metadata()["steps"]))
+    return Candidates(inputs, seeds.inputs[roots], parents, roots, seeds.labels[roots], steps)
+
+
+def digest(inputs: Tensor) -> str:
+    """Equal for equal inputs."""
+    return hashlib.blake2b(inputs.contiguous().numpy().tobytes(), digest_size=8).hexdigest()
