@@ -20,14 +20,8 @@ def seeds_of(inputs: Tensor, labels: Tensor | None = None) -> Seeds:
 def batch_of(inputs: Tensor, labels: Tensor | None = None, references: Tensor | None = None) -> Candidates:
     """Mutants of as many seeds as there are rows."""
     count = len(inputs)
-    return Candidates(
-        inputs=inputs,
-        references=inputs.clone() if references is None else references,
-        parents=torch.arange(count) + 100,
-        roots=torch.arange(count),
-        labels=torch.full((count,), NO_LABEL) if labels is None else labels,
-        steps=("noise",) * count,
-    )
+    seeds = seeds_of(inputs.clone() if references is None else references, labels)
+    return Candidates(inputs, seeds, torch.arange(count) + 100, torch.arange(count), ("noise",) * count)
 
 
 def trace_of(

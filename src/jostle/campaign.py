@@ -157,7 +157,7 @@ class Campaign:
         self._step += 1
         rng = randomness(self._seed, self._step)
         children = self._budget.rows(self._executions, self._batch)
-        parents = self.corpus.parents_of_new(self._scheduler.plan(len(self.corpus), children, rng))
+        parents = self.corpus.as_parents(self._scheduler.plan(len(self.corpus), children, rng))
         candidates = self._mutator.mutate(parents, rng)
         trace = self._target.run(candidates)
         gain = self._feedback.assess(trace)

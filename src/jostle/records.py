@@ -40,14 +40,8 @@ class Seeds:
 
     def as_candidates(self) -> Candidates:
         """The seeds as a batch to run, each its own root."""
-        return Candidates(
-            inputs=self.inputs,
-            references=self.inputs,
-            parents=torch.full((len(self),), NO_PARENT),
-            roots=all_rows(len(self)),
-            labels=self.labels,
-            steps=("",) * len(self),
-        )
+        count = len(self)
+        return Candidates(self.inputs, self, torch.full((count,), NO_PARENT), all_rows(count), ("",) * count)
 
 
 @dataclass(frozen=True)
@@ -55,25 +49,28 @@ class Candidates:
     """A batch of inputs with where each came from; row i of every field belongs to input i."""
 
     inputs: Tensor  # [batch, ...]
-    references: Tensor  # [batch, ...] the root seed of each input
+    seeds: Seeds  # among which the roots are
     parents: Tensor  # [batch] corpus ids, NO_PARENT for seeds
     roots: Tensor  # [batch] positions among the seeds
-    labels: Tensor  # [batch] what the root should be classified as, NO_LABEL where unknown
     steps: tuple[str, ...]  # [batch] the mutation that made it from its parent, "" for seeds
 
     def __len__(self) -> int:
         return len(self.steps)
 
+    @property
+    def references(self) -> Tensor:
+        """The root seed of each input [batch, ...]."""
+        return self.seeds.inputs[self.roots]
+
+    @property
+    def labels(self) -> Tensor:
+        """What each root should be classified as [batch], NO_LABEL where unknown."""
+        return self.seeds.labels[self.roots]
+
     def select(self, rows: Tensor) -> Candidates:
         """These rows, given as positions."""
-        return Candidates(
-            inputs=self.inputs[rows],
-            references=self.references[rows],
-            parents=self.parents[rows],
-            roots=self.roots[rows],
-            labels=self.labels[rows],
-            steps=tuple(self.steps[row] for row in rows.tolist()),
-        )
+        steps = tuple(self.steps[row] for row in rows.tolist())
+        return Candidates(self.inputs[rows], self.seeds, self.parents[rows], self.roots[rows], steps)
 
     def mutated(self, inputs: Tensor, step: str) -> Candidates:
         """The same lineage with new inputs, made by one named mutation."""

@@ -18,7 +18,7 @@ from jostle.oracles.numeric import Finite
 from jostle.oracles.properties import Element, Property
 from jostle.randomness import randomness
 from jostle.records import NO_BUG, NO_LABEL, Candidates, Trace
-from making import trace_of
+from making import batch_of, seeds_of, trace_of
 
 CLASSES = 3
 
@@ -51,8 +51,8 @@ def batch_from(seed: int, count: int) -> tuple[Candidates, Trace]:
     """A batch of several roots and labels with any mixture of broken, crashed and ordinary rows."""
     rng = randomness(seed, count)
 
-    def whole(low: int, high: int) -> Tensor:
-        return torch.randint(low, high, (count,), generator=rng)
+    def whole(low: int, high: int, many: int = count) -> Tensor:
+        return torch.randint(low, high, (many,), generator=rng)
 
     def values(*shape: int) -> Tensor:
         shape = (count, *shape)
@@ -61,8 +61,8 @@ def batch_from(seed: int, count: int) -> tuple[Candidates, Trace]:
         return torch.where(torch.rand(shape, generator=rng) < 0.1, strange, ordinary)
 
     inputs = torch.rand(count, 2, generator=rng)
-    roots, labels = whole(0, 4), whole(NO_LABEL, CLASSES)
-    candidates = Candidates(inputs, inputs.round(), whole(0, 50), roots, labels, ("noise",) * count)
+    seeds = seeds_of(torch.rand(4, 2, generator=rng), whole(NO_LABEL, CLASSES, many=4))
+    candidates = Candidates(inputs, seeds, whole(0, 50), whole(0, 4), ("noise",) * count)
     trace = trace_of(
         output=values(CLASSES),
         twin=values(CLASSES),
@@ -139,9 +139,7 @@ WORST = trace_of(
 
 @every_oracle
 def test_every_oracle_finds_something_in_the_worst_of_traces(name: str) -> None:
-    candidates = Candidates(
-        torch.zeros(2, 2), torch.zeros(2, 2), torch.zeros(2).long(), torch.arange(2), torch.tensor([1, 1]), ("", "")
-    )
+    candidates = batch_of(torch.zeros(2, 2), labels=torch.tensor([1, 1]))
     trace = WORST
     if name == "nan":
         trace = trace_of(torch.tensor([[0.0], [torch.inf]]))

@@ -42,18 +42,11 @@ class Corpus:
 
     def select(self, ids: Tensor) -> Candidates:
         """The entries as they are, each made by its own step from its own parent."""
-        roots = self._roots[ids]
-        return Candidates(
-            inputs=self._inputs[ids],
-            references=self._seeds.inputs[roots],
-            parents=self._parents[ids],
-            roots=roots,
-            labels=self._seeds.labels[roots],
-            steps=tuple(self._steps[i] for i in ids.tolist()),
-        )
+        steps = tuple(self._steps[i] for i in ids.tolist())
+        return Candidates(self._inputs[ids], self._seeds, self._parents[ids], self._roots[ids], steps)
 
-    def parents_of_new(self, ids: Tensor) -> Candidates:
-        """The entries as parents: a child that keeps this lineage descends from them."""
+    def as_parents(self, ids: Tensor) -> Candidates:
+        """The entries as those that their children descend from."""
         return replace(self.select(ids), parents=ids)
 
 

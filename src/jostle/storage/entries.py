@@ -22,7 +22,7 @@ def decode_entries(path: Path, seeds: Seeds) -> Candidates:
     with safe_open(path, "pt") as file:
         inputs, parents, roots = (file.get_tensor(name) for name in ("inputs", "parents", "roots"))
         steps = tuple(json.loads(file.metadata()["steps"]))
-    return Candidates(inputs, seeds.inputs[roots], parents, roots, seeds.labels[roots], steps)
+    return Candidates(inputs, seeds, parents, roots, steps)
 
 
 def digest(inputs: Tensor) -> str:

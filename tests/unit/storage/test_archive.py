@@ -29,7 +29,7 @@ def finding(step: int, bug: int = 5, fingerprint: str = "nan:nan:conv1") -> Find
 
 def mutants() -> Candidates:
     seeds = SEEDS.as_candidates()
-    return Candidates(seeds.inputs / 2, seeds.references, torch.arange(4), seeds.roots, seeds.labels, ("noise",) * 4)
+    return Candidates(seeds.inputs / 2, SEEDS, torch.arange(4), seeds.roots, ("noise",) * 4)
 
 
 def record(step: int, kept: Candidates = NOBODY, findings: tuple[Finding, ...] = ()) -> StepRecord:

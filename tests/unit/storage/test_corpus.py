@@ -29,7 +29,7 @@ def test_entries_come_back_as_they_went_in() -> None:
 def test_children_descend_from_their_parents_and_keep_the_root() -> None:
     corpus = planted()
     for generation in range(4):
-        parents = corpus.parents_of_new(torch.tensor([len(corpus) - 2, len(corpus) - 1]))
+        parents = corpus.as_parents(torch.tensor([len(corpus) - 2, len(corpus) - 1]))
         corpus.add(Noise(0.1, 0, 1).mutate(parents, randomness(0, generation)))
     entries = corpus.select(torch.arange(len(corpus)))
     assert entries.parents.tolist() == [-1, -1, -1, 1, 2, 3, 4, 5, 6, 7, 8]
@@ -42,7 +42,7 @@ def test_children_descend_from_their_parents_and_keep_the_root() -> None:
 def test_growing_beyond_its_room_changes_nothing_that_is_there() -> None:
     corpus, added = planted(), [SEEDS.inputs]
     for step in range(60):
-        children = Noise(0.1, 0, 1).mutate(corpus.parents_of_new(torch.randint(3, (7,))), randomness(1, step))
+        children = Noise(0.1, 0, 1).mutate(corpus.as_parents(torch.randint(3, (7,))), randomness(1, step))
         corpus.add(children)
         added.append(children.inputs)
     assert len(corpus) == 3 + 60 * 7
