@@ -14,7 +14,7 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.interfaces import Feedback, Listener, Mutator, Oracle, Scheduler, Target
 from jostle.randomness import randomness
-from jostle.records import NO_BUG, Candidates, Finding, History, Seeds, StepRecord, Trace, all_rows
+from jostle.records import NO_BUG, NO_PARENT, Candidates, Finding, History, Seeds, StepRecord, Trace, all_rows
 from jostle.storage.corpus import Corpus
 
 
@@ -94,6 +94,7 @@ class Campaign:
         self._violations: Counter[str] = Counter()
         self._variant_seconds: Counter[str] = Counter()
         self._executions_before = 0  # of earlier runs, whose times by variant are not kept
+        self._stopping = False
 
     def run(self, history: History | None = None) -> Summary:
         """Goes on until the budget is spent, from the seeds or from where an earlier run stopped."""
@@ -101,9 +102,13 @@ class Campaign:
             self._plant()
         else:
             self._restore(history)
-        while len(self.corpus) and not self._spent():
+        while len(self.corpus) and not self._spent() and not self._stopping:
             self._advance()
         return self.summary()
+
+    def stop(self) -> None:
+        """Ends the run after the step that is under way."""
+        self._stopping = True
 
     def summary(self) -> Summary:
         ran = self._executions - self._executions_before
@@ -135,18 +140,20 @@ class Campaign:
             raise UsageError(
                 f"the target fails on every seed ({crash.error} in {crash.where}: {crash.message}): fix it"
             )
-        self._absorb(started, seeds, trace, wanted=trace.ran, gain=self._feedback.assess(trace))
+        self._absorb(started, seeds, trace, planting=True)
 
     def _in_batches(self, candidates: Candidates) -> Trace:
         rows = all_rows(len(candidates)).split(self._batch)
         return Trace.joined([self._target.run(candidates.select(part)) for part in rows])
 
     def _restore(self, history: History) -> None:
-        """Takes over an earlier run; the seeds and what it kept run once more, so that nothing of it is new again."""
-        self._feedback.assess(self._in_batches(self._seeds.as_candidates()))  # first, as when they were planted
-        for kept in history.kept:
-            self._feedback.assess(self._in_batches(kept))
-            self.corpus.add(kept)
+        """Takes over an earlier run; what it kept runs once more, so that nothing of it is new again."""
+        seeds = history.kept.parents == NO_PARENT
+        for rows in (seeds, ~seeds):  # seeds first and alone, as when they were planted
+            kept = history.kept.select(rows.nonzero().squeeze(1))
+            if len(kept):
+                self._feedback.assess(self._in_batches(kept))
+                self.corpus.add(kept)
         self._step, self._executions, self._seconds = history.step, history.executions, history.seconds
         self._executions_before = history.executions
         self._bugs = set(history.bugs)
@@ -159,17 +166,25 @@ class Campaign:
         children = self._budget.rows(self._executions, self._batch)
         parents = self.corpus.as_parents(self._scheduler.plan(len(self.corpus), children, rng))
         candidates = self._mutator.mutate(parents, rng)
-        trace = self._target.run(candidates)
-        gain = self._feedback.assess(trace)
-        self._absorb(started, candidates, trace, wanted=gain > 0, gain=gain)
+        self._absorb(started, candidates, self._target.run(candidates), planting=False)
 
-    def _absorb(self, started: float, candidates: Candidates, trace: Trace, wanted: Tensor, gain: Tensor) -> None:
-        """Keeps the wanted rows [batch] that violate nothing, counts, and tells the listeners."""
+    def _absorb(self, started: float, candidates: Candidates, trace: Trace, *, planting: bool) -> None:
+        """Judges all rows, assesses those that violate nothing, keeps of them what is new, or any seed."""
         self._executions += len(candidates)
         self._variant_seconds.update(trace.seconds)
         violating, findings, violations = self._judge(candidates, trace)
-        kept = candidates.select((wanted & ~violating).nonzero().squeeze(1))
+        sound = (trace.ran & ~violating).nonzero().squeeze(1)
+        if len(sound):
+            gain = self._feedback.assess(trace if len(sound) == len(candidates) else trace.select(sound))
+            sound = sound if planting else sound[gain > 0]
+        kept = candidates.select(sound)
         self.corpus.add(kept)
+        self._tell(started, kept, findings, violations)
+
+    def _tell(
+        self, started: float, kept: Candidates, findings: tuple[Finding, ...], violations: Mapping[str, int]
+    ) -> None:
+        """Tells the listeners of a step; the time they take is the step's too."""
         before = self._seconds
         self._seconds = before + time.monotonic() - started
         record = StepRecord(
@@ -177,8 +192,8 @@ class Campaign:
             executions=self._executions,
             seconds=self._seconds,
             kept=kept,
-            gain=gain,
             findings=findings,
+            found=dict(self._findings),
             violations=violations,
             corpus=len(self.corpus),
             admission_rate=self._admission_rate(),

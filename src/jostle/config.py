@@ -16,6 +16,8 @@ from typing import Any
 from jostle.errors import UsageError
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+DEFAULT_BUDGET = "60s"
+# What may change between two runs of one campaign.
 UNBOUND = ("budget", "executions", "findings", "out", "force")
 
 
@@ -55,11 +57,11 @@ class Settings:
     trust_model: bool = False
     force: bool = False
 
-    def identity(self, seeds: str) -> dict[str, Any]:
-        """What makes a campaign this campaign, given a digest of its seeds: these settings and the files they name."""
+    def identity(self, digest: str) -> dict[str, Any]:
+        """What makes a campaign this campaign: these settings, the files they name, and its seeds and weights."""
         named = [self.model, self.twin or "", self.metadata or "", *self.oracle]
         contents = {name: content for name in named if (content := _content(name)) is not None}
-        return {**self.bound(), "seed inputs": seeds, "files": contents}
+        return {**self.bound(), "seeds and weights": digest, "files": contents}
 
     def bound(self) -> dict[str, Any]:
         """The settings that may not change between two runs of one campaign, as JSON gives them back."""
@@ -69,13 +71,13 @@ class Settings:
         """The settings that may."""
         return {name: value for name, value in _as_json(self).items() if name in UNBOUND}
 
-    def folder(self, seeds: str) -> Path:
-        """Where the campaign lives: the same settings and seeds always give the same folder."""
+    def folder(self, digest: str) -> Path:
+        """Where the campaign lives: the same settings, seeds and weights always give the same folder."""
         if self.out is not None:
             return Path(self.out)
-        digest = hashlib.blake2b(json.dumps(self.identity(seeds)).encode(), digest_size=4).hexdigest()
+        name_digest = hashlib.blake2b(json.dumps(self.identity(digest)).encode(), digest_size=4).hexdigest()
         name = re.sub(r"[^A-Za-z0-9]+", "-", Path(self.model).name).strip("-")
-        return Path("jostle-runs") / f"{name}-{self.recipe}-{digest}"
+        return Path("jostle-runs") / f"{name}-{self.recipe}-{name_digest}"
 
 
 def _as_json(settings: Settings) -> dict[str, Any]:
@@ -94,10 +96,12 @@ def _content(name: str) -> str | None:
 
 def resolve(flags: Mapping[str, Any], folder: Path) -> Settings:
     """Flags over `jostle.toml` over `[tool.jostle]` in pyproject.toml over defaults."""
-    given = {name: value for name, value in flags.items() if value is not None and value != ()}
+    given = {name: value for name, value in flags.items() if value is not None}
     merged = {**_from_pyproject(folder / "pyproject.toml"), **_from_toml(folder / "jostle.toml"), **given}
     for missing in {"model", "seeds"} - merged.keys():
         raise UsageError(f"{missing} is missing: jostle fuzz MODEL --seeds PATH, or set it in jostle.toml")
+    if not {"budget", "executions"} & merged.keys():
+        merged["budget"] = DEFAULT_BUDGET
     return Settings(**{name: checked(name, value) for name, value in merged.items()})
 
 

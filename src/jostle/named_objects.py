@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import importlib
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 
@@ -38,34 +42,46 @@ def find_object(spec: str) -> object:
 def _module_from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"{path} does not exist: check the path before the colon")
-    # The name is the file's own, so that classes defined in it have a stable identity.
-    name = f"jostle_user_{path.resolve().stem}"
+    return _executed(path.resolve())
+
+
+@cache
+def _executed(path: Path) -> ModuleType:
+    """The module of a file, executed once, so that a model and a property in it share what they define."""
+    name = f"jostle_user_{path.stem}_{hashlib.blake2b(str(path).encode(), digest_size=4).hexdigest()}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    _make_importable(path.resolve().parent)
-    loader = spec.loader
-    return _or_refused(str(path), attempt(lambda: loader.exec_module(module)), module)
-
-
-def _imported(place: str) -> ModuleType:
-    _make_importable(Path.cwd())
-    module = attempt(lambda: importlib.import_module(place))
-    if isinstance(module, Crash):
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    with _own_neighbours(path.parent):
+        result = attempt(partial(spec.loader.exec_module, module))
+    if isinstance(result, Crash):
         raise UsageError(
-            f"cannot import {place}: {module.error}: {module.message}; give FILE.py:function or install the package"
+            f"{path.name} failed on import in {result.where}: {result.error}: {result.message}; fix the file"
         )
     return module
 
 
-def _make_importable(folder: Path) -> None:
-    """As Python does for a script: modules beside it can be imported. Last, so that they hide nothing installed."""
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
+@contextmanager
+def _own_neighbours(folder: Path) -> Iterator[None]:
+    """As for a script, files beside it can be imported, and an old and a new version each get their own."""
+    before = set(sys.modules)
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        for name in set(sys.modules) - before:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file is not None and Path(file).parent == folder and not name.startswith("jostle_user_"):
+                del sys.modules[name]
 
 
-def _or_refused(place: str, result: Crash | None, module: ModuleType) -> ModuleType:
-    if isinstance(result, Crash):
-        raise UsageError(f"{place} failed on import in {result.where}: {result.error}: {result.message}; fix the file")
+def _imported(place: str) -> ModuleType:
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))  # last, so that it hides nothing installed
+    module = attempt(partial(importlib.import_module, place))
+    if isinstance(module, Crash):
+        raise UsageError(
+            f"cannot import {place}: {module.error}: {module.message}; give FILE.py:function or install the package"
+        )
     return module

@@ -33,12 +33,13 @@ def preflight(
     """Clears seeds and model, or raises; with force, doubts become warnings."""
     check_range(seeds, low, high)
     outputs = _outputs(target, seeds, batch)
-    _check_runs(target, seeds)
     accuracy = _accuracy(outputs, seeds)
+    labelled = _labelled(seeds, outputs)
+    _check_runs(target, labelled)
     doubts = [*_doubts_about_span(seeds, low, high), *_doubts(module, target, seeds, outputs, accuracy)]
     if doubts and not force:
         raise PreflightFailed(f"{doubts[0]}, or --force to fuzz anyway")
-    return Flight(_labelled(seeds, outputs), accuracy, tuple(doubts))
+    return Flight(labelled, accuracy, tuple(doubts))
 
 
 def check_range(seeds: Seeds, low: float, high: float) -> None:
@@ -49,28 +50,34 @@ def check_range(seeds: Seeds, low: float, high: float) -> None:
     least, most = float(seeds.inputs.min()), float(seeds.inputs.max())
     if least < low or most > high:
         raise PreflightFailed(
-            f"seeds hold values from {least:g} to {most:g}, outside the declared range {low:g} to {high:g}: "
-            f"give --range {min(least, 0):g},{max(most, 1):g} or rescale them"
+            f"seeds hold values from {least:.9g} to {most:.9g}, outside the declared range {low:g} to {high:g}: "
+            f"give --range {min(least, 0):.9g},{max(most, 1):.9g} or rescale them"
         )
 
 
 def _outputs(target: Target, seeds: Seeds, batch: int) -> Tensor:
-    parts = []
-    for rows in all_rows(len(seeds)).split(batch):
-        output = attempt(partial(target.predict, seeds.inputs[rows]))
-        if isinstance(output, Crash):
-            raise PreflightFailed(
-                f"the model fails on seeds of shape {list(seeds.inputs.shape[1:])} ({output.error} in {output.where}: "
-                f"{output.message}): check the seeds' shape, --channels and --size"
-            )
-        parts.append(output)
-    return torch.cat(parts)
+    """Outputs [seeds, ...], NaN for a seed that the model fails on alone: it will be a finding."""
+    first = attempt(partial(target.predict, seeds.inputs[:1]))
+    if isinstance(first, Crash):
+        raise PreflightFailed(
+            f"the model fails on seeds of shape {list(seeds.inputs.shape[1:])} ({first.error} in {first.where}: "
+            f"{first.message}): check the seeds' shape, --channels and --size"
+        )
+    return torch.cat([_some_outputs(target, inputs, first) for inputs in seeds.inputs.split(batch)])
+
+
+def _some_outputs(target: Target, inputs: Tensor, like: Tensor) -> Tensor:
+    outputs = attempt(partial(target.predict, inputs))
+    if not isinstance(outputs, Crash):
+        return outputs
+    if len(inputs) == 1:
+        return torch.full_like(like, torch.nan)
+    return torch.cat([_some_outputs(target, half, like) for half in inputs.tensor_split(2)])
 
 
 def _check_runs(target: Target, seeds: Seeds) -> None:
     """One seed through everything that is watched, so that a broken metadata function shows here."""
-    trace = target.run(_labelled(seeds, target.predict(seeds.inputs[:1])).as_candidates().select(all_rows(1)))
-    for crash in trace.crashes.values():
+    for crash in target.run(seeds.as_candidates().select(all_rows(1))).crashes.values():
         raise PreflightFailed(
             f"the model, its twin or --metadata fails on the first seed ({crash.error} in {crash.where}: "
             f"{crash.message}): fix that function"
@@ -86,13 +93,14 @@ def _doubts_about_span(seeds: Seeds, low: float, high: float) -> Iterator[str]:
 def _doubts(module: nn.Module, target: Target, seeds: Seeds, outputs: Tensor, accuracy: float | None) -> Iterator[str]:
     if any(child.training for child in module.modules()):
         yield "a layer is in training mode although eval() was called: fix the model's train()"
-    again = target.predict(seeds.inputs[:8])
+    again = _outputs(target, replace(seeds, inputs=seeds.inputs[:8]), batch=8)
     if not torch.allclose(again, outputs[:8], rtol=1e-3, atol=1e-4, equal_nan=True):
         yield "the model answers differently each time: remove dropout or noise that ignores eval()"
-    spread = (outputs - outputs[:1]).abs().max()
+    spread = (outputs - outputs[:1]).abs().max()  # NaN where a seed fails, which is no constant
     if len(seeds) > 1 and spread == 0 and not torch.equal(seeds.inputs[:1].expand_as(seeds.inputs), seeds.inputs):
         yield f"the output is the same for all {len(seeds)} seeds: check --range, --mean and --std, and the weights"
-    if accuracy is not None and len(seeds) >= SMALLEST_LABELLED_SET and accuracy < _about_chance(outputs.shape[1]):
+    labelled = int((seeds.labels != NO_LABEL).sum())
+    if accuracy is not None and labelled >= SMALLEST_LABELLED_SET and accuracy < _about_chance(outputs.shape[1]):
         yield f"accuracy on the seeds is {accuracy:.1%}, about chance: check --range, --mean, --std and the labels"
 
 
@@ -121,10 +129,4 @@ def _labelled(seeds: Seeds, outputs: Tensor) -> Seeds:
     """Where no true label is given, the model's own answer is the label to keep."""
     if not gives_classes(outputs):
         return seeds
-    count = len(outputs)
-    return replace(
-        seeds,
-        inputs=seeds.inputs[:count],
-        names=seeds.names[:count],
-        labels=torch.where(seeds.labels[:count] == NO_LABEL, outputs.argmax(1), seeds.labels[:count]),
-    )
+    return replace(seeds, labels=torch.where(seeds.labels == NO_LABEL, outputs.argmax(1), seeds.labels))

@@ -72,6 +72,17 @@ class Candidates:
         steps = tuple(self.steps[row] for row in rows.tolist())
         return Candidates(self.inputs[rows], self.seeds, self.parents[rows], self.roots[rows], steps)
 
+    @staticmethod
+    def joined(parts: Sequence[Candidates]) -> Candidates:
+        """The rows of several batches of one campaign, one after another."""
+        return Candidates(
+            torch.cat([part.inputs for part in parts]),
+            parts[0].seeds,
+            torch.cat([part.parents for part in parts]),
+            torch.cat([part.roots for part in parts]),
+            tuple(step for part in parts for step in part.steps),
+        )
+
     def mutated(self, inputs: Tensor, step: str) -> Candidates:
         """The same lineage with new inputs, made by one named mutation."""
         return replace(self, inputs=inputs, steps=(step,) * len(self))
@@ -130,12 +141,12 @@ class Trace:
             seconds=sum((Counter(trace.seconds) for trace in traces), Counter[str]()),
         )
 
-    def everywhere(self) -> dict[str, Tensor]:
-        """Every watched value by place, in the order it was computed: layers, outputs, metadata."""
-        outputs = {
-            "output" if name == MODEL else f"output of the {name}": value for name, value in self.outputs.items()
-        }
-        return {**self.activations, **outputs, **self.metadata}
+    def everywhere(self) -> list[tuple[str, Tensor]]:
+        """Every watched value with its place, in the order it was computed: layers, outputs, metadata."""
+        outputs = [
+            ("output" if name == MODEL else f"output of the {name}", value) for name, value in self.outputs.items()
+        ]
+        return [*self.activations.items(), *outputs, *self.metadata.items()]
 
 
 def _stacked(traces: Sequence[Trace], values: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
@@ -199,8 +210,8 @@ class StepRecord:
     executions: int  # so far
     seconds: float  # so far
     kept: Candidates  # what entered the corpus
-    gain: Tensor  # [batch]
     findings: tuple[Finding, ...]  # bugs not seen before
+    found: Mapping[str, int]  # distinct bugs so far by kind
     violations: Mapping[str, int]  # violating inputs of this step by kind
     corpus: int  # entries so far
     admission_rate: float  # share of the mutants so far that were kept
@@ -214,7 +225,7 @@ class History:
     step: int
     executions: int
     seconds: float
-    kept: tuple[Candidates, ...]  # by step
+    kept: Candidates  # the corpus
     bugs: frozenset[tuple[str, int]]  # (kind, number)
     findings: Mapping[str, int]  # distinct bugs by kind
     violations: Mapping[str, int]  # violating inputs by kind

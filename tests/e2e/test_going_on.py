@@ -18,7 +18,20 @@ from jostle.cli.exits import Exit
 Run = Callable[..., Ended]
 ZOO = "jostle.zoo:lenet5"
 QUIET = ["fuzz", ZOO, "--seeds", "ok.npy"]  # finds nothing
-LOUD = ["fuzz", ZOO, "--seeds", "ok.npy", "--oracle", "flip", "--sigma", "0.5", "--batch", "64"]  # finds much
+LOUD = [
+    "fuzz",
+    ZOO,
+    "--seeds",
+    "ok.npy",
+    "--oracle",
+    "flip",
+    "--radius",
+    "1",
+    "--sigma",
+    "0.5",
+    "--batch",
+    "64",
+]  # finds much
 
 
 def journal(out: Path) -> list[dict[str, object]]:

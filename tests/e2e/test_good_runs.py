@@ -40,7 +40,7 @@ def test_the_first_call_of_the_readme_prints_one_object(process: Run, tmp_path: 
 
 def test_a_person_gets_a_summary_and_the_path(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
     out = tmp_path / "with [/brackets] in it"
-    call = f"fuzz {ZOO} --seeds ok.npz --oracle flip --sigma 0.5 --executions 600 --out"
+    call = f"fuzz {ZOO} --seeds ok.npz --oracle flip --radius 1 --sigma 0.5 --executions 600 --out"
     ended = jostle(*call.split(), str(out))
     assert ended.code == Exit.FINDINGS
     assert "600 in" in ended.out
@@ -75,8 +75,8 @@ def test_seeds_of_every_kind(
 
 
 def test_bytes_are_fuzzed_in_their_own_range(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
-    call = f"fuzz {ZOO} --seeds bytes.npy --range 0,255 --mean 0 --std 255 --oracle flip --sigma 100 --executions 600"
-    ended = jostle(*call.split(), "--out", str(tmp_path))
+    call = f"fuzz {ZOO} --seeds bytes.npy --range 0,255 --mean 0 --std 255 --oracle flip --radius 255"
+    ended = jostle(*call.split(), "--sigma", "100", "--executions", "600", "--out", str(tmp_path))
     assert ended.code == Exit.FINDINGS, ended.err
     found = np.load(next(tmp_path.glob("findings/*/input.npy")))
     assert found.min() >= 0 and 1 < found.max() <= 255
@@ -137,7 +137,7 @@ def test_each_oracle_finds_its_planted_bug(
     model: str, oracle: str, kind: str, said: str, jostle: Run, in_workshop: Path, tmp_path: Path
 ) -> None:
     call = f"fuzz {model} --seeds ok.npy --oracle {oracle} --executions 600 --json"
-    ended = jostle(*call.split(), "--out", str(tmp_path))
+    ended = jostle(*call.split(), "--sigma", "100", "--executions", "600", "--out", str(tmp_path))
     assert ended.code == Exit.FINDINGS, ended.err
     assert ended.json()["findings"] == {kind: 1}
     (finding,) = findings_in(tmp_path)
@@ -197,7 +197,7 @@ def test_files_set_what_flags_leave_open(
     assert ended.code == Exit.CLEAN, ended.err
     assert ended.json()["executions"] == 500
     config = json.loads((tmp_path / "out" / "config.json").read_text())
-    assert (config["model"], config["seed"], config["oracle"]) == (ZOO, 3, ["nan", "flip"])
+    assert (config["model"], config["seed"], config["oracle"]) == (ZOO, 3, ["nan", "flip", "crash"])
 
 
 def test_the_folder_of_a_campaign_follows_from_its_settings(

@@ -13,7 +13,8 @@ import pytest
 from running import ENVIRONMENT, JOSTLE, PATIENCE, Ended
 
 from jostle.cli.exits import Exit
-from jostle.recipes.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS
+from jostle.feedback.nearest import EMBEDDINGS
+from jostle.recipes.catalogue import MUTATORS, ORACLES, SCHEDULERS
 
 Run = Callable[..., Ended]
 SHORT = ["fuzz", "jostle.zoo:lenet5", "--seeds", "ok.npy", "--executions", "2000"]
@@ -23,7 +24,12 @@ def test_list_names_every_part_with_one_line(jostle: Run) -> None:
     told = jostle("list", "--json").json()
     assert told.keys() == {"recipe", "mutator", "coverage", "oracle", "scheduler", "twin"}
     assert told["recipe"].keys() == {"tensorfuzz", "random"}
-    for kind, parts in (("mutator", MUTATORS), ("coverage", CRITERIA), ("oracle", ORACLES), ("scheduler", SCHEDULERS)):
+    for kind, parts in (
+        ("mutator", MUTATORS),
+        ("coverage", EMBEDDINGS),
+        ("oracle", ORACLES),
+        ("scheduler", SCHEDULERS),
+    ):
         assert parts.keys() <= told[kind].keys()
     assert all(line.strip() and "\n" not in line for parts in told.values() for line in parts.values())
     shown = jostle("list")

@@ -88,9 +88,9 @@ def test_a_batch_runs_as_its_rows_one_after_another(name: str, digits: Candidate
 def test_every_value_of_a_trace_has_one_row_per_input(name: str, digits: Candidates) -> None:
     trace = TARGETS[name]().run(digits)
     assert trace.ran.shape == (MANY,) and trace.ran.all()
-    assert all(len(value) == MANY for value in trace.everywhere().values())
+    assert all(len(value) == MANY for _, value in trace.everywhere())
     assert all(value.ndim == 2 and value.device.type == "cpu" for value in trace.activations.values())
-    assert not any(value.requires_grad for value in trace.everywhere().values())
+    assert not any(value.requires_grad for _, value in trace.everywhere())
 
 
 @every_target

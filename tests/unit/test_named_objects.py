@@ -52,3 +52,17 @@ def test_foreign_code_that_raises_becomes_a_value() -> None:
     assert (crash.error, crash.message, crash.where) == ("LookupError", "first line", "test_named_objects.py:fails")
     assert "second line" in crash.traceback
     assert attempt(lambda: 3) == 3
+
+
+def test_an_old_and_a_new_version_each_get_the_file_beside_them(tmp_path: Path) -> None:
+    for version, factor in (("old", 2), ("new", 3)):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "helper.py").write_text(f"FACTOR = {factor}\n")
+        (tmp_path / version / "model.py").write_text("from helper import FACTOR\n")
+    found = [find_object(f"{tmp_path / version / 'model.py'}:FACTOR") for version in ("old", "new")]
+    assert found == [2, 3]
+
+
+def test_a_file_is_executed_once(tmp_path: Path) -> None:
+    (tmp_path / "counted.py").write_text("one = object()\n")
+    assert find_object(f"{tmp_path / 'counted.py'}:one") is find_object(f"{tmp_path / 'counted.py'}:one")

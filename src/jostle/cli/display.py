@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections.abc import Mapping
 from types import TracebackType
 
 from rich.console import Console
@@ -23,9 +23,7 @@ class Display:
     def __init__(self, console: Console, budget: Budget):
         self._console, self._budget = console, budget
         self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
-        self._findings: Counter[str] = Counter()
         self._shown = 0.0
-        self._first: StepRecord | None = None
 
     def __enter__(self) -> Display:
         if self._live is not None:
@@ -39,8 +37,6 @@ class Display:
             self._live.stop()
 
     def __call__(self, record: StepRecord) -> None:
-        self._findings.update(finding.violation.kind for finding in record.findings)
-        self._first = self._first or record
         now = time.monotonic()
         if now - self._shown < (1 / REFRESHES_PER_SECOND if self._live else SECONDS_BETWEEN_LINES):
             return
@@ -54,14 +50,13 @@ class Display:
             )
 
     def _figures(self, record: StepRecord) -> dict[str, str]:
-        assert self._first is not None
         rate = record.executions / max(record.seconds, 1e-9)
         return {
             "executions": f"{record.executions:,}",
             "rate": f"{rate:,.0f}/s",
             "coverage": coverage_text(record.coverage),
             "corpus": corpus_text(record.corpus, record.admission_rate),
-            "findings": findings_text(self._findings),
+            "findings": findings_text(record.found),
             "time left": self._time_left(record, rate),
         }
 
@@ -78,9 +73,8 @@ def corpus_text(entries: int, admission_rate: float) -> str:
     return f"{entries:,} inputs ({admission_rate:.2%} of the mutants kept)"
 
 
-def coverage_text(coverage: object) -> str:
+def coverage_text(coverage: Mapping[str, Mapping[str, float]]) -> str:
     """Figures by criterion on one line."""
-    assert isinstance(coverage, dict)
     parts = [
         f"{name}: " + ", ".join(f"{key} {value:,.4g}" for key, value in figures.items())
         for name, figures in coverage.items()
@@ -88,7 +82,7 @@ def coverage_text(coverage: object) -> str:
     return "; ".join(parts) or "unguided"
 
 
-def findings_text(findings: Counter[str]) -> str:
+def findings_text(findings: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in sorted(findings.items())) or "none"
 
 

@@ -13,10 +13,10 @@ from jostle.campaign import Summary
 from jostle.cli.consoles import output
 from jostle.cli.display import Display
 from jostle.cli.exits import Exit
+from jostle.cli.stopping import stopping_gently
 from jostle.cli.summary import print_summary
 from jostle.config import Settings, resolve
-from jostle.recipes.assembly import Assembled, assemble
-from jostle.records import StepRecord
+from jostle.recipes.assembly import Assembled, assemble, budget_of
 
 
 def fuzz(
@@ -86,29 +86,20 @@ def fuzz(
 def run_campaign(settings: Settings, as_json: bool) -> Exit:
     """Runs the campaign with a display, prints what came of it, and says how it ended."""
     console, moving = Console(stderr=True), Console(stderr=True, quiet=as_json)
-    listeners: list[Display] = []
-
-    def tell(record: StepRecord) -> None:
-        for listener in listeners:
-            listener(record)
-
-    assembled = assemble(settings, [tell])
+    display = Display(moving, budget_of(settings))
+    assembled = assemble(settings, [display])
     _announce(console, assembled, quiet=as_json)
-    interrupted = False
-    with Display(moving, assembled.budget) as display:
-        listeners.append(display)
-        try:
-            assembled.campaign.run(assembled.history)
-        except KeyboardInterrupt:
-            interrupted = True
+    with display, stopping_gently(assembled.campaign) as asked:
+        assembled.campaign.run(assembled.history)
     summary = assembled.campaign.summary()
     assembled.archive.write_status(summary.seconds)
-    if interrupted:
+    assembled.archive.close()
+    if asked.stop:
         console.print("interrupted; the same command goes on from here", highlight=False)
     if not summary.corpus:
         console.print("every seed violates an oracle, so there was nothing to mutate", highlight=False)
     _report(summary, assembled, as_json)
-    return Exit.INTERRUPTED if interrupted else _exit(summary)
+    return Exit.INTERRUPTED if asked.stop else _exit(summary)
 
 
 def _announce(console: Console, assembled: Assembled, quiet: bool) -> None:

@@ -10,11 +10,11 @@ from types import FrameType
 import typer
 from typer.exceptions import Abort, TyperException
 
-from jostle.cli.catalogue import list_parts
 from jostle.cli.demo import demo
 from jostle.cli.doctor import doctor
 from jostle.cli.exits import Exit
 from jostle.cli.fuzz import fuzz
+from jostle.cli.list_parts import list_parts
 from jostle.errors import JostleError, UsageError
 
 app = typer.Typer(

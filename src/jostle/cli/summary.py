@@ -20,7 +20,7 @@ def print_summary(console: Console, summary: Summary, folder: Path) -> None:
     rate = summary.executions / max(summary.seconds, 1e-9)
     table = Table(show_header=False, box=None, padding=(0, 2))
     table.add_row("[bold]executions[/bold]", f"{summary.executions:,} in {summary.seconds:,.1f} s ({rate:,.0f}/s)")
-    table.add_row("[bold]coverage[/bold]", coverage_text(dict(summary.coverage)))
+    table.add_row("[bold]coverage[/bold]", coverage_text(summary.coverage))
     table.add_row("[bold]corpus[/bold]", corpus_text(summary.corpus, summary.admission_rate))
     if len(summary.rates) > 1:
         table.add_row("[bold]speed[/bold]", _speeds(summary))

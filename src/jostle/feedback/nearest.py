@@ -22,12 +22,12 @@ Embedding = Callable[[Sequence[Tensor]], Tensor]
 
 
 def as_they_are(activations: Sequence[Tensor]) -> Tensor:
-    """All activations side by side."""
+    """Activations far from all that were seen before, by their nearest neighbour (TensorFuzz)."""
     return torch.cat([layer.float() for layer in activations], 1) if len(activations) > 1 else activations[0].float()
 
 
 def magnitudes(activations: Sequence[Tensor]) -> Tensor:
-    """How large each layer's activations are together; only the larger and the smaller stay new for long."""
+    """The same on how large each layer's activations are together, which drives them to extremes and NaN."""
     return torch.stack([layer.float().abs().sum(1) for layer in activations], 1)
 
 

@@ -94,7 +94,7 @@ class Agreement:
         if trace.outputs[MODEL].shape != trace.outputs[TWIN].shape:
             return _misshapen(trace)
         model, twin = trace.outputs[MODEL].flatten(1).float(), trace.outputs[TWIN].flatten(1).float()
-        patterns_differ = (model.isfinite() != twin.isfinite()).any(1)
+        patterns_differ = _special(model).ne(_special(twin)).any(1)
         comparable = (model.isfinite() & twin.isfinite()).all(1)
         differs = comparable & self._comparison.differs(model, twin)
         pattern = bug_number(FINITE_IN_ONE.fingerprint)
@@ -108,7 +108,12 @@ class Agreement:
         return Verdicts.where("agree", trace, differs | patterns_differ, bugs, describe)
 
 
-FINITE_IN_ONE = Violation("agree", "agree:finite", "one of the twins is finite where the other is not")
+FINITE_IN_ONE = Violation("agree", "agree:finite", "NaN or infinity stand in one of the twins and not in the other")
+
+
+def _special(values: Tensor) -> Tensor:
+    """0 where finite, and a number of its own for NaN and either infinity."""
+    return values.isnan() * 3 + values.isposinf() * 2 + values.isneginf() * 1
 
 
 def _misshapen(trace: Trace) -> Verdicts:

@@ -24,12 +24,10 @@ class Finite:
         return Verdicts.where("nan", trace, bugs != NO_BUG, bugs, lambda row: described[int(bugs[row])])
 
 
-def _suspicious(places: dict[str, Tensor]) -> list[tuple[str, Tensor]]:
+def _suspicious(places: list[tuple[str, Tensor]]) -> list[tuple[str, Tensor]]:
     """The places where a sum is not finite: almost always none. A sum may overflow, so each value is looked at then."""
-    sums = torch.stack([values.sum().float() for values in places.values()])
-    if torch.isfinite(sums).all():
-        return []
-    return [item for item, total in zip(places.items(), sums, strict=True) if not torch.isfinite(total)]
+    finite = torch.stack([values.sum().float() for _, values in places]).isfinite()
+    return [] if finite.all() else [place for place, fine in zip(places, finite, strict=True) if not fine]
 
 
 def _shown(values: Tensor) -> list[tuple[str, Tensor]]:

@@ -62,9 +62,14 @@ class Property:
         """[batch] bool. Meant for batches is a function that says of the first batch what it says row by row."""
         if self._takes_batches is None:
             self._takes_batches = self._seems_batched(batch, rows)
-        answers = attempt(lambda: self._of_batch(batch) if self._takes_batches else self._row_by_row(batch, rows))
-        if isinstance(answers, Crash) or answers.shape != (rows,):
-            why = f"{answers.error} in {answers.where}: {answers.message}" if isinstance(answers, Crash) else "no bool"
+        if self._takes_batches:
+            answers = attempt(lambda: self._of_batch(batch))
+            if isinstance(answers, Tensor) and answers.shape == (rows,):
+                return answers
+            self._takes_batches = False  # on the first batch the shape fitted by chance
+        answers = attempt(lambda: self._row_by_row(batch, rows))
+        if isinstance(answers, Crash):
+            why = f"{answers.error} in {answers.where}: {answers.message}"
             raise UsageError(f"property {self._name} takes neither a batch nor one element ({why}): fix that function")
         return answers
 

@@ -13,14 +13,15 @@ from jostle.errors import UsageError
 from jostle.foreign import attempt
 from jostle.interfaces import Feedback, Listener, Oracle, Target
 from jostle.named_objects import find_object, names_object
-from jostle.preflight import Flight, check_range, gives_classes, preflight
+from jostle.preflight import Flight, gives_classes, preflight
 from jostle.recipes.catalogue import UNITS, Parts, chosen, oracles
-from jostle.recipes.tensorfuzz import tensorfuzz
+from jostle.recipes.settling import refuse_contradictions, settled
+from jostle.recipes.tensorfuzz import tensorfuzz, tensorfuzz_defaults
 from jostle.recipes.unguided import unguided
 from jostle.records import History, Seeds, all_rows
 from jostle.seeds import ImageForm, load_seeds
 from jostle.storage.archive import Archive, open_archive
-from jostle.storage.entries import digest
+from jostle.storage.entries import digest_of
 from jostle.storage.history import read_history
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained
@@ -29,8 +30,21 @@ from jostle.targets.loading import Model, load_model
 from jostle.targets.torch_target import Metadata, TorchTarget
 from jostle.targets.twins import TWINS, Twins
 
-RECIPES: Mapping[str, Callable[[Settings, list[str]], Parts]] = {"tensorfuzz": tensorfuzz, "random": unguided}
-DEFAULT_SECONDS = 60.0
+REHEARSED = 32  # seeds
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Which parts make a fuzzer, and what it takes where the user left a choice open."""
+
+    parts: Callable[[Settings, list[str]], Parts]
+    defaults: Callable[[Settings], Settings]
+
+
+RECIPES: Mapping[str, Recipe] = {
+    "tensorfuzz": Recipe(tensorfuzz, tensorfuzz_defaults),
+    "random": Recipe(unguided, lambda settings: settings),
+}
 
 
 @dataclass(frozen=True)
@@ -42,51 +56,78 @@ class Assembled:
     history: History | None
     flight: Flight
     watched: tuple[str, ...]
-    budget: Budget
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Model and seeds, checked; `settings` have nothing left open."""
+
+    settings: Settings
+    target: Target
+    flight: Flight
+    watched: list[str]
+    novelty_layers: list[str]
+    classes: bool
+    digest: str  # of seeds and weights
 
 
 def assemble(settings: Settings, listeners: Sequence[Listener] = ()) -> Assembled:
     """Loads, checks and wires everything; the output folder is touched only after all checks passed."""
     recipe = RECIPES[chosen("--recipe", settings.recipe, RECIPES)]
-    seeds = load_seeds(settings.seeds, ImageForm(*settings.range, settings.channels, settings.size))
-    check_range(seeds, *settings.range)
-    model = load_model(settings.model, settings.trust_model)
-    layers = _layers(model, seeds)
-    watch = matching(layers, settings.layers) if settings.layers and layers else working(layers)
-    _check_normalisation(settings, seeds)
-    target = _target(settings, model, watch)
-    flight = preflight(model.module, target, seeds, *settings.range, settings.batch, settings.force)
-    if settings.layers and not layers:
-        raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
-    novelty_layers = watch if settings.layers else before_softmax(layers)
-    parts = recipe(settings, novelty_layers)
-    judges = oracles(settings, gives_classes(target.predict(seeds.inputs[:2])))
-    _rehearse(target, flight.seeds, recipe(settings, novelty_layers).feedback, judges)
-    budget = _budget(settings, seeds)
-    seeds_digest = digest(seeds.inputs)
-    archive = open_archive(settings.folder(seeds_digest), settings.identity(seeds_digest), settings.unbound())
+    refuse_contradictions(settings)
+    loaded = _load(settings, recipe)
+    settings, seeds = loaded.settings, loaded.flight.seeds
+    parts = recipe.parts(settings, loaded.novelty_layers)
+    judges = oracles(settings, loaded.classes)
+    _rehearse(loaded.target, seeds, recipe.parts(settings, loaded.novelty_layers).feedback, judges)
+    archive = open_archive(settings.folder(loaded.digest), settings.identity(loaded.digest), settings.unbound())
     campaign = Campaign(
-        target=target,
+        target=loaded.target,
         mutator=parts.mutator,
         feedback=parts.feedback,
         oracles=judges,
         scheduler=parts.scheduler,
-        seeds=flight.seeds,
-        budget=budget,
+        seeds=seeds,
+        budget=budget_of(settings),
         seed=settings.seed,
         batch=settings.batch,
         listeners=[archive, *listeners],
     )
-    return Assembled(campaign, archive, read_history(archive.folder, flight.seeds), flight, tuple(watch), budget)
+    return Assembled(campaign, archive, read_history(archive.folder, seeds), loaded.flight, tuple(loaded.watched))
 
 
-def _budget(settings: Settings, seeds: Seeds) -> Budget:
+def budget_of(settings: Settings) -> Budget:
+    return Budget(settings.budget, settings.executions, settings.findings)
+
+
+def _load(settings: Settings, recipe: Recipe) -> Loaded:
+    seeds = load_seeds(settings.seeds, ImageForm(*settings.range, settings.channels, settings.size))
+    _check_seeds(settings, seeds)
+    with torch.random.fork_rng():  # a model that draws its weights draws the same each time
+        torch.manual_seed(settings.seed)
+        model = load_model(settings.model, settings.trust_model)
+    layers = _layers(model, seeds)
+    watched = matching(layers, settings.layers) if settings.layers and layers else working(layers)
+    digest = digest_of(seeds.inputs, seeds.labels, *model.module.state_dict().values())
+    target = _target(settings, model, watched)
+    flight = preflight(model.module, target, seeds, *settings.range, settings.batch, settings.force)
+    if settings.layers and not layers:
+        raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
+    classes = gives_classes(target.predict(seeds.inputs[:1]))
+    novelty_layers = watched if settings.layers else before_softmax(layers)
+    return Loaded(recipe.defaults(settled(settings, classes)), target, flight, watched, novelty_layers, classes, digest)
+
+
+def _check_seeds(settings: Settings, seeds: Seeds) -> None:
+    channels = seeds.inputs.shape[1]
+    if len(settings.mean) != len(settings.std) or len(settings.mean) not in (0, 1, channels):
+        raise UsageError(
+            f"--mean and --std go together: give one number, or one for each of the seeds' {channels} channels, to each"
+        )
     if settings.executions is not None and settings.executions < len(seeds):
         raise UsageError(
             f"--executions {settings.executions}: the {len(seeds)} seeds run first, so give at least as many"
         )
-    unlimited = settings.budget is None and settings.executions is None
-    return Budget(DEFAULT_SECONDS if unlimited else settings.budget, settings.executions, settings.findings)
 
 
 def _layers(model: Model, seeds: Seeds) -> list[Layer]:
@@ -97,28 +138,17 @@ def _layers(model: Model, seeds: Seeds) -> list[Layer]:
     return layers if isinstance(layers, list) else []
 
 
-def _check_normalisation(settings: Settings, seeds: Seeds) -> None:
-    channels = seeds.inputs.shape[1]
-    if len(settings.mean) != len(settings.std) or len(settings.mean) not in (0, 1, channels):
-        raise UsageError(
-            f"--mean and --std go together: give one number, or one for each of the seeds' {channels} channels, to each"
-        )
-
-
 def _rehearse(target: Target, seeds: Seeds, feedback: Feedback, judges: Sequence[Oracle]) -> None:
-    """A few seeds through all that looks at a trace, so that what refuses them does so before anything is written."""
-    sample = seeds.as_candidates().select(all_rows(min(2, len(seeds))))
+    """Some seeds through all that looks at a trace, so that what refuses them does so before anything is written."""
+    sample = seeds.as_candidates().select(all_rows(min(REHEARSED, len(seeds))))
     trace = target.run(sample)
     for judge in judges:
         judge.judge(sample, trace)
-    if torch.equal(seeds.inputs, seeds.inputs[:1].expand_as(seeds.inputs)):
-        feedback.assess(trace)  # calibration needs seeds that differ
+    feedback.assess(trace)
 
 
 def _target(settings: Settings, model: Model, watch: Sequence[str]) -> Target:
     metadata = _metadata(settings)
-    if settings.gradients and metadata is None:
-        raise UsageError("--gradients needs --metadata FILE.py:function, whose values it differentiates")
     reduction = UNITS[chosen("--units", settings.units, UNITS)]
     twin = _twin(settings, model)  # before the model is watched, so that its copy is not
     own = TorchTarget(model.module, watch, reduction, settings.mean, settings.std, metadata, settings.gradients)
@@ -136,12 +166,10 @@ def _twin(settings: Settings, model: Model) -> Model | None:
     if settings.twin is None:
         return None
     if settings.twin in TWINS:
-        make = TWINS[settings.twin]
-        return Model(make(model.copy().eval()), model.copy, model.batch)
-    if names_object(settings.twin) or "." in settings.twin:
-        return load_model(settings.twin, settings.trust_model)
-    chosen("--twin", settings.twin, [*TWINS, "FILE.py:function", "FILE.pt2"])
-    raise AssertionError("unreachable: an unknown twin was refused")
+        return Model(TWINS[settings.twin](model.copy().eval()), model.copy, model.batch)
+    if not names_object(settings.twin) and "." not in settings.twin:
+        chosen("--twin", settings.twin, [*TWINS, "FILE.py:function", "FILE.pt2"])
+    return load_model(settings.twin, settings.trust_model)
 
 
 def _metadata(settings: Settings) -> Metadata | None:

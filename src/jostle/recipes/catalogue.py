@@ -1,11 +1,11 @@
-"""Every part by the name a user types, with the one place that builds it from settings."""
+"""Every part by the name a user types, with how settings make it."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from jostle.config import Settings
 from jostle.errors import UsageError
@@ -22,7 +22,15 @@ from jostle.schedulers.recent import NewestFew, SmoothRecency
 from jostle.schedulers.uniform import Uniform
 from jostle.targets.probes import Reduction, channel_means, every_unit
 
-Value = TypeVar("Value")
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Named(Generic[Made]):
+    """A part that a user can name: what it is, told by the first line of its docstring, and how it is made."""
+
+    part: object
+    make: Callable[[Settings], Made]
 
 
 @dataclass(frozen=True)
@@ -34,13 +42,25 @@ class Parts:
     scheduler: Scheduler
 
 
-MUTATORS: Mapping[str, type] = {"noise": Noise}
-CRITERIA = EMBEDDINGS
-SCHEDULERS: Mapping[str, type] = {"uniform": Uniform, "recent": NewestFew, "smooth": SmoothRecency}
-ORACLES: Mapping[str, type] = {"nan": Finite, "crash": NoCrash, "flip": LabelKept, "agree": Agreement}
+def noise(settings: Settings) -> Noise:
+    assert settings.sigma is not None, "settled before"
+    return Noise(settings.sigma, *settings.range, settings.radius)
+
+
+MUTATORS: Mapping[str, Named[Mutator]] = {"noise": Named(Noise, noise)}
+SCHEDULERS: Mapping[str, Named[Scheduler]] = {
+    "uniform": Named(Uniform, lambda settings: Uniform()),
+    "recent": Named(NewestFew, lambda settings: NewestFew(settings.newest)),
+    "smooth": Named(SmoothRecency, lambda settings: SmoothRecency(settings.recency)),
+}
+ORACLES: Mapping[str, Named[Oracle]] = {
+    "nan": Named(Finite, lambda settings: Finite()),
+    "crash": Named(NoCrash, lambda settings: NoCrash()),
+    "flip": Named(LabelKept, lambda settings: LabelKept()),
+    "agree": Named(Agreement, lambda settings: Agreement(comparison_named(settings.agree or "argmax"))),
+}
 UNITS: Mapping[str, Reduction] = {"channels": channel_means, "every": every_unit}
 DISTANCES = ("euclidean", "cosine")
-NOISE_SHARE = 0.1  # of the value range: TensorFuzz's σ of 0.2 on values from -1 to 1
 
 
 def chosen(option: str, name: str, names: Iterable[str]) -> str:
@@ -53,57 +73,25 @@ def chosen(option: str, name: str, names: Iterable[str]) -> str:
     return name
 
 
-def noise(settings: Settings) -> Noise:
-    low, high = settings.range
-    sigma = NOISE_SHARE * (high - low) if settings.sigma is None else settings.sigma
-    return Noise(sigma, low, high, settings.radius)
-
-
 def criterion(settings: Settings, name: str, novelty_layers: list[str]) -> Feedback:
-    chosen("--coverage", name, CRITERIA)
+    chosen("--coverage", name, EMBEDDINGS)
     cosine = chosen("--distance", settings.distance, DISTANCES) == "cosine"
     return FarFromSeen(novelty_layers, settings.threshold, cosine, name)
 
 
 def scheduler(settings: Settings, name: str) -> Scheduler:
-    schedulers: Mapping[str, Scheduler] = {
-        "uniform": Uniform(),
-        "recent": NewestFew(settings.newest),
-        "smooth": SmoothRecency(settings.recency),
-    }
-    return schedulers[chosen("--scheduler", name, SCHEDULERS)]
+    return SCHEDULERS[chosen("--scheduler", name, SCHEDULERS)].make(settings)
 
 
 def oracles(settings: Settings, classes: bool) -> list[Oracle]:
-    """The oracles asked for; without any, those that can apply to this model."""
-    if settings.agree and settings.twin is None:
-        raise UsageError("--agree says when twins agree: name the second model with --twin")
-    names = settings.oracle or _usual_oracles(settings)
-    return [_oracle(settings, name, classes) for name in names]
-
-
-def _usual_oracles(settings: Settings) -> tuple[str, ...]:
-    return ("nan", "crash", *(("agree",) if settings.twin else ()))
-
-
-def _oracle(settings: Settings, name: str, classes: bool) -> Oracle:
-    if names_object(name):
-        return _property(name)
-    makers: Mapping[str, Callable[[], Oracle]] = {
-        "nan": Finite,
-        "crash": NoCrash,
-        "flip": LabelKept,
-        "agree": lambda: Agreement(comparison_named(settings.agree or ("argmax" if classes else "1e-5"))),
-    }
-    chosen("--oracle", name, [*ORACLES, "FILE.py:function"])
-    if name == "agree" and settings.twin is None:
-        raise UsageError("--oracle agree compares two models: name the second with --twin")
-    if name == "flip" and not classes:
+    if "flip" in settings.oracle and not classes:
         raise UsageError("--oracle flip needs a model that gives class scores [batch, classes]: use nan or a property")
-    return makers[name]()
+    return [_oracle(settings, name) for name in settings.oracle]
 
 
-def _property(name: str) -> Property:
+def _oracle(settings: Settings, name: str) -> Oracle:
+    if not names_object(name):
+        return ORACLES[chosen("--oracle", name, [*ORACLES, "FILE.py:function"])].make(settings)
     function = find_object(name)
     if not callable(function):
         raise UsageError(f"--oracle {name} is not a function")

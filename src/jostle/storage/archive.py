@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from jostle.errors import OutputRefused
-from jostle.records import StepRecord
-from jostle.storage.entries import digest, encode_entries
+from jostle.errors import JostleError, OutputRefused
+from jostle.records import Finding, StepRecord
+from jostle.storage.entries import digest_of, encode_entries
 from jostle.storage.files import temporary, write_json, write_whole
-from jostle.storage.findings import number_of, write_finding
+from jostle.storage.findings import finding_folders, folder_name, number_of, recorded, write_finding
 
 SECONDS_BETWEEN_STATUS = 5.0
 
@@ -33,19 +34,33 @@ class Archive:
         self.folder = folder
         self._lock = lock
         self._journal = (folder / "journal.jsonl").open("a", encoding="utf-8")
-        self._found = max((number_of(finding) for finding in (folder / "findings").iterdir()), default=0)
+        findings = folder / "findings"
+        # A finding whose step was cut off is found again in the same folder; were it not, it would still be there.
+        self._places = {(told["kind"], told["bug"]): place for place, told in recorded(findings)}
+        self._numbers = count(1 + max(map(number_of, finding_folders(findings)), default=0))
         self._status_at = 0.0
 
     def __call__(self, record: StepRecord) -> None:
+        try:
+            self._write(record)
+        except OSError as error:
+            raise JostleError(f"cannot write to {self.folder}: {error}; all that was found before is safe") from error
+
+    def _write(self, record: StepRecord) -> None:
         for finding in record.findings:
-            self._found += 1
-            write_finding(self.folder / "findings", self._found, finding)
+            write_finding(self._place(finding), finding)
         if len(record.kept):
             write_whole(self.folder / "corpus" / f"{record.step:08}.safetensors", encode_entries(record.kept))
         self._journal.write(json.dumps(journal_line(record)) + "\n")
         self._journal.flush()
         if record.seconds - self._status_at > SECONDS_BETWEEN_STATUS:
             self.write_status(record.seconds)
+
+    def _place(self, finding: Finding) -> Path:
+        bug = (finding.violation.kind, finding.bug)
+        if bug not in self._places:
+            self._places[bug] = self.folder / "findings" / folder_name(next(self._numbers), finding)
+        return self._places[bug]
 
     def close(self) -> None:
         """Lets another process go on with the campaign; the end of this process does so too."""
@@ -66,12 +81,12 @@ def open_archive(folder: Path, identity: Mapping[str, Any], unbound: Mapping[str
     try:
         if config.exists():
             _check_same(folder, json.loads(config.read_text()), dict(identity), unbound.keys())
-        elif folder.exists() and any(path != temporary(config) for path in folder.iterdir()):
+        elif folder.exists() and any(path.name not in ("lock", temporary(config).name) for path in folder.iterdir()):
             raise OutputRefused(f"{folder} is not empty and holds no campaign: give another --out")
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(config, {**identity, **unbound})  # first, so that whenever we die, the folder can be told for ours
         lock = FileLock(folder / "lock")
         lock.acquire(timeout=0)
+        write_json(config, {**identity, **unbound})  # before all else, so that the folder can be told for ours
         for part in ("corpus", "findings"):
             (folder / part).mkdir(exist_ok=True)
         return Archive(folder, lock)
@@ -99,7 +114,7 @@ def journal_line(record: StepRecord) -> dict[str, Any]:
         "step": record.step,
         "executions": record.executions,
         "kept": len(record.kept),
-        "digest": digest(record.kept.inputs) if len(record.kept) else "",
+        "digest": digest_of(record.kept.inputs) if len(record.kept) else "",
         "findings": [finding.violation.fingerprint for finding in record.findings],
         "violations": dict(record.violations),
     }

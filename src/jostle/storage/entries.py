@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import safetensors.torch
+import torch
 from safetensors import safe_open
 from torch import Tensor
 
@@ -25,6 +26,9 @@ def decode_entries(path: Path, seeds: Seeds) -> Candidates:
     return Candidates(inputs, seeds, parents, roots, steps)
 
 
-def digest(inputs: Tensor) -> str:
-    """Equal for equal inputs."""
-    return hashlib.blake2b(inputs.contiguous().numpy().tobytes(), digest_size=8).hexdigest()
+def digest_of(*arrays: Tensor) -> str:
+    """Equal for equal arrays."""
+    digest = hashlib.blake2b(digest_size=8)
+    for array in arrays:
+        digest.update(array.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from torch import Tensor
 
+from jostle.errors import OutputRefused
 from jostle.records import Finding
-from jostle.storage.files import write_json
+from jostle.storage.files import write_json, write_whole
 from jostle.storage.pictures import picture_of
 
+FOLDER = re.compile(r"(\d{4,})-")
 
-def write_finding(findings: Path, number: int, finding: Finding) -> None:
-    """One folder per bug; its record is written last, so a folder with a record is whole."""
+
+def folder_name(number: int, finding: Finding) -> str:
+    """A name that every file system takes."""
+    return f"{number:04}-" + re.sub(r"[^A-Za-z0-9]+", "-", finding.violation.fingerprint).strip("-")[:60]
+
+
+def write_finding(folder: Path, finding: Finding) -> None:
+    """Writes all of it, the record last: a folder with a record is whole."""
     violation, row = finding.violation, finding.row
-    name = re.sub(r"[^A-Za-z0-9]+", "-", violation.fingerprint).strip("-")[:60]
-    folder = findings / f"{number:04}-{name}"
     folder.mkdir(exist_ok=True)
     input, reference = row.inputs[0], row.references[0]
-    np.save(folder / "input.npy", input.numpy())
-    np.save(folder / "reference.npy", reference.numpy())
+    write_whole(folder / "input.npy", _npy(input), synced=True)
+    write_whole(folder / "reference.npy", _npy(reference), synced=True)
     picture = picture_of(input, reference)
     if picture is not None:
         picture.save(folder / "picture.png")
@@ -33,6 +44,7 @@ def write_finding(findings: Path, number: int, finding: Finding) -> None:
             "bug": finding.bug,
             "step": finding.step,
             "execution": finding.execution,
+            "seed": row.seeds.names[int(row.roots[0])],
             "root": int(row.roots[0]),
             "parent": int(row.parents[0]),
             "mutation": row.steps[0],
@@ -42,7 +54,29 @@ def write_finding(findings: Path, number: int, finding: Finding) -> None:
     )
 
 
-def number_of(finding: Path) -> int:
-    """The number in a finding's name, such as 0012-nan-…; 0 for what is no finding."""
-    number = finding.name.partition("-")[0]
-    return int(number) if number.isdigit() else 0
+def _npy(values: Tensor) -> bytes:
+    content = BytesIO()
+    np.save(content, values.numpy(), allow_pickle=False)
+    return content.getvalue()
+
+
+def finding_folders(findings: Path) -> list[Path]:
+    """Those of ours, in order; what else lies there is not ours to touch."""
+    return sorted(path for path in findings.iterdir() if path.is_dir() and FOLDER.match(path.name))
+
+
+def number_of(folder: Path) -> int:
+    match = FOLDER.match(folder.name)
+    return int(match[1]) if match else 0
+
+
+def recorded(findings: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every whole finding with its record."""
+    for folder in finding_folders(findings):
+        record = folder / "finding.json"
+        if record.exists():
+            try:
+                told = json.loads(record.read_text())
+                yield folder, {"kind": told["kind"], "bug": told["bug"], "step": told["step"], **told}
+            except (ValueError, KeyError, TypeError) as error:
+                raise OutputRefused(f"{record} is damaged ({error}): move its folder away") from error

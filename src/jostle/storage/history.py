@@ -13,32 +13,54 @@ from typing import Any
 from safetensors import SafetensorError
 
 from jostle.errors import OutputRefused
-from jostle.records import History, Seeds
+from jostle.records import Candidates, History, Seeds, all_rows
 from jostle.storage.entries import decode_entries
+from jostle.storage.findings import finding_folders, recorded
 
 
 def read_history(folder: Path, seeds: Seeds) -> History | None:
     """What the journal in this folder says, None if no step was finished; unfinished work is removed."""
     lines = list(_whole_lines(folder / "journal.jsonl"))
-    bugs = _recorded_bugs(folder, lines[-1]["step"] if lines else -1)
+    _remove_unfinished(folder)
     if not lines:
         return None
     last = lines[-1]
-    kept = [line["step"] for line in lines if line["kept"]]
-    try:
-        entries = tuple(decode_entries(folder / "corpus" / f"{step:08}.safetensors", seeds) for step in kept)
-    except (OSError, SafetensorError, KeyError) as error:
-        raise OutputRefused(f"the corpus in {folder} is damaged ({error}): give another --out") from error
-    status = folder / "status.json"
+    # A finding of a step that was cut off is not known yet: the step is done again and finds it again.
+    bugs = [(told["kind"], told["bug"]) for _, told in recorded(folder / "findings") if told["step"] <= last["step"]]
     return History(
         step=last["step"],
         executions=last["executions"],
-        seconds=json.loads(status.read_text())["seconds"] if status.exists() else 0.0,
-        kept=entries,
+        seconds=_seconds(folder / "status.json"),
+        kept=_kept(folder, [line["step"] for line in lines if line["kept"]], seeds),
         bugs=frozenset(bugs),
         findings=Counter(kind for kind, _ in bugs),
         violations=sum((Counter(line["violations"]) for line in lines), Counter()),
     )
+
+
+def _kept(folder: Path, steps: list[int], seeds: Seeds) -> Candidates:
+    try:
+        parts = [decode_entries(folder / "corpus" / f"{step:08}.safetensors", seeds) for step in steps]
+    except (OSError, SafetensorError, KeyError) as error:
+        raise OutputRefused(f"the corpus in {folder} is damaged ({error}): give another --out") from error
+    return Candidates.joined([seeds.as_candidates().select(all_rows(0)), *parts])
+
+
+def _seconds(status: Path) -> float:
+    """Time spent so far as last written; a status that cannot be read costs no more than that figure."""
+    try:
+        return float(json.loads(status.read_text())["seconds"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0.0
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Finding folders without a record, and files that were being written when the process died."""
+    for finding in finding_folders(folder / "findings"):
+        if not (finding / "finding.json").exists():
+            shutil.rmtree(finding)
+    for left in folder.rglob(".*.tmp"):
+        left.unlink()
 
 
 def _whole_lines(journal: Path) -> Iterator[dict[str, Any]]:
@@ -52,16 +74,3 @@ def _whole_lines(journal: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
         except ValueError as error:
             raise OutputRefused(f"line {number} of {journal} is damaged ({error}): give another --out") from error
-
-
-def _recorded_bugs(folder: Path, last_step: int) -> list[tuple[str, int]]:
-    """The bugs on record; a finding of a step that was not finished will be found again, so it goes."""
-    bugs: list[tuple[str, int]] = []
-    for finding in sorted((folder / "findings").iterdir()):
-        record = finding / "finding.json"
-        told: dict[str, Any] = json.loads(record.read_text()) if record.exists() else {"step": last_step + 1}
-        if told["step"] > last_step:
-            shutil.rmtree(finding)
-        else:
-            bugs.append((told["kind"], told["bug"]))
-    return bugs

@@ -87,15 +87,18 @@ def _exported_model(path: Path) -> Model:
     if len(inputs) != 1:
         raise ModelRefused(f"{path} takes {len(inputs)} inputs: export a module that takes one batch")
     size = inputs[0].shape[0]
+    return Model(
+        _unflattened(path, program),
+        lambda: _unflattened(path, load_exported(path)),
+        batch=size if isinstance(size, int) else None,
+    )
 
-    return Model(_unflattened(path), lambda: _unflattened(path), batch=size if isinstance(size, int) else None)
 
-
-def _unflattened(path: Path) -> nn.Module:
-    """Modules with their names again, so that layers can be watched as in the original; loaded anew each time."""
+def _unflattened(path: Path, program: torch.export.ExportedProgram) -> nn.Module:
+    """Modules with their names again, so that layers can be watched as in the original."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # torch's own, about what it does inside
-        module = attempt(lambda: torch.export.unflatten(load_exported(path)))
+        module = attempt(lambda: torch.export.unflatten(program))
     if isinstance(module, Crash):
         raise ModelRefused(f"{path} loads but gives no module: {module.error}: {module.message}")
     return module

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import torch
@@ -35,6 +36,7 @@ class Probes:
 
     def __init__(self, module: nn.Module, names: Sequence[str], reduction: Reduction):
         self._seen: dict[str, Tensor] = {}
+        self._calls: Counter[str] = Counter()
         self._reduction = reduction
         for name in names:
             module.get_submodule(name).register_forward_hook(
@@ -46,11 +48,13 @@ class Probes:
         if value is None:
             return
         # A layer that is called again, such as a shared ReLU, is a layer of its own each time.
-        calls = sum(1 for seen in self._seen if seen == name or seen.startswith(f"{name}#"))
-        self._seen[f"{name}#{calls + 1}" if calls else name] = self._reduction(layer, value.detach()).cpu()
+        self._calls[name] += 1
+        again = "" if self._calls[name] == 1 else f"#{self._calls[name]}"
+        self._seen[f"{name}{again}"] = self._reduction(layer, value.detach()).cpu()
 
     def collect(self) -> dict[str, Tensor]:
         """Activations by layer in the order they were computed, [batch, neurons]; forgets them."""
         seen = dict(self._seen)
         self._seen.clear()
+        self._calls.clear()
         return seen

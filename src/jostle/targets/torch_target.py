@@ -30,27 +30,28 @@ class TorchTarget:
         gradients: bool = False,
     ):
         self._module = module.eval()
-        self._device = next((p.device for p in module.parameters()), torch.device("cpu"))
-        self._mean = torch.tensor(mean, device=self._device)
-        self._std = torch.tensor(std, device=self._device)
+        weights = next((p for p in module.parameters() if p.is_floating_point()), torch.empty(0))
+        self._device, self._dtype = weights.device, weights.dtype
+        self._mean = torch.tensor(mean, device=self._device, dtype=self._dtype)
+        self._std = torch.tensor(std, device=self._device, dtype=self._dtype)
         self._metadata = metadata
         self._gradients = gradients
         self._probes = Probes(module, watch, reduction)
 
     def predict(self, inputs: Tensor) -> Tensor:
         with torch.no_grad():
-            outputs = self._forward(inputs.to(self._device, copy=True))
+            outputs = self._forward(self._own(inputs))
         self._probes.collect()
         return outputs.cpu()
 
     def run(self, batch: Candidates) -> Trace:
         self._probes.collect()  # what a forward pass left behind when it crashed
-        started = time.perf_counter()
-        inputs = batch.inputs.to(self._device, copy=True)  # a model may begin with an operation in place
+        inputs = self._own(batch.inputs)
         with torch.set_grad_enabled(self._gradients):
+            started = time.perf_counter()
             outputs = self._forward(inputs.requires_grad_() if self._gradients else inputs)
+            seconds = time.perf_counter() - started
             metadata = self._observe(inputs, outputs, batch.labels)
-        seconds = time.perf_counter() - started
         return Trace(
             outcome=torch.full((len(batch),), Outcome.OK),
             outputs={MODEL: outputs.detach().cpu()},
@@ -58,6 +59,10 @@ class TorchTarget:
             metadata=metadata,
             seconds={MODEL: seconds},
         )
+
+    def _own(self, inputs: Tensor) -> Tensor:
+        """A copy in the model's precision, because a model may begin with an operation in place."""
+        return inputs.to(self._device, self._dtype, copy=True)
 
     def _forward(self, inputs: Tensor) -> Tensor:
         outputs = first_tensor(self._module(self._normalised(inputs)))
@@ -81,9 +86,12 @@ class TorchTarget:
             if value.shape[:1] != inputs.shape[:1]:
                 raise ValueError(f"the metadata {name!r} has shape {list(value.shape)}, not one row per input")
         if self._gradients:
-            values |= {
+            gradients = {
                 f"{name}.grad": _gradient(value, inputs) for name, value in values.items() if value.requires_grad
             }
+            if not gradients:
+                raise ValueError("--gradients: no metadata value depends on the input")
+            values |= gradients
         return {name: value.detach().cpu() for name, value in values.items()}
 
 

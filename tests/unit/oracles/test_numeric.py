@@ -64,3 +64,8 @@ def test_the_twins_outputs_loss_and_gradients_are_watched_too() -> None:
 def test_whole_numbers_are_finite() -> None:
     trace = trace_of(only(0))
     assert (judged(Trace(trace.outcome, {"model": torch.tensor([[2**62, 2**62]])})).bugs == NO_BUG).all()
+
+
+def test_a_layer_called_output_is_not_hidden_by_the_output() -> None:
+    trace = trace_of(torch.zeros(1, 2), activations={"output": torch.tensor([[torch.inf]])})
+    assert Finite().judge(batch_of(torch.zeros(1, 2)), trace).bugs[0] != NO_BUG

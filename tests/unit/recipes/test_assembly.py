@@ -102,7 +102,7 @@ def test_the_same_settings_go_on_where_they_stopped(nets: Path) -> None:
         ({"layers": ("haed",)}, "nearest names: head"),
         ({"gradients": True}, "--metadata"),
         ({"mean": (0.5,)}, "--mean and --std go together"),
-        ({"recipe": "random", "coverage": "nearest"}, "--recipe tensorfuzz"),
+        ({"recipe": "random", "coverage": "nearest"}, "leave out --coverage"),
         ({"metadata": "nets.py:lss"}, "did you mean loss"),
         ({"threshold": -1.0}, "--threshold"),
         ({"agree": "top9", "twin": "float16"}, "only 2 outputs"),

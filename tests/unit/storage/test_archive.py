@@ -38,8 +38,8 @@ def record(step: int, kept: Candidates = NOBODY, findings: tuple[Finding, ...] =
         executions=10 * step + 4,
         seconds=float(step),
         kept=kept,
-        gain=torch.zeros(4),
         findings=findings,
+        found={},
         violations={"nan": 2} if findings else {},
         corpus=0,
         admission_rate=0.0,
@@ -75,9 +75,7 @@ def test_history_tells_where_the_campaign_stopped(folder: Path) -> None:
     assert (history.step, history.executions, history.seconds) == (2, 24, 12.5)
     assert history.bugs == {("nan", 5)}
     assert (dict(history.findings), dict(history.violations)) == ({"nan": 1}, {"nan": 2})
-    seeds, kept = history.kept
-    assert_same_rows(seeds, SEEDS.as_candidates())
-    assert_same_rows(kept, mutants())
+    assert_same_rows(history.kept, Candidates.joined([SEEDS.as_candidates(), mutants()]))
 
 
 def test_a_new_folder_has_no_history(tmp_path: Path) -> None:
@@ -108,7 +106,7 @@ def test_a_torn_last_line_is_removed_and_the_journal_goes_on_whole(folder: Path)
     assert [json.loads(line)["step"] for line in lines] == [0, 1, 2, 3]
 
 
-def test_a_finding_of_an_unfinished_step_is_removed_and_found_again(folder: Path) -> None:
+def test_a_finding_of_an_unfinished_step_is_found_again_in_the_same_folder(folder: Path) -> None:
     archive = open_archive(folder, CONFIG)
     journal = (folder / "journal.jsonl").read_bytes()
     archive(record(3, findings=(finding(3, 6, "nan:nan:fc"),)))
@@ -129,12 +127,24 @@ def test_a_finding_folder_without_a_record_is_removed(folder: Path) -> None:
     assert not (folder / "findings" / "0002-half").exists()
 
 
-def test_findings_of_seeds_whose_planting_was_not_finished_are_removed(tmp_path: Path) -> None:
-    archive = open_archive(tmp_path / "run", CONFIG)
+def test_findings_of_seeds_whose_planting_was_not_finished_are_not_lost_and_not_doubled(tmp_path: Path) -> None:
+    archive = open_archive(tmp_path, CONFIG)
     archive(record(0, findings=(finding(0),)))
-    (tmp_path / "run" / "journal.jsonl").write_bytes(b'{"step": 0,')
-    assert read_history(archive.folder, SEEDS) is None
-    assert not list((tmp_path / "run" / "findings").iterdir())
+    archive.close()
+    (tmp_path / "journal.jsonl").write_bytes(b'{"step": 0,')
+    again = open_archive(tmp_path, CONFIG)
+    assert read_history(tmp_path, SEEDS) is None
+    assert len(list((tmp_path / "findings").iterdir())) == 1
+    again(record(0, findings=(finding(0),)))
+    assert len(list((tmp_path / "findings").iterdir())) == 1
+
+
+def test_what_is_not_ours_among_the_findings_is_left_alone(folder: Path) -> None:
+    (folder / "findings" / "my-notes").mkdir()
+    (folder / "findings" / ".DS_Store").write_bytes(b"x")
+    open_archive(folder, CONFIG).close()
+    read_history(folder, SEEDS)
+    assert (folder / "findings" / "my-notes").exists() and (folder / "findings" / ".DS_Store").exists()
 
 
 def test_a_finding_never_takes_the_folder_of_another(folder: Path) -> None:

@@ -48,7 +48,7 @@ def test_exactly_the_guilty_rows_crash_and_the_others_are_as_if_alone(guilty: li
     assert (~trace.ran).tolist() == guilty
     assert sorted(trace.crashes) == [row for row, crashes in enumerate(guilty) if crashes]
     assert torch.equal(trace.outputs[MODEL][trace.ran], inputs[trace.ran] * 2)
-    for values in trace.everywhere().values():
+    for _, values in trace.everywhere():
         assert len(values) == len(guilty)
         assert values[~trace.ran].isnan().all() and not values[trace.ran].isnan().any()
 

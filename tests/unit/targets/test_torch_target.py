@@ -114,3 +114,14 @@ def test_activations_that_a_crash_left_behind_do_not_show_later() -> None:
         target.run(batch_of(torch.full((5, 1), 2.0)))
     trace = target.run(batch_of(torch.zeros(2, 1)))
     assert {name: value.shape for name, value in trace.activations.items()} == {"first": (2, 1)}
+
+
+def test_a_model_in_double_precision_gets_doubles() -> None:
+    trace = TorchTarget(nn.Linear(3, 2).double()).run(batch_of(torch.rand(4, 3)))
+    assert trace.outputs[MODEL].dtype == torch.float64
+
+
+def test_gradients_of_metadata_that_does_not_depend_on_the_input_are_an_error() -> None:
+    target = TorchTarget(nn.Identity(), metadata=lambda inputs, outputs, labels: {"x": labels.float()}, gradients=True)
+    with pytest.raises(ValueError, match="no metadata value depends on the input"):
+        target.run(batch_of(torch.rand(4, 3)))

@@ -10,15 +10,16 @@ import typer
 from rich.table import Table
 
 from jostle.cli.consoles import output
+from jostle.feedback.nearest import EMBEDDINGS
 from jostle.oracles.properties import Property
 from jostle.recipes.assembly import RECIPES
-from jostle.recipes.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS
+from jostle.recipes.catalogue import MUTATORS, ORACLES, SCHEDULERS, Named
 from jostle.targets.twins import TWINS
 
 CATALOGUE: Mapping[str, Mapping[str, object]] = {
-    "recipe": RECIPES,
+    "recipe": {name: recipe.parts for name, recipe in RECIPES.items()},
     "mutator": MUTATORS,
-    "coverage": CRITERIA,
+    "coverage": EMBEDDINGS,
     "oracle": {**ORACLES, "FILE.py:function": Property},
     "scheduler": SCHEDULERS,
     "twin": TWINS,
@@ -39,4 +40,5 @@ def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one J
 
 
 def _first_line(part: object) -> str:
-    return (part.__doc__ or "").strip().splitlines()[0]
+    told = part.part if isinstance(part, Named) else part
+    return (told.__doc__ or "").strip().splitlines()[0]

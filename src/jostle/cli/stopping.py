@@ -1,0 +1,38 @@
+"""Ctrl-C and SIGTERM: the first ends the campaign after the step under way, the second at once."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+from jostle.campaign import Campaign
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass
+class Asked:
+    """Whether anyone asked the campaign to stop."""
+
+    stop: bool = False
+
+
+@contextmanager
+def stopping_gently(campaign: Campaign) -> Iterator[Asked]:
+    asked = Asked()
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        if asked.stop:
+            raise KeyboardInterrupt
+        asked.stop = True
+        campaign.stop()
+
+    before = {number: signal.signal(number, on_signal) for number in SIGNALS}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
