@@ -64,9 +64,9 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=40_000, help="executions per run")
     parser.add_argument("--twin", default="weights16", choices=sorted(TWINS))
     options = parser.parse_args()
-    images, labels = held_out_images(data_folder(options.data))
+    images, labels, source = held_out_images(data_folder(options.data))
     runs = f"{IMAGES} images × {SEEDS} seeds, at most {options.budget:,} executions each"
-    print(f"LeNet-5 and its {options.twin} twin, {runs}")
+    print(f"LeNet-5 and its {options.twin} twin, {runs}; starts from {source}; bar: 7 of {IMAGES} images")
     print(f"  disagreements on all {len(images):,} held-out images: {disagreements_on_test_set(options.twin, images)}")
     for name in ("guided", "unguided"):
         found = [[run(name, images[i], labels[i], s, options) for i in range(IMAGES)] for s in range(SEEDS)]

@@ -26,9 +26,11 @@ def training_images(folder: Path | None) -> tuple[Tensor, Tensor, str]:
     return *read_idx(folder / "mnist", "train"), "the 60,000 MNIST training images"
 
 
-def held_out_images(folder: Path | None) -> tuple[Tensor, Tensor]:
-    """Images that no benchmark trains on: the MNIST test set, or the shipped ones again."""
-    return mnist_sample() if folder is None else read_idx(folder / "mnist", "t10k")
+def held_out_images(folder: Path | None) -> tuple[Tensor, Tensor, str]:
+    """Images that no shipped network was trained on, labels, and a line that says which these are."""
+    if folder is None:
+        return *mnist_sample(), "the 500 MNIST images that ship with Jostle (give --data for the test set)"
+    return *read_idx(folder / "mnist", "t10k"), "the 10,000 MNIST test images"
 
 
 def read_idx(folder: Path, part: str) -> tuple[Tensor, Tensor]:

@@ -47,8 +47,9 @@ def main() -> None:
     options = parser.parse_args()
     folder = data_folder(options.data)
     images, labels, source = training_images(folder)
-    starts, start_labels = held_out_images(folder)
-    print(f"{NETWORKS} networks trained on {source}; one start image each; at most {options.budget:,} executions")
+    starts, start_labels, start_source = held_out_images(folder)
+    print(f"{NETWORKS} networks trained on {source}; at most {options.budget:,} executions")
+    print(f"  one start image each, from {start_source}")
     guided, unguided = [], []
     for seed in range(NETWORKS):
         model = trained(images, labels, STEPS, RATE, seed)

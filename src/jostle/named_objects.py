@@ -77,11 +77,16 @@ def _own_neighbours(folder: Path) -> Iterator[None]:
 
 
 def _imported(place: str) -> ModuleType:
-    if str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))  # last, so that it hides nothing installed
+    make_working_folder_importable()
     module = attempt(partial(importlib.import_module, place))
     if isinstance(module, Crash):
         raise UsageError(
             f"cannot import {place}: {module.error}: {module.message}; give FILE.py:function or install the package"
         )
     return module
+
+
+def make_working_folder_importable() -> None:
+    """As for `python -m`; last on the path, so that it hides nothing installed."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))

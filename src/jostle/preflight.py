@@ -61,7 +61,7 @@ def _outputs(target: Target, seeds: Seeds, batch: int) -> Tensor:
     if isinstance(first, Crash):
         raise PreflightFailed(
             f"the model fails on seeds of shape {list(seeds.inputs.shape[1:])} ({first.error} in {first.where}: "
-            f"{first.message}): check the seeds' shape, --channels and --size"
+            f"{first.message}): check the seeds' shape, channels first; for image files --channels and --size"
         )
     return torch.cat([_some_outputs(target, inputs, first) for inputs in seeds.inputs.split(batch)])
 
@@ -115,8 +115,10 @@ def gives_classes(outputs: Tensor) -> bool:
 
 
 def _accuracy(outputs: Tensor, seeds: Seeds) -> float | None:
-    known = seeds.labels != NO_LABEL
-    if not known.any() or not gives_classes(outputs):
+    if not gives_classes(outputs):
+        return None
+    known = (seeds.labels != NO_LABEL) & outputs.isfinite().all(1)  # NaN is another finding than a wrong label
+    if not known.any():
         return None
     if int(seeds.labels.max()) >= outputs.shape[1]:
         raise PreflightFailed(

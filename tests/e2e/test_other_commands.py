@@ -68,13 +68,12 @@ def test_the_demo_ends_with_a_summary_and_replaces_only_an_earlier_demo(
     assert ended.code == Exit.CLEAN, ended.err
     assert "500 seeds, accuracy 98.6%" in ended.err
     assert "flip" in ended.out and "jostle-runs/demo" in ended.out
-    first = len((out / "journal.jsonl").read_text().splitlines())
+    ended_after = json.loads((out / "status.json").read_text())["seconds"]
     monkeypatch.chdir(tmp_path)
     again = jostle("demo", "--budget", "1s", "--json")
     assert again.code == Exit.CLEAN
     assert again.json()["findings"]["flip"] >= 1
-    assert again.json()["seconds"] < 2
-    assert len((out / "journal.jsonl").read_text().splitlines()) != first
+    assert again.json()["seconds"] < ended_after
     config = json.loads((out / "config.json").read_text())
     (out / "config.json").write_text(json.dumps({**config, "seed": 5}))
     mine = (out / "journal.jsonl").read_bytes()

@@ -7,20 +7,24 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
+from jostle import Element, Property, Seeds, TorchTarget
 from jostle.config import resolve
+from jostle.zoo import lenet5, mnist_sample
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^\$ (jostle fuzz .*)$", README, re.MULTILINE)
 
 
-def block(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-    return found
+def block(language: str, number: int = -1) -> str:
+    return str(re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[number])
 
 
 def test_the_readme_shows_the_four_examples():
@@ -46,6 +50,19 @@ def test_each_example_finds_its_bug(command: str, tmp_path: Path):
 def test_the_script_runs(capsys: pytest.CaptureFixture[str]):
     exec(compile(block("python"), "README.md", "exec"), {})
     assert "'executions': 5000" in capsys.readouterr().out
+
+
+def test_the_predicates_agree_on_real_answers():
+    predicates: dict[str, Callable[[Element], Any]] = {}
+    exec(compile(block("python", 0), "README.md", "exec"), predicates)
+    images, labels = mnist_sample()
+    seeds = Seeds(images, labels.roll(1), ("",) * len(labels)).as_candidates()  # mostly wrong labels
+    trace = TorchTarget(lenet5()).run(seeds)
+    one, many = (
+        Property(name, predicates[name]).judge(seeds, trace).bugs >= 0
+        for name in ("overconfident", "overconfident_batch")
+    )
+    assert torch.equal(one, many) and one.any() and not one.all()
 
 
 def test_the_configuration_is_read(tmp_path: Path):

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from jostle.cli.consoles import output
 
-CORE = ("torch", "numpy", "faiss-cpu", "safetensors", "pillow", "typer", "rich")
+CORE = ("torch", "numpy", "faiss-cpu", "filelock", "safetensors", "pillow", "typer", "rich")
 # Optional backends, with the extra that installs each.
 OPTIONAL = {
     "onnx": "onnx",
@@ -24,6 +24,7 @@ OPTIONAL = {
     "openvino": "openvino",
     "ray": "ray",
 }
+NOT_NEEDED = "not installed (no recipe needs it yet): pip install "
 SAFE_TORCH = (2, 10)  # older ones had memory corruption in the safe loader (CVE-2026-24747)
 
 
@@ -31,7 +32,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     """Say which versions of Python, torch and the optional backends are here, and what installs the missing."""
     found = {"python": platform.python_version(), "jostle": version("jostle")}
     found |= {name: _version(name) or "missing: pip install jostle" for name in CORE}
-    found |= {name: _version(name) or f"missing: pip install 'jostle[{extra}]'" for name, extra in OPTIONAL.items()}
+    found |= {name: _version(name) or f"{NOT_NEEDED}'jostle[{extra}]'" for name, extra in OPTIONAL.items()}
     if as_json:
         print(json.dumps(found))
         return

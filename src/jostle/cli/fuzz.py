@@ -32,7 +32,10 @@ def fuzz(
         str | None, typer.Option(help="float16, bfloat16, weights16, int8, FILE.py:function or a .pt2 file.")
     ] = None,
     agree: Annotated[str | None, typer.Option(help="When twins agree: argmax, topK or a tolerance like 1e-3.")] = None,
-    coverage: Annotated[str | None, typer.Option(help="The feedback that guides; see `jostle list`.")] = None,
+    coverage: Annotated[
+        str | None,
+        typer.Option(help="What guides: nearest, or magnitude (default when only NaNs and crashes are sought)."),
+    ] = None,
     distance: Annotated[str | None, typer.Option(help="Of activations: euclidean (default) or cosine.")] = None,
     threshold: Annotated[
         float | None,
@@ -44,14 +47,17 @@ def fuzz(
         float | None, typer.Option(help="Of `smooth`: 0 is breadth-first, towards 1 depth-first (0.5).")
     ] = None,
     sigma: Annotated[float | None, typer.Option(help="Standard deviation of the noise (a tenth of the range).")] = None,
-    radius: Annotated[float | None, typer.Option(help="Largest change of any value from the root seed.")] = None,
-    layers: Annotated[str | None, typer.Option(help="Layers to watch, by name pattern: 'conv*,fc1'.")] = None,
+    radius: Annotated[
+        float | None,
+        typer.Option(help="Largest change from the root seed (flip: a tenth of the range)."),
+    ] = None,
+    layers: Annotated[str | None, typer.Option(help="Layers to watch and to guide by: 'conv*,fc1'.")] = None,
     units: Annotated[
         str | None, typer.Option(help="A neuron is the mean of a channel (channels) or every unit.")
     ] = None,
     metadata: Annotated[
         str | None,
-        typer.Option(help="FILE.py:function of (inputs, outputs, labels) that gives values such as the loss."),
+        typer.Option(help="FILE.py:function of (inputs, outputs, labels) to {name: a value per input}."),
     ] = None,
     gradients: Annotated[
         bool | None, typer.Option("--gradients", help="Watch the gradients of the metadata too.")
@@ -63,7 +69,7 @@ def fuzz(
     size: Annotated[str | None, typer.Option(help="Resize image files to HEIGHT,WIDTH.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time such as 60s, 10m, 2h (60s unless --executions).")] = None,
     executions: Annotated[int | None, typer.Option(help="Inputs to run.")] = None,
-    findings: Annotated[int | None, typer.Option(help="Stop after so many distinct findings.")] = None,
+    findings: Annotated[int | None, typer.Option(help="Stop after the step that reaches so many.")] = None,
     batch: Annotated[int | None, typer.Option(help="Inputs run at once (256).")] = None,
     seed: Annotated[
         int | None, typer.Option(help="Of all randomness; the same seed gives the same campaign (0).")
@@ -94,6 +100,8 @@ def run_campaign(settings: Settings, as_json: bool) -> Exit:
     summary = assembled.campaign.summary()
     assembled.archive.write_status(summary.seconds)
     assembled.archive.close()
+    if assembled.history is not None and summary.executions == assembled.history.executions:
+        console.print("the budget was spent before, so nothing more ran: give more to go on", highlight=False)
     if asked.stop:
         console.print("interrupted; the same command goes on from here", highlight=False)
     if not summary.corpus:
@@ -109,7 +117,7 @@ def _announce(console: Console, assembled: Assembled, quiet: bool) -> None:
         return
     flight = assembled.flight
     accuracy = "" if flight.accuracy is None else f", accuracy {flight.accuracy:.1%}"
-    console.print(f"{len(flight.seeds)} seeds{accuracy}, {len(assembled.watched)} layers watched", highlight=False)
+    console.print(f"{len(flight.seeds)} seeds{accuracy}, layers watched: {len(assembled.watched)}", highlight=False)
     if assembled.history is not None:
         console.print(f"going on after {assembled.history.executions:,} executions", highlight=False)
 

@@ -6,10 +6,12 @@ import signal
 import sys
 import traceback
 from types import FrameType
+from typing import Annotated
 
 import typer
 from typer.exceptions import Abort, TyperException
 
+from jostle import __version__
 from jostle.cli.demo import demo
 from jostle.cli.doctor import doctor
 from jostle.cli.exits import Exit
@@ -17,12 +19,28 @@ from jostle.cli.fuzz import fuzz
 from jostle.cli.list_parts import list_parts
 from jostle.errors import JostleError, UsageError
 
+CLICKS_INTERRUPTED = 130
+
 app = typer.Typer(
     help="Coverage-guided fuzzing for neural networks: finds NaNs, crashes, flipped labels and disagreeing twins.",
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback(invoke_without_command=True)
+def jostle(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    """Finds what breaks a model before customers do: NaNs, crashes, flipped labels and disagreeing twins."""
+    if version:
+        print(f"jostle {__version__}")
+    elif context.invoked_subcommand is None:
+        raise UsageError("which command? fuzz, demo, doctor or list (jostle --help tells more)")
+
+
 app.command()(fuzz)
 app.command()(demo)
 app.command()(doctor)
@@ -34,6 +52,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         code = app(standalone_mode=False)
+        if code == CLICKS_INTERRUPTED:
+            code = _told("interrupted before fuzzing began", Exit.INTERRUPTED)
     except TyperException as error:
         code = _refused(f"{error.format_message()} (jostle --help tells the usage)")
     except UsageError as error:

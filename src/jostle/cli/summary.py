@@ -12,6 +12,7 @@ from rich.table import Table
 
 from jostle.campaign import Summary
 from jostle.cli.display import corpus_text, coverage_text
+from jostle.records import MODEL, TWIN
 
 SHOWN = 8  # findings listed by name
 
@@ -22,7 +23,7 @@ def print_summary(console: Console, summary: Summary, folder: Path) -> None:
     table.add_row("[bold]executions[/bold]", f"{summary.executions:,} in {summary.seconds:,.1f} s ({rate:,.0f}/s)")
     table.add_row("[bold]coverage[/bold]", coverage_text(summary.coverage))
     table.add_row("[bold]corpus[/bold]", corpus_text(summary.corpus, summary.admission_rate))
-    if len(summary.rates) > 1:
+    if TWIN in summary.rates:
         table.add_row("[bold]speed[/bold]", _speeds(summary))
     for kind, count in sorted(summary.findings.items()):
         table.add_row(
@@ -37,9 +38,8 @@ def print_summary(console: Console, summary: Summary, folder: Path) -> None:
 
 def _speeds(summary: Summary) -> str:
     """Inputs per second of the model and its twin side by side."""
-    (first, slowest), *others = sorted(summary.rates.items(), key=lambda item: item[1])
-    rates = [f"{first} {slowest:,.0f}/s", *(f"{name} {rate:,.0f}/s ({rate / slowest:.1f}×)" for name, rate in others)]
-    return ", ".join(rates)
+    model, twin = summary.rates[MODEL], summary.rates[TWIN]
+    return f"model {model:,.0f}/s, twin {twin:,.0f}/s: the twin is {twin / model:.2f} times as fast"
 
 
 def _print_examples(console: Console, folder: Path) -> None:

@@ -122,7 +122,8 @@ def _check_seeds(settings: Settings, seeds: Seeds) -> None:
     channels = seeds.inputs.shape[1]
     if len(settings.mean) != len(settings.std) or len(settings.mean) not in (0, 1, channels):
         raise UsageError(
-            f"--mean and --std go together: give one number, or one for each of the seeds' {channels} channels, to each"
+            f"--mean has {len(settings.mean)} numbers and --std {len(settings.std)}: give one number to each, "
+            f"or one for each of the seeds' {channels} channels"
         )
     if settings.executions is not None and settings.executions < len(seeds):
         raise UsageError(

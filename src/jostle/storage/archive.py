@@ -103,8 +103,8 @@ def _check_same(folder: Path, old: Any, new: dict[str, Any], unbound: Collection
     changed = sorted(name for name in names if old.get(name) != new.get(name))
     if changed:
         raise OutputRefused(
-            f"{folder} holds a campaign with another {', '.join(changed)}: give another --out, or the settings in "
-            f"its config.json to go on with it"
+            f"{folder} holds another campaign (changed: {', '.join(changed)}): give another --out, or none to have "
+            f"a folder named after the settings"
         )
 
 

@@ -34,7 +34,7 @@ def write_finding(folder: Path, finding: Finding) -> None:
     write_whole(folder / "reference.npy", _npy(reference), synced=True)
     picture = picture_of(input, reference)
     if picture is not None:
-        picture.save(folder / "picture.png")
+        picture.save(folder / "picture.png", compress_level=1)
     write_json(
         folder / "finding.json",
         {
@@ -47,7 +47,7 @@ def write_finding(folder: Path, finding: Finding) -> None:
             "seed": row.seeds.names[int(row.roots[0])],
             "root": int(row.roots[0]),
             "parent": int(row.parents[0]),
-            "mutation": row.steps[0],
+            "mutation": row.steps[0] or "none: the seed itself",
             "largest change": float((input - reference).abs().max()),
             "details": dict(violation.details),
         },

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
 CHANNELS = (1, 3)
 SMALLEST_SIDE = 140  # pixels; smaller images are enlarged
 GAP = 4
+CAPTION = 14  # pixels of height
 
 
 def picture_of(input: Tensor, reference: Tensor) -> Image.Image | None:
@@ -23,7 +26,24 @@ def picture_of(input: Tensor, reference: Tensor) -> Image.Image | None:
     strip = torch.cat([panels[0], gap, panels[1], gap, panels[2]], 2).permute(1, 2, 0).contiguous()
     image = Image.fromarray(strip.numpy())
     scale = max(1, SMALLEST_SIDE // max(input.shape[1:]))
-    return image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
+    enlarged = image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
+    return _captioned(enlarged, ("seed", f"change, at most {float(reach):.3g}", "mutant"))
+
+
+def _captioned(strip: Image.Image, captions: tuple[str, ...]) -> Image.Image:
+    """The strip with a line of words below, one for each of its panels."""
+    framed = Image.new("RGB", (strip.width, strip.height + CAPTION), "white")
+    framed.paste(strip)
+    pen = ImageDraw.Draw(framed)
+    for number, caption in enumerate(captions):
+        pen.text((number * strip.width / len(captions), strip.height), caption, fill="black", font=_font())
+    return framed
+
+
+@cache
+def _font() -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
+    """Loaded once, because that takes longer than everything else in a picture."""
+    return ImageFont.load_default()
 
 
 def _grey(values: Tensor, low: Tensor, high: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from torch import nn
 
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import attempt
-from jostle.named_objects import find_object, names_object
+from jostle.named_objects import find_object, make_working_folder_importable, names_object
 from jostle.records import Crash
 from jostle.targets.exported_file import load_exported
 from jostle.targets.functions import Function
@@ -42,6 +42,8 @@ def load_model(spec: str, trust: bool = False) -> Model:
         return _exported_model(path)
     if path.suffix in PICKLED:
         return _pickled_model(path, trust)
+    if path.suffix == ".py":
+        raise ModelRefused(f"{spec} names no function: add the one that returns the model, {spec}:function")
     raise ModelRefused(f"{spec} is no format that can be fuzzed yet: give a .pt2 file or FILE.py:function")
 
 
@@ -110,6 +112,7 @@ def _pickled_model(path: Path, trust: bool) -> Model:
             f"{path} is a pickle, which can execute code when it is loaded: export the model with torch.export.save "
             f"to .pt2, give FILE.py:function, or add --trust-model if you trust its origin"
         )
+    make_working_folder_importable()  # a pickle names its classes by module
     loaded = attempt(lambda: torch.load(path, map_location="cpu", weights_only=False))
     if isinstance(loaded, Crash):
         raise ModelRefused(f"{path} cannot be loaded: {loaded.error}: {loaded.message}")

@@ -81,7 +81,10 @@ class TorchTarget:
         """The user's values for this batch and, if asked for, their gradients with respect to the input."""
         if self._metadata is None:
             return {}
-        values = dict(self._metadata(inputs, outputs, labels.to(self._device)))
+        returned = self._metadata(inputs, outputs, labels.to(self._device))
+        if not isinstance(returned, Mapping):
+            raise ValueError("--metadata must return a dict of name: one value per input, such as {'loss': loss}")
+        values = dict(returned)
         for name, value in values.items():
             if value.shape[:1] != inputs.shape[:1]:
                 raise ValueError(f"the metadata {name!r} has shape {list(value.shape)}, not one row per input")

@@ -169,9 +169,9 @@ def test_finding_folders_have_names_that_every_file_system_takes(fingerprint: st
 
 
 def test_a_folder_of_another_configuration_is_refused_naming_what_differs(folder: Path) -> None:
-    with pytest.raises(OutputRefused, match="another seed: give another --out"):
+    with pytest.raises(OutputRefused, match=r"changed: seed\): give another --out"):
         open_archive(folder, {**CONFIG, "seed": 1})
-    with pytest.raises(OutputRefused, match="another radius"):
+    with pytest.raises(OutputRefused, match="changed: radius"):
         open_archive(folder, {**CONFIG, "radius": 0.5})
     assert json.loads((folder / "config.json").read_text()) == CONFIG
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from jostle.storage.pictures import SMALLEST_SIDE, picture_of
+from jostle.storage.pictures import CAPTION, SMALLEST_SIDE, picture_of
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -16,7 +16,7 @@ def test_seed_change_and_mutant_stand_side_by_side(channels: int) -> None:
     mutant[:, 0, 0] = 1.0
     picture = picture_of(mutant, reference)
     assert picture is not None
-    pixels = np.asarray(picture)
+    pixels = np.asarray(picture)[:-CAPTION]
     third = SMALLEST_SIDE
     assert pixels[0, 0].tolist() == [0, 0, 0]  # the seed is black there
     assert pixels[0, -third].tolist() == [255, 255, 255]  # the mutant is white
@@ -25,8 +25,8 @@ def test_seed_change_and_mutant_stand_side_by_side(channels: int) -> None:
 
 def test_small_images_are_enlarged_and_large_ones_are_not() -> None:
     small, large = picture_of(torch.rand(1, 28, 28), torch.rand(1, 28, 28)), picture_of(*torch.rand(2, 3, 300, 200))
-    assert small is not None and small.height == 140
-    assert large is not None and large.height == 300
+    assert small is not None and small.height == 140 + CAPTION
+    assert large is not None and large.height == 300 + CAPTION
 
 
 def test_a_long_narrow_input_does_not_become_a_gigantic_picture() -> None:

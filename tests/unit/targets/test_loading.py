@@ -94,7 +94,7 @@ def test_a_copy_is_the_callers_own_to_change(source: Path) -> None:
         ("nets.py:broken", "RuntimeError in nets.py:broken: no weights here"),
         ("missing.py:build", "does not exist"),
         ("missing.pt2", "does not exist"),
-        ("nets.py", "FILE.py:function"),
+        ("nets.py", "names no function"),
     ],
 )
 def test_what_gives_no_model_is_refused_with_the_cause(source: Path, name: str, cause: str) -> None:
