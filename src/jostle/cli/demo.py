@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from jostle.cli.exits import Exit
 from jostle.cli.fuzz import run_campaign
 from jostle.config import Settings, checked
+
+TELLING = ("model", "seeds", "twin", "seed", "threshold", "layers")  # settings that tell a demo from a user's campaign
 
 
 def demo(
@@ -31,16 +34,16 @@ def demo(
         budget=checked("budget", budget),
         out=str(out),
     )
-    if _holds_demo(out / "config.json", settings):
+    if _holds_demo(out / "config.json", settings.bound()):
         shutil.rmtree(out)
     code = run_campaign(settings, as_json)
     return Exit.CLEAN if code is Exit.FINDINGS else code
 
 
-def _holds_demo(config: Path, settings: Settings) -> bool:
-    """True of the configuration of an earlier demo; anything else is not ours to replace."""
+def _holds_demo(config: Path, settings: Mapping[str, Any]) -> bool:
+    """True of the configuration of an earlier demo, also an older version's; anything else is not ours to replace."""
     try:
         held = json.loads(config.read_text())
     except (OSError, ValueError):
         return False
-    return isinstance(held, dict) and all(held.get(name) == value for name, value in settings.bound().items())
+    return isinstance(held, dict) and all(held.get(name) == settings[name] for name in TELLING)
