@@ -63,7 +63,7 @@ class Summary:
 
 
 class Campaign:
-    """Plants the seeds, then plans, mutates, runs, assesses and judges until the budget is spent.
+    """Plants the seeds, then plans, mutates, runs, judges and assesses until the budget is spent.
 
     Same seed, parts and seeds on one CPU worker: the same campaign, step by step.
     """
@@ -218,7 +218,12 @@ class Campaign:
                 if (verdicts.kind, bug) not in self._bugs:
                     self._bugs.add((verdicts.kind, bug))
                     only = candidates.select(torch.tensor([row]))
-                    findings.append(Finding(verdicts.describe(row), bug, self._step, self._executions, only))
+                    alone = self._shown_alone(oracle, only, bug)
+                    findings.append(Finding(verdicts.describe(row), bug, self._step, self._executions, only, alone))
         self._violations.update(violations)
         self._findings.update(finding.violation.kind for finding in findings)
         return violating, tuple(findings), violations
+
+    def _shown_alone(self, oracle: Oracle, only: Candidates, bug: int) -> bool:
+        """Whether an input shows its bug again in a batch of its own, where rounding may differ."""
+        return int(oracle.judge(only, self._target.run(only)).bugs[0]) == bug

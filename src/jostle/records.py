@@ -200,6 +200,7 @@ class Finding:
     step: int
     execution: int  # how many inputs had run when it was found
     row: Candidates  # of one row
+    alone: bool  # the input showed it again when it ran alone
 
 
 @dataclass(frozen=True)

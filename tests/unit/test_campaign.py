@@ -262,3 +262,28 @@ def test_a_resumed_corpus_is_the_one_that_was_left(tmp_path: Path) -> None:
     ours, theirs = (run.campaign.corpus.select(torch.arange(first.summary.corpus)) for run in (first, second))
     assert torch.equal(ours.inputs, theirs.inputs) and torch.equal(ours.parents, theirs.parents)
     assert torch.equal(ours.roots, theirs.roots) and ours.steps == theirs.steps
+
+
+def test_an_interruption_changes_nothing_where_inputs_violate_either(tmp_path: Path) -> None:
+    at_once = Run(Budget(executions=12 + 16 * 40)).to_the_end()
+    run, history = interrupted(tmp_path, 12 + 16 * 15, Budget(executions=12 + 16 * 40))
+    run.to_the_end(history)
+    assert at_once.summary.findings and run.journal() == at_once.journal()[16:]
+
+
+# Running a finding alone
+
+
+class WorseInCompany(nn.Module):
+    """NaN for bright inputs, but only in a batch of several."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        bright = (inputs > 0.9).any(1, keepdim=True) & (len(inputs) > 1)
+        return torch.where(bright, torch.nan, inputs)
+
+
+def test_a_finding_says_whether_the_input_shows_it_alone_too(found: Run) -> None:
+    in_company = Run(Budget(executions=500), module=WorseInCompany()).to_the_end()
+    findings = [finding for record in in_company.told for finding in record.findings]
+    assert findings and not any(finding.alone for finding in findings)
+    assert all(finding.alone for record in found.told for finding in record.findings)

@@ -49,7 +49,9 @@ def _print_examples(console: Console, folder: Path) -> None:
     for place, finding in told:
         shown[finding["kind"]] += 1
         if shown[finding["kind"]] <= SHOWN:
-            console.print(f"  {place.name}: {finding['summary']}", highlight=False, soft_wrap=True, markup=False)
+            doubt = "" if finding["shown again alone"] else " (in its batch, not when run alone)"
+            line = f"  {place.name}: {finding['summary']}{doubt}"
+            console.print(line, highlight=False, soft_wrap=True, markup=False)
     left = sum(max(0, count - SHOWN) for count in shown.values())
     if left:
         console.print(f"  … and {left:,} more in {folder / 'findings'}", highlight=False, soft_wrap=True, markup=False)

@@ -41,6 +41,7 @@ def write_finding(folder: Path, finding: Finding) -> None:
             "kind": violation.kind,
             "summary": violation.summary,
             "fingerprint": violation.fingerprint,
+            "shown again alone": finding.alone,
             "bug": finding.bug,
             "step": finding.step,
             "execution": finding.execution,

@@ -24,7 +24,7 @@ NOBODY = SEEDS.as_candidates().select(torch.tensor([], dtype=torch.int64))
 
 def finding(step: int, bug: int = 5, fingerprint: str = "nan:nan:conv1") -> Finding:
     violation = Violation("nan", fingerprint, "NaN first in conv1", {"place": "conv1"})
-    return Finding(violation, bug, step, 10 * step + 4, mutants().select(torch.tensor([1])))
+    return Finding(violation, bug, step, 10 * step + 4, mutants().select(torch.tensor([1])), True)
 
 
 def mutants() -> Candidates:
@@ -206,7 +206,7 @@ def test_a_damaged_corpus_is_refused(folder: Path) -> None:
 def test_an_input_that_is_no_image_has_no_picture(tmp_path: Path) -> None:
     archive = open_archive(tmp_path, CONFIG)
     row = batch_of(torch.rand(1, 9))
-    archive(record(1, findings=(Finding(Violation("nan", "nan:x", "x"), 1, 1, 1, row),)))
+    archive(record(1, findings=(Finding(Violation("nan", "nan:x", "x"), 1, 1, 1, row, True),)))
     assert not list(tmp_path.rglob("*.png"))
 
 
@@ -234,7 +234,7 @@ def test_the_whole_configuration_is_saved_and_a_part_of_it_may_change(tmp_path: 
 
 def test_a_finding_with_values_that_are_not_finite_is_still_json_for_every_parser(tmp_path: Path) -> None:
     violation = Violation("nan", "nan:x", "x", {"scores": [1.0, float("nan")], "loss": float("-inf")})
-    open_archive(tmp_path, CONFIG)(record(1, findings=(Finding(violation, 1, 1, 1, batch_of(torch.rand(1, 9))),)))
+    open_archive(tmp_path, CONFIG)(record(1, findings=(Finding(violation, 1, 1, 1, batch_of(torch.rand(1, 9)), True),)))
     (told,) = tmp_path.rglob("finding.json")
 
     def refuse(name: str) -> None:
