@@ -82,15 +82,20 @@ def test_a_campaign_in_two_parts_is_the_campaign_in_one(jostle: Run, in_workshop
     assert (whole / "journal.jsonl").read_bytes() == (parts / "journal.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize(("call", "code"), [(QUIET, Exit.CLEAN), (LOUD, Exit.FINDINGS)])
-def test_a_finished_campaign_executes_nothing_more(
-    call: list[str], code: Exit, jostle: Run, in_workshop: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("call", "codes"),
+    [(QUIET, (Exit.CLEAN, Exit.NOTHING_RAN)), (LOUD, (Exit.FINDINGS, Exit.FINDINGS))],
+    ids=["clean", "findings"],
+)
+def test_a_finished_campaign_executes_nothing_more_and_says_so(
+    call: list[str], codes: tuple[Exit, Exit], jostle: Run, in_workshop: Path, tmp_path: Path
 ) -> None:
     full = [*call, "--executions", "700", "--json", "--out", str(tmp_path)]
     first = jostle(*full)
     before = (tmp_path / "journal.jsonl").read_bytes()
     again = jostle(*full)
-    assert first.code == again.code == code
+    assert (first.code, again.code) == codes
+    assert "nothing more ran" in again.err
     assert (tmp_path / "journal.jsonl").read_bytes() == before
     for figure in ("executions", "corpus", "findings", "violating_inputs", "seconds"):
         assert again.json()[figure] == first.json()[figure]

@@ -100,14 +100,15 @@ def run_campaign(settings: Settings, as_json: bool) -> Exit:
     summary = assembled.campaign.summary()
     assembled.archive.write_status(summary.seconds)
     assembled.archive.close()
-    if assembled.history is not None and summary.executions == assembled.history.executions:
+    ran = summary.executions - (assembled.history.executions if assembled.history else 0)
+    if not ran:
         console.print("the budget was spent before, so nothing more ran: give more to go on", highlight=False)
     if asked.stop:
         console.print("interrupted; the same command goes on from here", highlight=False)
     if not summary.corpus:
         console.print("every seed violates an oracle, so there was nothing to mutate", highlight=False)
     _report(summary, assembled, as_json)
-    return Exit.INTERRUPTED if asked.stop else _exit(summary)
+    return Exit.INTERRUPTED if asked.stop else _exit(summary, ran)
 
 
 def _announce(console: Console, assembled: Assembled, quiet: bool) -> None:
@@ -129,7 +130,8 @@ def _report(summary: Summary, assembled: Assembled, as_json: bool) -> None:
         print_summary(output(), summary, assembled.archive.folder)
 
 
-def _exit(summary: Summary) -> Exit:
-    if not summary.executions:
-        return Exit.NOTHING_RAN
-    return Exit.FINDINGS if summary.findings else Exit.CLEAN
+def _exit(summary: Summary, ran: int) -> Exit:
+    """Findings on record count, also those of earlier runs; without any, only a run that ran something is clean."""
+    if summary.findings:
+        return Exit.FINDINGS
+    return Exit.CLEAN if ran else Exit.NOTHING_RAN
