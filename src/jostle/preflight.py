@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from jostle.errors import PreflightFailed
 from jostle.foreign import attempt
 from jostle.interfaces import Target
-from jostle.records import NO_LABEL, Crash, Seeds, all_rows
+from jostle.records import NO_LABEL, Crash, Seeds
 
+TRIED = 16  # seeds, before a model that fails on all of them is taken not to fit them
 SMALLEST_LABELLED_SET = 20  # below this, low accuracy may be chance
 SUSPICIOUS_SPAN = 0.02  # of the declared range: 0..1 data declared as 0..255 spans 0.004
 
@@ -23,6 +24,7 @@ class Flight:
     """Seeds cleared for fuzzing, labelled wherever the model's answer is a class, and what the user should know."""
 
     seeds: Seeds
+    classes: bool  # whether the model gives class scores
     accuracy: float | None  # on labelled seeds
     warnings: tuple[str, ...]
 
@@ -32,14 +34,15 @@ def preflight(
 ) -> Flight:
     """Clears seeds and model, or raises; with force, doubts become warnings."""
     check_range(seeds, low, high)
-    outputs = _outputs(target, seeds, batch)
+    accepted, output = _first_accepted(target, seeds)
+    outputs = _outputs(target, seeds.inputs, batch, like=output)
     accuracy = _accuracy(outputs, seeds)
     labelled = _labelled(seeds, outputs)
-    _check_runs(target, labelled)
+    _check_runs(target, labelled, accepted)
     doubts = [*_doubts_about_span(seeds, low, high), *_doubts(module, target, seeds, outputs, accuracy)]
     if doubts and not force:
         raise PreflightFailed(f"{doubts[0]}, or --force to fuzz anyway")
-    return Flight(labelled, accuracy, tuple(doubts))
+    return Flight(labelled, gives_classes(outputs), accuracy, tuple(doubts))
 
 
 def check_range(seeds: Seeds, low: float, high: float) -> None:
@@ -55,15 +58,24 @@ def check_range(seeds: Seeds, low: float, high: float) -> None:
         )
 
 
-def _outputs(target: Target, seeds: Seeds, batch: int) -> Tensor:
+def _first_accepted(target: Target, seeds: Seeds) -> tuple[int, Tensor]:
+    """The first seed that the model does not fail on, and its output; a model that fails on many does not fit them."""
+    crashes = []
+    for position, seed in enumerate(seeds.inputs[:TRIED].split(1)):
+        output = attempt(partial(target.predict, seed))
+        if not isinstance(output, Crash):
+            return position, output
+        crashes.append(output)
+    first = crashes[0]
+    raise PreflightFailed(
+        f"the model fails on seeds of shape {list(seeds.inputs.shape[1:])} ({first.error} in {first.where}: "
+        f"{first.message}): check the seeds' shape, channels first; for image files --channels and --size"
+    )
+
+
+def _outputs(target: Target, inputs: Tensor, batch: int, like: Tensor) -> Tensor:
     """Outputs [seeds, ...], NaN for a seed that the model fails on alone: it will be a finding."""
-    first = attempt(partial(target.predict, seeds.inputs[:1]))
-    if isinstance(first, Crash):
-        raise PreflightFailed(
-            f"the model fails on seeds of shape {list(seeds.inputs.shape[1:])} ({first.error} in {first.where}: "
-            f"{first.message}): check the seeds' shape, channels first; for image files --channels and --size"
-        )
-    return torch.cat([_some_outputs(target, inputs, first) for inputs in seeds.inputs.split(batch)])
+    return torch.cat([_some_outputs(target, some, like) for some in inputs.split(batch)])
 
 
 def _some_outputs(target: Target, inputs: Tensor, like: Tensor) -> Tensor:
@@ -75,11 +87,11 @@ def _some_outputs(target: Target, inputs: Tensor, like: Tensor) -> Tensor:
     return torch.cat([_some_outputs(target, half, like) for half in inputs.tensor_split(2)])
 
 
-def _check_runs(target: Target, seeds: Seeds) -> None:
+def _check_runs(target: Target, seeds: Seeds, accepted: int) -> None:
     """One seed through everything that is watched, so that a broken metadata function shows here."""
-    for crash in target.run(seeds.as_candidates().select(all_rows(1))).crashes.values():
+    for crash in target.run(seeds.as_candidates().select(torch.tensor([accepted]))).crashes.values():
         raise PreflightFailed(
-            f"the model, its twin or --metadata fails on the first seed ({crash.error} in {crash.where}: "
+            f"the twin or --metadata fails on a seed that the model accepts ({crash.error} in {crash.where}: "
             f"{crash.message}): fix that function"
         )
 
@@ -93,7 +105,7 @@ def _doubts_about_span(seeds: Seeds, low: float, high: float) -> Iterator[str]:
 def _doubts(module: nn.Module, target: Target, seeds: Seeds, outputs: Tensor, accuracy: float | None) -> Iterator[str]:
     if any(child.training for child in module.modules()):
         yield "a layer is in training mode although eval() was called: fix the model's train()"
-    again = _outputs(target, replace(seeds, inputs=seeds.inputs[:8]), batch=8)
+    again = _outputs(target, seeds.inputs[:8], batch=8, like=outputs[:1])
     if not torch.allclose(again, outputs[:8], rtol=1e-3, atol=1e-4, equal_nan=True):
         yield "the model answers differently each time: remove dropout or noise that ignores eval()"
     spread = (outputs - outputs[:1]).abs().max()  # NaN where a seed fails, which is no constant

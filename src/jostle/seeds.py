@@ -37,7 +37,7 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
     """The seeds behind a path or `FILE.py:function`."""
     path = Path(spec)
     images = not names_object(spec) and (path.is_dir() or path.suffix.lower() in IMAGES)
-    if path.exists() and not images and (form.channels or form.size):
+    if (path.is_file() or names_object(spec)) and not images and (form.channels or form.size):
         raise SeedsRefused("--channels and --size are for image files: leave them out for arrays")
     if names_object(spec):
         return _seeds_from_object(spec)

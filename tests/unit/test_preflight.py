@@ -151,15 +151,19 @@ def test_a_loss_averaged_over_the_batch_is_refused() -> None:
     refused(lenet1(), digits(), "'loss' has shape .*not one row per input", metadata=averaged)
 
 
-def test_a_seed_that_the_model_fails_on_is_left_to_the_crash_oracle() -> None:
-    class Picky(nn.Linear):
-        def forward(self, inputs: Tensor) -> Tensor:
-            if (inputs > 0.99).any():
-                raise ValueError("too bright")
-            return super().forward(inputs)
+class Picky(nn.Linear):
+    """Fails on bright inputs."""
 
+    def forward(self, inputs: Tensor) -> Tensor:
+        if (inputs > 0.99).any():
+            raise ValueError("too bright")
+        return super().forward(inputs)
+
+
+@pytest.mark.parametrize("bright", [0, 7, 39])
+def test_a_seed_that_the_model_fails_on_is_left_to_the_crash_oracle(bright: int) -> None:
     inputs = torch.rand(40, 4, generator=torch.Generator().manual_seed(0)) * 0.9
-    inputs[7, 2] = 1.0
+    inputs[bright, 2] = 1.0
     module = Picky(4, 3)
     flight = preflight(module, Contained(TorchTarget(module)), seeds_of(inputs), 0, 1, 16, force=False)
-    assert len(flight.seeds) == 40 and not flight.warnings
+    assert len(flight.seeds) == 40 and flight.classes and not flight.warnings

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
+from torch import Tensor
 
 from jostle.campaign import Budget, Campaign
 from jostle.config import Settings
@@ -13,7 +15,7 @@ from jostle.errors import UsageError
 from jostle.foreign import attempt
 from jostle.interfaces import Feedback, Listener, Oracle, Target
 from jostle.named_objects import find_object, names_object
-from jostle.preflight import Flight, gives_classes, preflight
+from jostle.preflight import TRIED, Flight, preflight
 from jostle.recipes.catalogue import UNITS, Parts, chosen, oracles
 from jostle.recipes.settling import refuse_contradictions, settled
 from jostle.recipes.tensorfuzz import tensorfuzz, tensorfuzz_defaults
@@ -30,7 +32,7 @@ from jostle.targets.loading import Model, load_model
 from jostle.targets.torch_target import Metadata, TorchTarget
 from jostle.targets.twins import TWINS, Twins
 
-REHEARSED = 32  # seeds
+REHEARSED = 32  # seeds at most, spread over all
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,6 @@ class Loaded:
     flight: Flight
     watched: list[str]
     novelty_layers: list[str]
-    classes: bool
     digest: str  # of seeds and weights
 
 
@@ -78,7 +79,7 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = ()) -> Assemble
     loaded = _load(settings, recipe)
     settings, seeds = loaded.settings, loaded.flight.seeds
     parts = recipe.parts(settings, loaded.novelty_layers)
-    judges = oracles(settings, loaded.classes)
+    judges = oracles(settings, loaded.flight.classes)
     _rehearse(loaded.target, seeds, recipe.parts(settings, loaded.novelty_layers).feedback, judges)
     archive = open_archive(settings.folder(loaded.digest), settings.identity(loaded.digest), settings.unbound())
     campaign = Campaign(
@@ -106,16 +107,16 @@ def _load(settings: Settings, recipe: Recipe) -> Loaded:
     with torch.random.fork_rng():  # a model that draws its weights draws the same each time
         torch.manual_seed(settings.seed)
         model = load_model(settings.model, settings.trust_model)
+        twin = _twin(settings, model)  # before the model is watched, so that its copy is not
     layers = _layers(model, seeds)
     watched = matching(layers, settings.layers) if settings.layers and layers else working(layers)
-    digest = digest_of(seeds.inputs, seeds.labels, *model.module.state_dict().values())
-    target = _target(settings, model, watched)
+    digest = digest_of(seeds.inputs, seeds.labels, *_weights(model), *_weights(twin))
+    target = _target(settings, model, twin, watched)
     flight = preflight(model.module, target, seeds, *settings.range, settings.batch, settings.force)
     if settings.layers and not layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
-    classes = gives_classes(target.predict(seeds.inputs[:1]))
-    novelty_layers = watched if settings.layers else before_softmax(layers)
-    return Loaded(recipe.defaults(settled(settings, classes)), target, flight, watched, novelty_layers, classes, digest)
+    settings = recipe.defaults(settled(settings, flight.classes))
+    return Loaded(settings, target, flight, watched, watched if settings.layers else before_softmax(layers), digest)
 
 
 def _check_seeds(settings: Settings, seeds: Seeds) -> None:
@@ -132,26 +133,33 @@ def _check_seeds(settings: Settings, seeds: Seeds) -> None:
 
 
 def _layers(model: Model, seeds: Seeds) -> list[Layer]:
-    """The model's layers; one that fails on a seed has none, and pre-flight says why."""
-    # Two rows, because with one a constant such as a positional embedding looks like one row per input.
-    sample = seeds.inputs[:1].expand(model.batch or 2, *seeds.inputs.shape[1:]).clone()
-    layers = attempt(lambda: layers_of(model.module.eval(), sample))
-    return layers if isinstance(layers, list) else []
+    """The model's layers, seen on the first seed it accepts; if it accepts none, pre-flight says why."""
+    for seed in seeds.inputs[:TRIED].split(1):
+        # Two rows, because with one a constant such as a positional embedding looks like one row per input.
+        sample = seed.expand(model.batch or 2, *seed.shape[1:]).clone()
+        layers = attempt(partial(layers_of, model.module.eval(), sample))
+        if isinstance(layers, list):
+            return layers
+    return []
+
+
+def _weights(model: Model | None) -> list[Tensor]:
+    state = {} if model is None else model.module.state_dict()
+    return [value for value in state.values() if isinstance(value, Tensor)]  # quantised layers hold other things too
 
 
 def _rehearse(target: Target, seeds: Seeds, feedback: Feedback, judges: Sequence[Oracle]) -> None:
     """Some seeds through all that looks at a trace, so that what refuses them does so before anything is written."""
-    sample = seeds.as_candidates().select(all_rows(min(REHEARSED, len(seeds))))
+    sample = seeds.as_candidates().select(all_rows(len(seeds))[:: -(-len(seeds) // REHEARSED)])
     trace = target.run(sample)
     for judge in judges:
         judge.judge(sample, trace)
     feedback.assess(trace)
 
 
-def _target(settings: Settings, model: Model, watch: Sequence[str]) -> Target:
+def _target(settings: Settings, model: Model, twin: Model | None, watch: Sequence[str]) -> Target:
     metadata = _metadata(settings)
     reduction = UNITS[chosen("--units", settings.units, UNITS)]
-    twin = _twin(settings, model)  # before the model is watched, so that its copy is not
     own = TorchTarget(model.module, watch, reduction, settings.mean, settings.std, metadata, settings.gradients)
     target = _sized(own, model.batch)
     if twin is not None:

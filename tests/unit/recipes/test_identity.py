@@ -60,3 +60,28 @@ def test_a_campaign_does_not_go_on_with_other_weights_or_other_labels(folder: Pa
     np.save(folder / "weights.npy", rng.random((3, 4), dtype=np.float32))
     with pytest.raises(OutputRefused, match="seeds and weights"):
         assembled(folder, force=True)
+
+
+QUANTISED_NET = """
+import torch
+from torch import nn
+def net():
+    return torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(4, 3)), {nn.Linear}, dtype=torch.qint8)
+"""
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_quantised_model_has_an_identity_too(folder: Path) -> None:
+    (folder / "net.py").write_text(QUANTISED_NET)
+    assert journal(assembled(folder, force=True))
+
+
+def test_a_campaign_does_not_go_on_with_another_twin(folder: Path) -> None:
+    (folder / "net.py").write_text(RANDOM_NET)
+    (folder / "twin.py").write_text(STORED_NET)
+    rng = np.random.default_rng(2)
+    np.save(folder / "weights.npy", rng.random((3, 4), dtype=np.float32))
+    journal(assembled(folder, force=True, twin=str(folder / "twin.py:net")))
+    np.save(folder / "weights.npy", rng.random((3, 4), dtype=np.float32))
+    with pytest.raises(OutputRefused, match="seeds and weights"):
+        assembled(folder, force=True, twin=str(folder / "twin.py:net"))
