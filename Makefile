@@ -25,8 +25,8 @@ lint: $(VENV)/.dev
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 
-bench: $(VENV)/.dev
-	@for script in throughput neighbours nan_search half_precision; do \
+bench: $(VENV)/.bench
+	@for script in throughput neighbours nan_search half_precision deephunter_throughput deephunter_coverage deephunter_models; do \
 		echo "== $$script"; JOSTLE_DATA="$(DATA)" $(BIN)/python benchmarks/$$script.py || exit 1; \
 	done
 
@@ -40,6 +40,10 @@ $(VENV)/.core: pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.core
 	@echo "installing what the tests need"
 	@$(PIP) -e ".[dev]"
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	@$(PIP) -e ".[bench]"
 	@touch $@
 
 clean:

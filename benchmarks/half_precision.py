@@ -17,7 +17,6 @@ from jostle import (
     FarFromSeen,
     NewestFew,
     Noise,
-    NothingNew,
     SameTop,
     Seeds,
     TorchTarget,
@@ -38,11 +37,11 @@ def target(twin: str) -> Twins:
     return Twins(TorchTarget(lenet5(), [LOGITS]), TorchTarget(TWINS[twin](lenet5())))
 
 
-def first_disagreement(twin: str, start: Seeds, feedback: Feedback, seed: int, budget: int) -> int | None:
+def first_disagreement(twin: str, start: Seeds, feedbacks: list[Feedback], seed: int, budget: int) -> int | None:
     campaign = Campaign(
         target=target(twin),
         mutator=Noise(sigma=0.1, low=0, high=1, radius=0.4),
-        feedback=feedback,
+        feedbacks=feedbacks,
         oracles=[Agreement(SameTop())],
         scheduler=NewestFew(),
         seeds=start,
@@ -76,9 +75,9 @@ def main() -> None:
 
 
 def run(name: str, image: torch.Tensor, label: torch.Tensor, seed: int, options: argparse.Namespace) -> int | None:
-    feedback = FarFromSeen([LOGITS], threshold=1.0) if name == "guided" else NothingNew()
+    feedbacks: list[Feedback] = [FarFromSeen([LOGITS], threshold=1.0)] if name == "guided" else []
     start = Seeds(image[None], label[None], ("start",))
-    return first_disagreement(options.twin, start, feedback, seed, options.budget)
+    return first_disagreement(options.twin, start, feedbacks, seed, options.budget)
 
 
 if __name__ == "__main__":

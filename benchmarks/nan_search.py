@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
-from jostle import Budget, Campaign, FarFromSeen, Finite, NewestFew, Noise, NothingNew, Seeds, TorchTarget
+from jostle import Budget, Campaign, FarFromSeen, Finite, NewestFew, Noise, Seeds, TorchTarget
 from mnist_data import data_folder, held_out_images, training_images
 from nan_loss import loss, trained
 from spread import executions_to_first
@@ -29,7 +29,7 @@ def first_nan(model: nn.Module, image: Tensor, label: Tensor, seed: int, guided:
     campaign = Campaign(
         target=TorchTarget(model, [LOGITS], metadata=loss),
         mutator=Noise(sigma=0.2, low=-1, high=1),
-        feedback=FarFromSeen([LOGITS], threshold=1.0, criterion="magnitude") if guided else NothingNew(),
+        feedbacks=[FarFromSeen([LOGITS], threshold=1.0, criterion="magnitude")] if guided else [],
         oracles=[Finite()],
         scheduler=NewestFew(),
         seeds=Seeds(image[None], label[None], ("start",)),

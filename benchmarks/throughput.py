@@ -45,7 +45,7 @@ def ratio(coverage: str, seed: int) -> float:
         settings = Settings(
             model="jostle.zoo:lenet5",
             seeds="jostle.zoo:mnist_sample",
-            coverage=coverage,
+            coverage=(coverage,),
             executions=EXECUTIONS,
             seed=seed,
             out=str(Path(folder) / "campaign"),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
+from jostle.geometry import unmoved
 from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Crash, Outcome, Seeds, Trace
 
 CRASH = Crash(error="ValueError", message="no", where="model.py:forward", traceback="…")
@@ -18,10 +19,11 @@ def seeds_of(inputs: Tensor, labels: Tensor | None = None) -> Seeds:
 
 
 def batch_of(inputs: Tensor, labels: Tensor | None = None, references: Tensor | None = None) -> Candidates:
-    """Mutants of as many seeds as there are rows."""
+    """Mutants of as many seeds as there are rows, none of them moved."""
     count = len(inputs)
     seeds = seeds_of(inputs.clone() if references is None else references, labels)
-    return Candidates(inputs, seeds, torch.arange(count) + 100, torch.arange(count), ("noise",) * count)
+    parents, roots = torch.arange(count) + 100, torch.arange(count)
+    return Candidates(inputs, seeds, parents, roots, ("noise",) * count, unmoved(count))
 
 
 def trace_of(
@@ -29,6 +31,7 @@ def trace_of(
     twin: Tensor | None = None,
     activations: Mapping[str, Tensor] | None = None,
     metadata: Mapping[str, Tensor] | None = None,
+    extremes: Mapping[str, Tensor] | None = None,
     crashed: Sequence[int] = (),
 ) -> Trace:
     """A trace in which the crashed rows hold NaN everywhere."""
@@ -43,4 +46,4 @@ def trace_of(
 
     outputs = {MODEL: output} if twin is None else {MODEL: output, TWIN: twin}
     crashes = dict.fromkeys(crashed, CRASH)
-    return Trace(outcome, blanked(outputs), blanked(activations), blanked(metadata), crashes)
+    return Trace(outcome, blanked(outputs), blanked(activations), blanked(extremes), blanked(metadata), crashes)

@@ -5,15 +5,21 @@ from importlib.metadata import version
 from jostle.campaign import Budget, Campaign, Summary
 from jostle.errors import JostleError, UsageError
 from jostle.feedback.nearest import FarFromSeen
-from jostle.feedback.nothing import NothingNew
+from jostle.feedback.neurons import NeuronCoverage
+from jostle.mutators.metamorphic import Metamorphic
 from jostle.mutators.noise import Noise
 from jostle.oracles.agreement import Agreement, Close, SameTop
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.labels import LabelKept
 from jostle.oracles.numeric import Finite
 from jostle.oracles.properties import Element, Property
+from jostle.profile import Profile
+from jostle.recipes.measuring import CoverageMeter
 from jostle.records import Candidates, Seeds, StepRecord, Trace, Verdicts, Violation
+from jostle.schedulers.adaptive import WhereGainsCome
+from jostle.schedulers.batch_pool import BatchPool
 from jostle.schedulers.recent import NewestFew, SmoothRecency
+from jostle.schedulers.seldom import SeldomFuzzed
 from jostle.schedulers.uniform import Uniform
 from jostle.storage.archive import Archive, open_archive
 from jostle.targets.contained import Contained
@@ -24,23 +30,28 @@ __version__ = version("jostle")
 __all__ = [
     "Agreement",
     "Archive",
+    "BatchPool",
     "Budget",
     "Campaign",
     "Candidates",
     "Close",
     "Contained",
+    "CoverageMeter",
     "Element",
     "FarFromSeen",
     "Finite",
     "JostleError",
     "LabelKept",
+    "Metamorphic",
+    "NeuronCoverage",
     "NewestFew",
     "NoCrash",
     "Noise",
-    "NothingNew",
+    "Profile",
     "Property",
     "SameTop",
     "Seeds",
+    "SeldomFuzzed",
     "SmoothRecency",
     "StepRecord",
     "Summary",
@@ -51,5 +62,6 @@ __all__ = [
     "UsageError",
     "Verdicts",
     "Violation",
+    "WhereGainsCome",
     "open_archive",
 ]

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.interfaces import Feedback, Listener, Mutator, Oracle, Scheduler, Target
+from jostle.interfaces import Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
 from jostle.randomness import randomness
-from jostle.records import NO_BUG, NO_PARENT, Candidates, Finding, History, Seeds, StepRecord, Trace, all_rows
+from jostle.records import NO_BUG, Candidates, Finding, History, Seeds, StepRecord, Trace, all_rows
 from jostle.storage.corpus import Corpus
 
 
@@ -73,7 +73,7 @@ class Campaign:
         *,
         target: Target,
         mutator: Mutator,
-        feedback: Feedback,
+        feedbacks: Sequence[Feedback],
         oracles: Sequence[Oracle],
         scheduler: Scheduler,
         seeds: Seeds,
@@ -82,9 +82,10 @@ class Campaign:
         batch: int = 256,
         listeners: Sequence[Listener] = (),
     ):
-        self._target, self._mutator, self._feedback = target, mutator, feedback
+        self._target, self._mutator, self._feedbacks = target, mutator, feedbacks
         self._oracles, self._scheduler, self._listeners = oracles, scheduler, listeners
         self._seeds, self._budget, self._seed, self._batch = seeds, budget, seed, batch
+        self._learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
         self.corpus = Corpus(seeds)
         self._step = 0
         self._executions = 0
@@ -117,11 +118,14 @@ class Campaign:
             seconds=self._seconds,
             corpus=len(self.corpus),
             admission_rate=self._admission_rate(),
-            coverage=self._feedback.coverage(),
+            coverage=self._coverage(),
             findings=self._findings,
             violations=self._violations,
             rates={name: ran / max(seconds, 1e-9) for name, seconds in self._variant_seconds.items()},
         )
+
+    def _coverage(self) -> dict[str, Mapping[str, float]]:
+        return {name: figures for feedback in self._feedbacks for name, figures in feedback.coverage().items()}
 
     def _admission_rate(self) -> float:
         mutants = self._executions - len(self._seeds)
@@ -148,16 +152,36 @@ class Campaign:
 
     def _restore(self, history: History) -> None:
         """Takes over an earlier run; what it kept runs once more, so that nothing of it is new again."""
-        seeds = history.kept.parents == NO_PARENT
-        for rows in (seeds, ~seeds):  # seeds first and alone, as when they were planted
-            kept = history.kept.select(rows.nonzero().squeeze(1))
-            if len(kept):
-                self._feedback.assess(self._in_batches(kept))
-                self.corpus.add(kept)
-        self._step, self._executions, self._seconds = history.step, history.executions, history.seconds
-        self._executions_before = history.executions
+        rows, planted = all_rows(len(history.kept)), history.steps[0].kept
+        parts = [rows[:planted], *rows[planted:].split(self._batch)]  # the seeds at once, as when they were planted
+        gains = [self._gains(self._in_batches(history.kept.select(part))) for part in parts if len(part)]
+        self._relive(history, torch.cat(gains) if gains else torch.zeros(0, len(self._feedbacks)))
+        last = history.steps[-1]
+        self._step, self._executions, self._seconds = last.step, last.executions, history.seconds
+        self._executions_before = last.executions
         self._bugs = set(history.bugs)
         self._findings, self._violations = Counter(history.findings), Counter(history.violations)
+
+    def _relive(self, history: History, gains: Tensor) -> None:
+        """Plans and learns again, step by step, so that parts that remember know what they knew."""
+        executions = 0
+        for past in history.steps:
+            if past.step:
+                rng = randomness(self._seed, past.step)
+                self._scheduler.plan(len(self.corpus), past.executions - executions, rng)
+            start = len(self.corpus)
+            self._keep(history.kept.select(torch.arange(start, start + past.kept)), gains[start : start + past.kept])
+            executions = past.executions
+
+    def _keep(self, kept: Candidates, gains: Tensor) -> None:
+        self.corpus.add(kept)
+        for learner in self._learners:
+            learner.learn(kept, gains)
+
+    def _gains(self, trace: Trace) -> Tensor:
+        """How new each row is to each criterion [batch, criteria]."""
+        gains = [feedback.assess(trace) for feedback in self._feedbacks]
+        return torch.stack(gains, 1) if gains else torch.zeros(len(trace.outcome), 0)
 
     def _advance(self) -> None:
         started = time.monotonic()
@@ -174,11 +198,13 @@ class Campaign:
         self._variant_seconds.update(trace.seconds)
         violating, findings, violations = self._judge(candidates, trace)
         sound = (trace.ran & ~violating).nonzero().squeeze(1)
+        gains = torch.zeros(0, len(self._feedbacks))
         if len(sound):
-            gain = self._feedback.assess(trace if len(sound) == len(candidates) else trace.select(sound))
-            sound = sound if planting else sound[gain > 0]
+            gains = self._gains(trace if len(sound) == len(candidates) else trace.select(sound))
+            new = all_rows(len(sound)) if planting else (gains > 0).any(1).nonzero().squeeze(1)
+            sound, gains = sound[new], gains[new]
         kept = candidates.select(sound)
-        self.corpus.add(kept)
+        self._keep(kept, gains)
         self._tell(started, kept, findings, violations)
 
     def _tell(
@@ -197,7 +223,7 @@ class Campaign:
             violations=violations,
             corpus=len(self.corpus),
             admission_rate=self._admission_rate(),
-            coverage=self._feedback.coverage(),
+            coverage=self._coverage(),
         )
         for listener in self._listeners:
             listener(record)

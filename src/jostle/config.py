@@ -31,14 +31,27 @@ class Settings:
     oracle: tuple[str, ...] = ()
     twin: str | None = None
     agree: str | None = None
-    coverage: str | None = None
+    mutator: str | None = None
+    coverage: tuple[str, ...] = ()
+    profile: str | None = None
+    sections: int = 1000
+    buckets: int = 10
+    top: int = 10
+    active: float = 0.75
     distance: str = "euclidean"
     threshold: float | None = None
     scheduler: str | None = None
     newest: int = 5
     recency: float = 0.5
+    sample: int = 64
+    gamma: float = 5.0
+    p_min: float = 0.3
     sigma: float | None = None
     radius: float | None = None
+    transforms: tuple[str, ...] = ()
+    alpha: float = 0.02
+    beta: float = 0.2
+    tries: int = 50
     layers: tuple[str, ...] = ()
     units: str = "channels"
     metadata: str | None = None
@@ -59,7 +72,7 @@ class Settings:
 
     def identity(self, digest: str) -> dict[str, Any]:
         """What makes a campaign this campaign: these settings, the files they name, and its seeds and weights."""
-        named = [self.model, self.twin or "", self.metadata or "", *self.oracle]
+        named = [self.model, self.twin or "", self.metadata or "", self.profile or "", *self.oracle]
         contents = {name: content for name in named if (content := _content(name)) is not None}
         return {**self.bound(), "seeds and weights": digest, "files": contents}
 
@@ -231,20 +244,18 @@ def _channels(value: Any) -> int:
 
 
 _PARSERS: Mapping[str, Callable[[Any], Any]] = {
-    "oracle": _names,
-    "layers": _names,
+    **dict.fromkeys(("oracle", "layers", "coverage", "transforms"), _names),
     "range": _range,
     "mean": _numbers,
     "std": _std,
     "size": _size,
     "budget": _duration,
-    "executions": _count,
-    "findings": _count,
-    "batch": _count,
+    **dict.fromkeys(("executions", "findings", "batch", "newest", "sample", "tries"), _count),
+    **dict.fromkeys(("sections", "buckets", "top"), _count),
     "channels": _channels,
     "agree": _shown,
-    "newest": _count,
     "seed": _whole,
-    **dict.fromkeys(("threshold", "recency", "sigma", "radius"), _number),
+    **dict.fromkeys(("threshold", "recency", "sigma", "radius", "active"), _number),
+    **dict.fromkeys(("alpha", "beta", "gamma", "p_min"), _number),
     **dict.fromkeys(("gradients", "trust_model", "force"), _flag),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -57,7 +57,18 @@ class Scheduler(Protocol):
         """Corpus ids [children] of the parents, each as often as it shall be mutated."""
 
 
+@runtime_checkable
+class Learner(Protocol):
+    """A part that learns from what was kept; the loop tells any scheduler or mutator that has this method.
+
+    Law: planning and learning anew through the same steps leads to the same state.
+    """
+
+    def learn(self, kept: Candidates, gains: Tensor) -> None:
+        """What a step added to the corpus, and by how much each row was new to each criterion [kept, criteria]."""
+
+
 class Listener(Protocol):
-    """Told of every step when it is over: archives, progress displays, parts that learn."""
+    """Told of every step when it is over: archives and progress displays."""
 
     def __call__(self, record: StepRecord) -> None: ...

@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jostle.geometry import are_moved, place, unmoved
+
 NO_LABEL = -1
 NO_PARENT = -1
 NO_BUG = -1
@@ -41,7 +43,9 @@ class Seeds:
     def as_candidates(self) -> Candidates:
         """The seeds as a batch to run, each its own root."""
         count = len(self)
-        return Candidates(self.inputs, self, torch.full((count,), NO_PARENT), all_rows(count), ("",) * count)
+        return Candidates(
+            self.inputs, self, torch.full((count,), NO_PARENT), all_rows(count), ("",) * count, unmoved(count)
+        )
 
 
 @dataclass(frozen=True)
@@ -53,14 +57,30 @@ class Candidates:
     parents: Tensor  # [batch] corpus ids, NO_PARENT for seeds
     roots: Tensor  # [batch] positions among the seeds
     steps: tuple[str, ...]  # [batch] the mutation that made it from its parent, "" for seeds
+    placements: Tensor  # [batch, 2, 3] how the image was moved on the way from its root (geometry.place)
 
     def __len__(self) -> int:
         return len(self.steps)
 
     @property
-    def references(self) -> Tensor:
+    def originals(self) -> Tensor:
         """The root seed of each input [batch, ...]."""
-        return self.seeds.inputs[self.roots]
+        return self.seeds.inputs.index_select(0, self.roots)
+
+    @property
+    def references(self) -> Tensor:
+        """What inputs are compared with [batch, ...]: the root, moved as the input was (DeepHunter, Definition 2)."""
+        references = self.originals
+        rows = self.moved.nonzero().squeeze(1)
+        if len(rows):
+            placed = place(references[rows].float(), self.placements[rows])
+            references[rows] = placed if references.is_floating_point() else placed.round().to(references.dtype)
+        return references
+
+    @property
+    def moved(self) -> Tensor:
+        """[batch] bool: whether an affine step lies between root and input."""
+        return are_moved(self.placements)
 
     @property
     def labels(self) -> Tensor:
@@ -70,7 +90,11 @@ class Candidates:
     def select(self, rows: Tensor) -> Candidates:
         """These rows, given as positions."""
         steps = tuple(self.steps[row] for row in rows.tolist())
-        return Candidates(self.inputs[rows], self.seeds, self.parents[rows], self.roots[rows], steps)
+        arrays = (self.inputs, self.parents, self.roots, self.placements)
+        inputs, parents, roots, placements = (
+            array.index_select(0, rows) for array in arrays
+        )  # faster than array[rows]
+        return Candidates(inputs, self.seeds, parents, roots, steps, placements)
 
     @staticmethod
     def joined(parts: Sequence[Candidates]) -> Candidates:
@@ -81,6 +105,7 @@ class Candidates:
             torch.cat([part.parents for part in parts]),
             torch.cat([part.roots for part in parts]),
             tuple(step for part in parts for step in part.steps),
+            torch.cat([part.placements for part in parts]),
         )
 
     def mutated(self, inputs: Tensor, step: str) -> Candidates:
@@ -105,6 +130,7 @@ class Trace:
     outcome: Tensor  # [batch] of Outcome
     outputs: Mapping[str, Tensor]  # by variant, [batch, ...]
     activations: Mapping[str, Tensor] = field(default_factory=dict)  # by layer as executed, [batch, neurons]
+    extremes: Mapping[str, Tensor] = field(default_factory=dict)  # [batch, 2] of all values of a layer, where asked for
     metadata: Mapping[str, Tensor] = field(default_factory=dict)  # by name, [batch, ...]
     crashes: Mapping[int, Crash] = field(default_factory=dict)  # by row
     seconds: Mapping[str, float] = field(default_factory=dict)  # time spent in each variant
@@ -119,6 +145,7 @@ class Trace:
             outcome=self.outcome[rows],
             outputs={name: value[rows] for name, value in self.outputs.items()},
             activations={name: value[rows] for name, value in self.activations.items()},
+            extremes={name: value[rows] for name, value in self.extremes.items()},
             metadata={name: value[rows] for name, value in self.metadata.items()},
             crashes={new: self.crashes[old] for new, old in enumerate(rows.tolist()) if old in self.crashes},
             seconds=self.seconds,
@@ -132,6 +159,7 @@ class Trace:
             outcome=torch.cat([trace.outcome for trace in traces]),
             outputs=_stacked(traces, [trace.outputs for trace in traces]),
             activations=_stacked(traces, [trace.activations for trace in traces]),
+            extremes=_stacked(traces, [trace.extremes for trace in traces]),
             metadata=_stacked(traces, [trace.metadata for trace in traces]),
             crashes={
                 start + row: crash
@@ -220,16 +248,28 @@ class StepRecord:
 
 
 @dataclass(frozen=True)
+class PastStep:
+    """One turn of the loop in an earlier run."""
+
+    step: int
+    executions: int  # so far
+    kept: int  # entries
+
+
+@dataclass(frozen=True)
 class History:
     """Where an earlier run of the same campaign stopped."""
 
-    step: int
-    executions: int
+    steps: tuple[PastStep, ...]  # from the planting on
     seconds: float
     kept: Candidates  # the corpus
     bugs: frozenset[tuple[str, int]]  # (kind, number)
     findings: Mapping[str, int]  # distinct bugs by kind
     violations: Mapping[str, int]  # violating inputs by kind
+
+    @property
+    def executions(self) -> int:
+        return self.steps[-1].executions
 
 
 def all_rows(count: int) -> Tensor:

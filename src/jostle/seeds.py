@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
             f"seeds {spec} do not exist: give a folder of images, a .npy or .npz file, or FILE.py:function"
         )
     if path.is_dir():
-        return _seeds_from_images(path, sorted(p for p in path.rglob("*") if p.suffix.lower() in IMAGES), form)
+        return _seeds_from_images(path, _image_files(path), form)
     if path.suffix.lower() in IMAGES:
         return _seeds_from_images(path.parent, [path], form)
     if path.suffix in (".npy", ".npz"):
@@ -54,10 +54,50 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
     raise SeedsRefused(f"seeds {spec}: give a folder of images, a .npy or .npz file, or FILE.py:function")
 
 
-def _seeds_from_images(folder: Path, files: list[Path], form: ImageForm) -> Seeds:
+@dataclass(frozen=True)
+class Stream:
+    """Data that need not fit into memory, part by part."""
+
+    count: int  # of all inputs
+    parts: Iterator[Seeds]
+
+
+def stream_seeds(spec: str, form: ImageForm, size: int) -> Stream:
+    """As `load_seeds`, in parts of this size; images and .npy files are read as their turn comes."""
+    path = Path(spec)
+    if path.is_dir():
+        files = _image_files(path)
+        form = replace(form, channels=form.channels or _channels(files))
+        return Stream(len(files), (_seeds_from_images(path, some, form) for some in _parts(files, size)))
+    if path.is_file() and path.suffix == ".npy":
+        array = _array_file(path)["x"]
+        return Stream(len(array), (_checked(str(path), some, None) for some in _parts(array, size)))
+    seeds = load_seeds(spec, form)
+    rows = torch.arange(len(seeds)).split(size)
+    parts = (
+        Seeds(seeds.inputs[some], seeds.labels[some], tuple(seeds.names[i] for i in some.tolist())) for some in rows
+    )
+    return Stream(len(seeds), parts)
+
+
+def _parts(items: Any, size: int) -> Iterator[Any]:
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def _image_files(folder: Path) -> list[Path]:
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in IMAGES)
     if not files:
         raise SeedsRefused(f"seed folder {folder} holds no images: put some there ({', '.join(sorted(IMAGES))})")
-    images = [_opened(file) for file in files]
+    return files
+
+
+def _channels(files: list[Path]) -> int:
+    """1 if all images are grey, else 3."""
+    return 1 if all(_opened(file).mode in ("1", "L") for file in files) else 3
+
+
+def _seeds_from_images(folder: Path, files: list[Path], form: ImageForm) -> Seeds:
+    images = [_loaded(file) for file in files]
     channels = form.channels or (1 if all(image.mode in ("1", "L") for image in images) else 3)
     arrays = [_array(image, channels, form.size) for image in images]
     for file, array in zip(files, arrays, strict=True):
@@ -74,15 +114,22 @@ def _size(array: np.ndarray[Any, Any]) -> str:
     return f"{array.shape[1]}×{array.shape[2]}"
 
 
-def _opened(file: Path) -> Image.Image:
-    try:
-        image = Image.open(file)
-        image.load()
-    except (OSError, UnidentifiedImageError, Image.DecompressionBombError, SyntaxError, ValueError) as error:
-        raise SeedsRefused(f"{file} is not a readable image: remove or replace it ({error})") from error
+def _loaded(file: Path) -> Image.Image:
+    image = _opened(file, whole=True)
     if image.mode[0] in "IF":  # which Pillow would clip to 8 bits, not scale
         raise SeedsRefused(f"{file} has more than 8 bits per channel: convert it to 8 bits, or give an .npy file")
     return image
+
+
+def _opened(file: Path, whole: bool = False) -> Image.Image:
+    """The image, its pixels read too if it is wanted whole."""
+    try:
+        image = Image.open(file)
+        if whole:
+            image.load()
+        return image
+    except (OSError, UnidentifiedImageError, Image.DecompressionBombError, SyntaxError, ValueError) as error:
+        raise SeedsRefused(f"{file} is not a readable image: remove or replace it ({error})") from error
 
 
 def _array(image: Image.Image, channels: int, size: tuple[int, int] | None) -> np.ndarray[Any, Any]:
@@ -104,14 +151,20 @@ def _folder_labels(folder: Path, files: list[Path]) -> Tensor:
     return torch.tensor([numbers[name] for name in classes if name is not None])
 
 
-def _seeds_from_arrays(path: Path) -> Seeds:
+def _array_file(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays in a file by name; that of an .npy file is x, and read as it is used."""
     try:
-        loaded = np.load(path, allow_pickle=False)
-        arrays = dict(loaded) if path.suffix == ".npz" else {"x": loaded}
+        if path.suffix == ".npy":
+            return {"x": np.load(path, mmap_mode="r", allow_pickle=False)}
+        return dict(np.load(path, allow_pickle=False))
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise SeedsRefused(
             f"{path} is not a readable array without Python objects: save numbers with np.save or np.savez ({error})"
         ) from error
+
+
+def _seeds_from_arrays(path: Path) -> Seeds:
+    arrays = _array_file(path)
     inputs = next((arrays[name] for name in ("x", "inputs", "images", "data", "arr_0") if name in arrays), None)
     labels = next((arrays[name] for name in ("y", "labels", "arr_1") if name in arrays), None)
     if inputs is None:

@@ -73,11 +73,15 @@ def test_the_same_seed_gives_the_same_journal(jostle: Run, in_workshop: Path, tm
     assert json.loads(one.splitlines()[-1])["executions"] == 1500
 
 
-def test_a_campaign_in_two_parts_is_the_campaign_in_one(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", ["", "--recipe deephunter", "--recipe deephunter --coverage kmnc,tknc"])
+def test_a_campaign_in_two_parts_is_the_campaign_in_one(
+    options: str, jostle: Run, in_workshop: Path, tmp_path: Path
+) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    jostle(*QUIET, "--executions", str(60 + 6 * 256), "--out", str(whole))
-    jostle(*QUIET, "--executions", str(60 + 3 * 256), "--out", str(parts))
-    ended = jostle(*QUIET, "--executions", str(60 + 6 * 256), "--out", str(parts))
+    call = [*QUIET, *options.split()]
+    jostle(*call, "--executions", str(60 + 6 * 256), "--out", str(whole))
+    jostle(*call, "--executions", str(60 + 3 * 256), "--out", str(parts))
+    ended = jostle(*call, "--executions", str(60 + 6 * 256), "--out", str(parts))
     assert "going on after 828 executions" in ended.err
     assert (whole / "journal.jsonl").read_bytes() == (parts / "journal.jsonl").read_bytes()
 

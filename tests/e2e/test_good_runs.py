@@ -170,6 +170,10 @@ def test_the_campaign_stops_at_so_many_findings(jostle: Run, in_workshop: Path, 
         "--coverage nearest --distance cosine --scheduler uniform --units every --layers conv*,fc1",
         "--coverage magnitude --scheduler smooth --recency 0.9 --threshold 0.5 --sigma 0.2 --radius 0.3 --batch 64",
         "--recipe random --seed 7",
+        "--recipe random --mutator metamorphic",
+        "--recipe deephunter --oracle nan",
+        "--recipe deephunter --oracle nan --coverage nbc,nc,nearest --buckets 5 --gamma 3",
+        "--coverage tknc --scheduler seldom --top 3",
     ],
 )
 def test_parts_can_be_chosen(options: str, jostle: Run, in_workshop: Path, tmp_path: Path) -> None:

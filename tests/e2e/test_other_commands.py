@@ -13,8 +13,8 @@ import pytest
 from running import ENVIRONMENT, JOSTLE, PATIENCE, Ended
 
 from jostle.cli.exits import Exit
-from jostle.feedback.nearest import EMBEDDINGS
-from jostle.recipes.catalogue import MUTATORS, ORACLES, SCHEDULERS
+from jostle.mutators.transforms import TRANSFORMS
+from jostle.recipes.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS
 
 Run = Callable[..., Ended]
 SHORT = ["fuzz", "jostle.zoo:lenet5", "--seeds", "ok.npy", "--executions", "2000"]
@@ -22,11 +22,12 @@ SHORT = ["fuzz", "jostle.zoo:lenet5", "--seeds", "ok.npy", "--executions", "2000
 
 def test_list_names_every_part_with_one_line(jostle: Run) -> None:
     told = jostle("list", "--json").json()
-    assert told.keys() == {"recipe", "mutator", "coverage", "oracle", "scheduler", "twin"}
-    assert told["recipe"].keys() == {"tensorfuzz", "random"}
+    assert told.keys() == {"recipe", "mutator", "transform", "coverage", "oracle", "scheduler", "twin"}
+    assert told["recipe"].keys() == {"tensorfuzz", "deephunter", "random"}
     for kind, parts in (
         ("mutator", MUTATORS),
-        ("coverage", EMBEDDINGS),
+        ("transform", TRANSFORMS),
+        ("coverage", CRITERIA),
         ("oracle", ORACLES),
         ("scheduler", SCHEDULERS),
     ):
@@ -47,7 +48,10 @@ def test_doctor_tells_versions_or_what_installs_them(jostle: Run) -> None:
     assert all(name in shown.out and value in shown.out for name, value in told.items())
 
 
-@pytest.mark.parametrize("arguments", ["--help", "-h", "fuzz --help", "demo --help", "list --help", "doctor --help"])
+COMMANDS = ("fuzz", "coverage", "profile", "evaluate", "demo", "list", "doctor")
+
+
+@pytest.mark.parametrize("arguments", ["--help", "-h", *(f"{command} --help" for command in COMMANDS)])
 def test_help_is_on_stdout(arguments: str, jostle: Run) -> None:
     ended = jostle(*arguments.split())
     assert (ended.code, ended.err) == (Exit.CLEAN, "")

@@ -10,25 +10,39 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from jostle.feedback.criteria import ActiveNeurons, Boundaries, Ranked, Sections
 from jostle.feedback.nearest import FarFromSeen
-from jostle.feedback.nothing import NothingNew
+from jostle.feedback.neurons import NeuronCoverage
 from jostle.interfaces import Feedback
+from jostle.profile import Profile
 from jostle.randomness import randomness
 from jostle.records import Trace
 from making import trace_of
 
 LAYERS = ["early", "late"]
 # Activations are whole numbers, so no distance is within rounding of these thresholds.
-GUIDED: dict[str, Callable[[], Feedback]] = {
+DISTANT: dict[str, Callable[[], Feedback]] = {
     "nearest": lambda: FarFromSeen(LAYERS, 2.3),
     "nearest, cosine": lambda: FarFromSeen(LAYERS, 0.1037, cosine=True),
     "magnitude": lambda: FarFromSeen(LAYERS, 2.3, criterion="magnitude"),
     "magnitude, cosine": lambda: FarFromSeen(LAYERS, 0.1037, cosine=True, criterion="magnitude"),
     "nearest of the outputs": lambda: FarFromSeen([], 2.3),
 }
-FEEDBACKS = {**GUIDED, "nothing": NothingNew}
+# Of the whole numbers from -6 to 6, some lie in the range of their neuron and some beyond; the last neuron is constant.
+RANGES = Profile((("early", 3), ("late", 2)), torch.tensor([-3.0, -6, 0, -4, 1]), torch.tensor([3.0, 6, 5, 2, 1]), 9)
+COUNTING: dict[str, Callable[[], Feedback]] = {
+    "nc": lambda: NeuronCoverage("nc", lambda layers: ActiveNeurons(layers, 0.5)),
+    "kmnc": lambda: NeuronCoverage("kmnc", lambda layers: Sections(RANGES, 7)),
+    "nbc": lambda: NeuronCoverage("nbc", lambda layers: Boundaries(RANGES, True, 3, 7)),
+    "snac": lambda: NeuronCoverage("snac", lambda layers: Boundaries(RANGES, False, 3, 7)),
+    "tknc": lambda: NeuronCoverage("tknc", lambda layers: Ranked(layers, 2)),
+    "bknc": lambda: NeuronCoverage("bknc", lambda layers: Ranked(layers, 2, least=True)),
+}
+WITH_LEVELS = ("nc", "nbc", "snac")
+FEEDBACKS = {**DISTANT, **COUNTING}
 every_feedback = pytest.mark.parametrize("name", FEEDBACKS)
-every_guided = pytest.mark.parametrize("name", GUIDED)
+every_distant = pytest.mark.parametrize("name", DISTANT)
+every_counting = pytest.mark.parametrize("name", COUNTING)
 
 LARGE = torch.tensor([1e3, 1e5, -1e5, 3e7, 1e20, 3e38])
 BROKEN = torch.tensor([torch.nan, torch.inf, -torch.inf])
@@ -48,7 +62,9 @@ any_rows = st.builds(rows_from, st.integers(0, 10**6), st.integers(1, 14), st.sa
 
 def seen_in(rows: Tensor) -> Trace:
     """A trace whose two layers, and whose output, show these rows [batch, 5]."""
-    return trace_of(rows, activations={"early": rows[:, :3], "late": rows[:, 3:]})
+    layers = {"early": rows[:, :3], "late": rows[:, 3:]}
+    extremes = {name: torch.stack(value.aminmax(dim=1), 1) for name, value in layers.items()}
+    return trace_of(rows, activations=layers, extremes=extremes)
 
 
 def one_by_one(feedback: Feedback, trace: Trace) -> Tensor:
@@ -96,22 +112,33 @@ def test_a_batch_of_nothing_but_nan_is_worth_nothing_and_spoils_nothing(name: st
     assert torch.equal(feedback.assess(seen_in(rows)), fresh.assess(seen_in(rows)))
 
 
-@every_guided
+@every_distant
 def test_the_first_row_is_new_and_so_is_one_far_from_it(name: str) -> None:
-    feedback = GUIDED[name]()
+    feedback = DISTANT[name]()
     near_and_far = torch.tensor([[1.0, 2, 3, 0, 0], [1.0, 2, 3, 0, 0.1], [0, 0, 0.0, 90, 9]])
     assert (feedback.assess(seen_in(near_and_far)) > 0).tolist() == [True, False, True]
 
 
-@every_guided
+@every_distant
 def test_coverage_counts_what_was_new(name: str) -> None:
-    feedback = GUIDED[name]()
+    feedback = DISTANT[name]()
     new = feedback.assess(seen_in(torch.tensor([[1.0, 2, 3, 0, 0], [1.0, 2, 3, 0, 0], [0, 0, 0.0, 90, 9]]))) > 0
     (figures,) = feedback.coverage().values()
     assert figures["points"] == int(new.sum())
 
 
-def test_without_guidance_nothing_is_new_and_no_coverage_is_claimed() -> None:
-    feedback = NothingNew()
-    assert not feedback.assess(seen_in(torch.eye(5) * 100)).any()
-    assert feedback.coverage() == {}
+@every_counting
+@settings(deadline=None, derandomize=True, max_examples=30)
+@given(rows=finite_rows)
+def test_what_is_covered_never_shrinks_and_grows_only_where_something_is_new(name: str, rows: Tensor) -> None:
+    feedback = COUNTING[name]()
+    before = 0.0
+    for row in rows.split(1):
+        new = bool(feedback.assess(seen_in(row)) > 0)
+        ((_, figures),) = feedback.coverage().items()
+        now = figures.get("buckets", figures.get("ranks", figures["covered"]))
+        assert 0 <= figures["covered"] <= 1
+        # Levels on the way to a unit are new too, and cover nothing.
+        assert now == before or (now > before and new)
+        assert name in WITH_LEVELS or (now > before) == new
+        before = now

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jostle.interfaces import Mutator
+from jostle.mutators.metamorphic import Metamorphic
 from jostle.mutators.noise import Noise
 from jostle.randomness import randomness
 from jostle.records import Candidates
@@ -19,12 +20,14 @@ from making import batch_of
 
 @dataclass(frozen=True)
 class Case:
-    """A mutator with the value range and the L∞ radius it promises to keep."""
+    """A mutator with the value range and the L∞ radius it promises to keep, and what parents it is made for."""
 
     make: Callable[[], Mutator]
     low: float = 0.0
     high: float = 1.0
     radius: float = float("inf")
+    away: float = 1.0  # how far parents may be from their root, as a share of the range
+    images: bool = False  # takes nothing else
 
 
 MUTATORS: dict[str, Case] = {
@@ -33,6 +36,9 @@ MUTATORS: dict[str, Case] = {
     "noise in a ball": Case(lambda: Noise(0.3, 0, 1, radius=0.2), radius=0.2),
     "noise on bytes": Case(lambda: Noise(25, 0, 255, radius=16), 0, 255, 16),
     "noise around zero": Case(lambda: Noise(0.2, -1, 1, radius=0.4), -1, 1, 0.4),
+    "metamorphic": Case(lambda: Metamorphic(0, 1), away=0.1, images=True),
+    "metamorphic on bytes": Case(lambda: Metamorphic(0, 255), 0, 255, away=0.1, images=True),
+    "metamorphic around zero": Case(lambda: Metamorphic(-1, 1), -1, 1, away=0.1, images=True),
 }
 every_mutator = pytest.mark.parametrize("name", MUTATORS)
 
@@ -42,7 +48,7 @@ def parents_for(case: Case, seed: int, shape: tuple[int, ...] = (6, 1, 4, 4)) ->
     rng = randomness(seed, 0)
     span = case.high - case.low
     references = (torch.rand(shape, generator=rng) * 1.4 - 0.2).clamp(0, 1) * span + case.low
-    away = (torch.rand(shape, generator=rng) * 2 - 1) * min(case.radius, span)
+    away = (torch.rand(shape, generator=rng) * 2 - 1) * min(case.radius, case.away * span)
     return batch_of((references + away).clamp(case.low, case.high), references=references)
 
 
@@ -62,13 +68,13 @@ def test_children_stay_in_the_range_and_in_the_ball_around_their_root(name: str,
 @every_mutator
 def test_there_is_one_child_per_parent_in_its_shape_and_lineage(name: str) -> None:
     case = MUTATORS[name]
-    for shape in [(5, 3), (2, 3, 8, 8), (1, 7, 2)]:
+    for shape in [(2, 3, 8, 8), (2, 1, 9, 6)] if case.images else [(5, 3), (2, 3, 8, 8), (1, 7, 2)]:
         parents = parents_for(case, 0, shape)
         children = case.make().mutate(parents, randomness(0, 1))
         assert (children.inputs.shape, children.inputs.dtype) == (shape, torch.float32)
-        for field in ("references", "parents", "roots", "labels"):
+        for field in ("originals", "parents", "roots", "labels"):
             assert torch.equal(getattr(children, field), getattr(parents, field))
-        assert len(children) == len(parents) and all(children.steps)
+        assert len(children) == len(parents) == len(children.placements) and all(children.steps)
 
 
 @every_mutator
@@ -84,9 +90,10 @@ def test_every_child_differs_from_its_parent_and_from_its_siblings(name: str) ->
 def test_parents_are_left_as_they_were(name: str) -> None:
     case = MUTATORS[name]
     parents = parents_for(case, 0)
-    inputs, references = parents.inputs.clone(), parents.references.clone()
+    fields = ("inputs", "references", "originals", "placements")
+    before = [getattr(parents, field).clone() for field in fields]
     case.make().mutate(parents, randomness(0, 1)).inputs.zero_()
-    assert torch.equal(parents.inputs, inputs) and torch.equal(parents.references, references)
+    assert all(torch.equal(getattr(parents, field), was) for field, was in zip(fields, before, strict=True))
 
 
 @every_mutator

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from jostle.geometry import unmoved
 from jostle.interfaces import Oracle
 from jostle.oracles.agreement import Agreement, Close, SameTop
 from jostle.oracles.crash import NoCrash
@@ -62,7 +63,7 @@ def batch_from(seed: int, count: int) -> tuple[Candidates, Trace]:
 
     inputs = torch.rand(count, 2, generator=rng)
     seeds = seeds_of(torch.rand(4, 2, generator=rng), whole(NO_LABEL, CLASSES, many=4))
-    candidates = Candidates(inputs, seeds, whole(0, 50), whole(0, 4), ("noise",) * count)
+    candidates = Candidates(inputs, seeds, whole(0, 50), whole(0, 4), ("noise",) * count, unmoved(count))
     trace = trace_of(
         output=values(CLASSES),
         twin=values(CLASSES),

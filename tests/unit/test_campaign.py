@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,18 @@ from torch import Tensor, nn
 
 from jostle.campaign import Budget, Campaign
 from jostle.feedback.nearest import FarFromSeen
-from jostle.feedback.nothing import NothingNew
-from jostle.interfaces import Feedback
+from jostle.interfaces import Feedback, Scheduler
 from jostle.mutators.noise import Noise
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.labels import LabelKept
 from jostle.oracles.numeric import Finite
 from jostle.randomness import randomness
-from jostle.records import NO_PARENT, History, StepRecord
+from jostle.records import NO_PARENT, Candidates, History, StepRecord, Trace
+from jostle.schedulers.adaptive import WhereGainsCome
+from jostle.schedulers.batch_pool import BatchPool
 from jostle.schedulers.recent import NewestFew
+from jostle.schedulers.seldom import SeldomFuzzed
+from jostle.schedulers.uniform import Uniform
 from jostle.storage.archive import journal_line, open_archive
 from jostle.storage.history import read_history
 from jostle.targets.contained import Contained
@@ -49,7 +53,8 @@ class Run:
     batch: int = 16
     seeds: Any = SEEDS
     oracles: tuple[Any, ...] = (Finite, NoCrash)
-    feedback: Feedback = field(default_factory=lambda: FarFromSeen([]))
+    feedbacks: Callable[[], list[Feedback]] = lambda: [FarFromSeen([])]
+    scheduler: Callable[[], Scheduler] = NewestFew
     told: list[StepRecord] = field(default_factory=list)
     listeners: tuple[Any, ...] = ()
     module: nn.Module = field(default_factory=Fragile)
@@ -58,9 +63,9 @@ class Run:
         self.campaign = Campaign(
             target=Contained(TorchTarget(self.module)),
             mutator=Noise(0.2, 0, 1),
-            feedback=self.feedback,
+            feedbacks=self.feedbacks(),
             oracles=[oracle() for oracle in self.oracles],
-            scheduler=NewestFew(),
+            scheduler=self.scheduler(),
             seeds=self.seeds,
             budget=self.budget,
             seed=self.seed,
@@ -163,7 +168,7 @@ def test_seeds_that_violate_are_found_and_not_kept() -> None:
 def test_when_every_seed_violates_the_campaign_ends_after_planting() -> None:
     inputs = SEEDS.inputs.clone()
     inputs[:, 0] = 0.95
-    run = Run(Budget(executions=500), seeds=seeds_of(inputs), feedback=FarFromSeen([], 1.0)).to_the_end()
+    run = Run(Budget(executions=500), seeds=seeds_of(inputs), feedbacks=lambda: [FarFromSeen([], 1.0)]).to_the_end()
     assert (run.summary.executions, run.summary.corpus) == (12, 0)
 
 
@@ -179,9 +184,72 @@ def test_what_is_new_is_kept_with_its_parent_and_root(found: Run) -> None:
     assert size == found.summary.corpus == found.told[-1].corpus
 
 
-def test_without_guidance_the_corpus_stays_the_seeds() -> None:
-    run = Run(Budget(executions=1000), feedback=NothingNew()).to_the_end()
+def test_without_guidance_the_corpus_stays_the_seeds_and_no_coverage_is_claimed() -> None:
+    run = Run(Budget(executions=1000), feedbacks=list).to_the_end()
     assert run.summary.corpus == 12 and run.summary.executions == 1000
+    assert run.summary.coverage == {} and run.summary.findings == {"nan": 1, "crash": 1}
+
+
+# Several criteria, and parts that learn
+
+
+class Above:
+    """New is a row whose output in one place exceeds a bound, by how much; remembers nothing."""
+
+    def __init__(self, name: str, place: int, bound: float):
+        self._name, self._place, self._bound = name, place, bound
+
+    def assess(self, trace: Trace) -> Tensor:
+        return (trace.outputs["model"][:, self._place] - self._bound).clamp(min=0)
+
+    def coverage(self) -> dict[str, dict[str, float]]:
+        return {self._name: {"bound": self._bound}}
+
+
+def two_bounds() -> list[Feedback]:
+    return [Above("sum", 0, 2.0), Above("twice the first", 1, 1.2)]
+
+
+class Told(Uniform):
+    """A scheduler that writes down what it is told of."""
+
+    def __init__(self) -> None:
+        self.lessons: list[tuple[Candidates, Tensor]] = []
+
+    def learn(self, kept: Candidates, gains: Tensor) -> None:
+        self.lessons.append((kept, gains))
+
+
+@pytest.fixture
+def scheduler() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def of_two(scheduler: Told) -> Run:
+    return Run(Budget(executions=1000), feedbacks=two_bounds, scheduler=lambda: scheduler).to_the_end()
+
+
+def test_a_row_that_is_new_to_any_criterion_is_kept(of_two: Run) -> None:
+    kept = torch.cat([record.kept.inputs for record in of_two.told[1:]])
+    large, first = kept.sum(1) > 2, kept[:, 0] * 2 > 1.2
+    assert (large | first).all() and (large & ~first).any() and (first & ~large).any()
+    assert of_two.summary.coverage == {"sum": {"bound": 2.0}, "twice the first": {"bound": 1.2}}
+    assert of_two.told[-1].coverage == of_two.summary.coverage
+
+
+def test_a_part_that_learns_is_told_of_what_each_step_kept_and_of_its_gains(of_two: Run, scheduler: Told) -> None:
+    assert len(scheduler.lessons) == len(of_two.told)
+    for (kept, gains), record in zip(scheduler.lessons, of_two.told, strict=True):
+        assert kept is record.kept and gains.shape == (len(kept), 2)
+        expected = torch.stack([kept.inputs.sum(1) - 2, kept.inputs[:, 0] * 2 - 1.2], 1).clamp(min=0)
+        torch.testing.assert_close(gains, expected, rtol=0, atol=1e-5)
+    assert len(scheduler.lessons[0][0]) == 12
+
+
+def test_without_criteria_a_part_that_learns_is_told_of_the_seeds_alone(scheduler: Told) -> None:
+    Run(Budget(executions=200), feedbacks=list, scheduler=lambda: scheduler).to_the_end()
+    assert [(len(kept), gains.shape[1]) for kept, gains in scheduler.lessons] == [(12, 0)] + [(0, 0)] * 12
 
 
 def test_the_summary_fits_into_json(found: Run) -> None:
@@ -209,7 +277,7 @@ def test_a_resumed_campaign_goes_on_counting(tmp_path: Path) -> None:
     run, history = interrupted(tmp_path, 300, Budget(executions=900))
     run.to_the_end(history)
     assert run.summary.executions == 900 and run.summary.seconds > 1.5
-    assert run.told[0].step == history.step + 1
+    assert run.told[0].step == history.steps[-1].step + 1
     again = read_history(tmp_path, SEEDS)
     assert again is not None and again.executions == 900
 
@@ -269,6 +337,43 @@ def test_an_interruption_changes_nothing_where_inputs_violate_either(tmp_path: P
     run, history = interrupted(tmp_path, 12 + 16 * 15, Budget(executions=12 + 16 * 40))
     run.to_the_end(history)
     assert at_once.summary.findings and run.journal() == at_once.journal()[16:]
+
+
+def near_and_large() -> list[Feedback]:
+    return [FarFromSeen([]), FarFromSeen([], criterion="magnitude")]
+
+
+LEARNING: dict[str, Callable[[], Scheduler]] = {
+    "pool": lambda: BatchPool(1.0, sample=8),
+    "seldom": SeldomFuzzed,
+    "adaptive": WhereGainsCome,
+}
+
+
+@pytest.mark.parametrize("name", LEARNING)
+@pytest.mark.parametrize("module", [Sturdy, Fragile])
+def test_an_interruption_changes_nothing_for_schedulers_that_learn(
+    name: str, module: type[nn.Module], tmp_path: Path
+) -> None:
+    choices = {"scheduler": LEARNING[name], "feedbacks": near_and_large, "module": module()}
+    at_once = Run(Budget(executions=12 + 16 * 40), **choices).to_the_end()
+    run, history = interrupted(tmp_path, 12 + 16 * 15, Budget(executions=12 + 16 * 40), **choices)
+    run.to_the_end(history)
+    assert run.journal() == at_once.journal()[16:]
+    assert run.summary.corpus == at_once.summary.corpus > 30
+
+
+def test_a_part_that_learns_is_told_again_what_an_earlier_run_kept(
+    of_two: Run, scheduler: Told, tmp_path: Path
+) -> None:
+    again = Told()
+    choices = {"feedbacks": two_bounds, "scheduler": lambda: again}
+    run, history = interrupted(tmp_path, 12 + 16 * 10, Budget(executions=1000), **choices)
+    again.lessons.clear()
+    run.to_the_end(history)
+    for (kept, gains), (expected, expected_gains) in zip(again.lessons, scheduler.lessons, strict=True):
+        assert torch.equal(kept.inputs, expected.inputs) and torch.equal(kept.parents, expected.parents)
+        torch.testing.assert_close(gains, expected_gains)
 
 
 # Running a finding alone

@@ -84,6 +84,11 @@ GOOD = [
     ("oracle", "nan, crash", ("nan", "crash")),
     ("layers", ["conv*", "fc1"], ("conv*", "fc1")),
     ("sigma", 1, 1.0),
+    ("coverage", "kmnc", ("kmnc",)),
+    ("coverage", "kmnc, nc", ("kmnc", "nc")),
+    ("coverage", ["kmnc", "nc"], ("kmnc", "nc")),
+    ("transforms", "rotation=-15:15,blur", ("rotation=-15:15", "blur")),
+    ("p_min", 1, 1.0),
     ("agree", "top5", "top5"),
     ("agree", 0.001, "0.001"),
 ]
@@ -94,15 +99,23 @@ def test_a_good_value_is_read(name: str, value: Any, expected: Any, tmp_path: Pa
     assert getattr(resolved(tmp_path, **{name: value}), name) == expected
 
 
+COUNTS = ("executions", "findings", "batch", "newest", "sample", "tries", "sections", "buckets", "top")
 BAD = [
     *[("range", value) for value in ("1,0", "0,0", "0", "0,1,2", "a,b", "nan,1", "0,inf", "")],
     *[("mean", value) for value in ("a", "0.1,,0.2", "nan")],
     *[("std", value) for value in ("0", "-1", "0.1,0")],
     *[("size", value) for value in ("224", "0,5", "1.5,2", "-1,4")],
     *[("budget", value) for value in ("0", "-5s", "soon", "5 weeks", "inf", "")],
-    *[(name, value) for name in ("executions", "findings", "batch", "newest") for value in (0, -1)],
+    *[(name, value) for name in COUNTS for value in (0, -1)],
     *[("channels", value) for value in (0, 2, 4)],
-    *[("seed", -1), ("sigma", float("nan")), ("radius", float("inf")), ("oracle", "nan,,crash"), ("twin", "")],
+    *[
+        ("seed", -1),
+        ("sigma", float("nan")),
+        ("radius", float("inf")),
+        ("oracle", "nan,,crash"),
+        ("twin", ""),
+        ("coverage", "kmnc,,nc"),
+    ],
 ]
 
 
@@ -116,9 +129,10 @@ def test_a_bad_value_is_refused_naming_the_flag_in_one_line(name: str, value: An
 def test_the_same_settings_give_the_same_folder_and_others_another(tmp_path: Path) -> None:
     assert resolved(tmp_path, seed=1).folder("") == resolved(tmp_path, seed=1).folder("")
     folders = [
-        resolved(tmp_path, **flags).folder("") for flags in ({}, {"seed": 1}, {"radius": 0.1}, {"oracle": "nan"})
+        resolved(tmp_path, **flags).folder("")
+        for flags in ({}, {"seed": 1}, {"radius": 0.1}, {"oracle": "nan"}, {"coverage": "nc"})
     ]
-    assert len(set(folders)) == 4
+    assert len(set(folders)) == 5
     assert all(folder.parent == Path("jostle-runs") for folder in folders)
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 import torch
 
-from jostle.records import MODEL, NO_BUG, NO_PARENT, Outcome, Trace, Verdicts, Violation
+from jostle.geometry import place, unmoved
+from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Outcome, Trace, Verdicts, Violation
 from making import CRASH, batch_of, seeds_of, trace_of
 
 
@@ -16,18 +20,52 @@ def test_seeds_are_candidates_without_parents_that_are_their_own_references() ->
     assert candidates.labels.tolist() == [4, 5, 6] and candidates.steps == ("", "", "")
 
 
+def shifted(count: int, row: int) -> torch.Tensor:
+    """Placements of which one moves its image sideways by a quarter."""
+    placements = unmoved(count).clone()
+    placements[row, 0, 2] = 0.5
+    return placements
+
+
+def test_seeds_were_never_moved() -> None:
+    assert not seeds_of(torch.rand(3, 1, 4, 4)).as_candidates().moved.any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
+def test_a_reference_is_the_root_moved_as_the_input_was(dtype: torch.dtype) -> None:
+    roots = (torch.rand(3, 1, 4, 4) * 255).to(dtype)
+    batch = replace(batch_of(roots * 0, references=roots), placements=shifted(3, row=1))
+    assert batch.moved.tolist() == [False, True, False]
+    assert torch.equal(batch.originals, roots) and batch.references.dtype == dtype
+    assert torch.equal(batch.references[[0, 2]], roots[[0, 2]])
+    moved = place(roots[1:2].float(), batch.placements[1:2])
+    assert torch.equal(batch.references[1:2], moved.to(dtype)) and not torch.equal(batch.references[1], roots[1])
+    assert torch.equal(batch.seeds.inputs, roots)
+
+
+def test_joining_what_was_selected_gives_the_candidates_back() -> None:
+    batch = replace(batch_of(torch.rand(4, 1, 4, 4)), placements=shifted(4, row=2))
+    joined = Candidates.joined([batch.select(part) for part in torch.arange(4).split(3)])
+    for field in ("inputs", "parents", "roots", "placements", "references"):
+        assert torch.equal(getattr(joined, field), getattr(batch, field))
+    assert joined.steps == batch.steps
+
+
 def test_selecting_candidates_selects_every_field() -> None:
-    batch = batch_of(torch.arange(4.0)[:, None], labels=torch.tensor([5, 6, 7, 8])).select(torch.tensor([3, 1, 1]))
+    batch = batch_of(torch.arange(4.0)[:, None], labels=torch.tensor([5, 6, 7, 8]))
+    batch = replace(batch, placements=shifted(4, row=3)).select(torch.tensor([3, 1, 1]))
     assert batch.inputs.flatten().tolist() == [3, 1, 1] and batch.labels.tolist() == [8, 6, 6]
+    assert batch.moved.tolist() == [True, False, False]
     assert batch.roots.tolist() == [3, 1, 1] and batch.parents.tolist() == [103, 101, 101] and len(batch) == 3
 
 
 def test_selecting_from_a_trace_moves_its_crashes_along() -> None:
-    trace = trace_of(torch.arange(4.0)[:, None], metadata={"loss": torch.arange(4.0)}, crashed=[2])
-    chosen = trace.select(torch.tensor([2, 0, 2]))
-    assert chosen.ran.tolist() == [False, True, False]
-    assert chosen.crashes == {0: CRASH, 2: CRASH}
-    assert chosen.metadata["loss"][1] == 0
+    rows = torch.arange(4.0)
+    trace = trace_of(rows[:, None], metadata={"loss": rows}, extremes={"fc": rows[:, None] * 2}, crashed=[2])
+    chosen = trace.select(torch.tensor([2, 0, 3]))
+    assert chosen.ran.tolist() == [False, True, True]
+    assert chosen.crashes == {0: CRASH}
+    assert chosen.metadata["loss"].tolist()[1:] == [0, 3] and chosen.extremes["fc"].flatten().tolist()[1:] == [0, 6]
 
 
 def test_joining_adds_up_the_time_and_fills_places_that_a_part_lacks_with_nan() -> None:

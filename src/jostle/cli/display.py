@@ -15,6 +15,7 @@ from jostle.records import StepRecord
 
 REFRESHES_PER_SECOND = 4
 SECONDS_BETWEEN_LINES = 10.0
+SHARES = ("covered", "ceiling", "buckets", "ranks")  # figures that read best in per cent
 
 
 class Display:
@@ -76,10 +77,16 @@ def corpus_text(entries: int, admission_rate: float) -> str:
 def coverage_text(coverage: Mapping[str, Mapping[str, float]]) -> str:
     """Figures by criterion on one line."""
     parts = [
-        f"{name}: " + ", ".join(f"{key} {value:,.4g}" for key, value in figures.items())
+        f"{name}: " + ", ".join(f"{key} {figure_text(key, value)}" for key, value in figures.items())
         for name, figures in coverage.items()
     ]
     return "; ".join(parts) or "unguided"
+
+
+def figure_text(name: str, value: float) -> str:
+    if name in SHARES:
+        return f"{value:.2%}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
 def findings_text(findings: Mapping[str, int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +11,11 @@ import typer
 from rich.console import Console
 
 from jostle.campaign import Summary
+from jostle.cli import options
 from jostle.cli.consoles import output
 from jostle.cli.display import Display
 from jostle.cli.exits import Exit
+from jostle.cli.progress import shown
 from jostle.cli.stopping import stopping_gently
 from jostle.cli.summary import print_summary
 from jostle.config import Settings, resolve
@@ -20,41 +23,57 @@ from jostle.recipes.assembly import Assembled, assemble, budget_of
 
 
 def fuzz(
-    model: Annotated[
-        str | None, typer.Argument(help="FILE.py:function, package.module:function, or a .pt2 file.")
+    model: Annotated[str | None, typer.Argument(help=options.MODEL_HELP)] = None,
+    seeds: Annotated[str | None, typer.Option(help=options.DATA_HELP)] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="tensorfuzz (default), deephunter or random; see `jostle list`.")
     ] = None,
-    seeds: Annotated[str | None, typer.Option(help="Folder of images, .npy/.npz file, or FILE.py:function.")] = None,
-    recipe: Annotated[str | None, typer.Option(help="tensorfuzz (default) or random; see `jostle list`.")] = None,
     oracle: Annotated[
         str | None, typer.Option(help="What counts as a defect: nan,crash,flip,agree,FILE.py:function.")
     ] = None,
     twin: Annotated[
-        str | None, typer.Option(help="float16, bfloat16, weights16, int8, FILE.py:function or a .pt2 file.")
+        str | None,
+        typer.Option(help="float16, bfloat16, weights16, weights16:50%, int8, FILE.py:function or a .pt2 file."),
     ] = None,
     agree: Annotated[str | None, typer.Option(help="When twins agree: argmax, topK or a tolerance like 1e-3.")] = None,
+    mutator: Annotated[str | None, typer.Option(help="noise, or metamorphic (image transformations).")] = None,
     coverage: Annotated[
         str | None,
-        typer.Option(help="What guides: nearest, or magnitude (default when only NaNs and crashes are sought)."),
+        typer.Option(help="What guides: nearest, magnitude, nc, kmnc, nbc, snac, tknc, bknc, or several."),
     ] = None,
+    profile: options.Profile = None,
+    sections: options.Sections = None,
+    buckets: options.Buckets = None,
+    top: options.Top = None,
+    active: options.Active = None,
     distance: Annotated[str | None, typer.Option(help="Of activations: euclidean (default) or cosine.")] = None,
     threshold: Annotated[
         float | None,
         typer.Option(help="Distance above which activations are new; calibrated on the seeds if left out."),
     ] = None,
-    scheduler: Annotated[str | None, typer.Option(help="Whom to mutate: recent (default), smooth or uniform.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Whom to mutate: recent, smooth, uniform, pool, seldom or adaptive.")
+    ] = None,
     newest: Annotated[int | None, typer.Option(help="How many of the newest entries `recent` prefers (5).")] = None,
     recency: Annotated[
         float | None, typer.Option(help="Of `smooth`: 0 is breadth-first, towards 1 depth-first (0.5).")
     ] = None,
+    sample: Annotated[int | None, typer.Option(help="Entries of a batch that `pool` mutates at once (64).")] = None,
+    gamma: Annotated[float | None, typer.Option(help="How fast entries fuzzed before lose priority (5).")] = None,
+    p_min: Annotated[float | None, typer.Option(help="The least priority (0.3).")] = None,
     sigma: Annotated[float | None, typer.Option(help="Standard deviation of the noise (a tenth of the range).")] = None,
     radius: Annotated[
         float | None,
         typer.Option(help="Largest change from the root seed (flip: a tenth of the range)."),
     ] = None,
-    layers: Annotated[str | None, typer.Option(help="Layers to watch and to guide by: 'conv*,fc1'.")] = None,
-    units: Annotated[
-        str | None, typer.Option(help="A neuron is the mean of a channel (channels) or every unit.")
+    transforms: Annotated[
+        str | None, typer.Option(help="Of `metamorphic`: 'rotation=-15:15,noise,blur' (all eight).")
     ] = None,
+    alpha: Annotated[float | None, typer.Option(help="Share of values that may change by any amount (0.02).")] = None,
+    beta: Annotated[float | None, typer.Option(help="Share of the range that all values may change by (0.2).")] = None,
+    tries: Annotated[int | None, typer.Option(help="Tries for a meaningful transformation (50).")] = None,
+    layers: options.Layers = None,
+    units: options.Units = None,
     metadata: Annotated[
         str | None,
         typer.Option(help="FILE.py:function of (inputs, outputs, labels) to {name: a value per input}."),
@@ -62,24 +81,22 @@ def fuzz(
     gradients: Annotated[
         bool | None, typer.Option("--gradients", help="Watch the gradients of the metadata too.")
     ] = None,
-    range: Annotated[str | None, typer.Option(help="Lowest and highest input value (0,1).")] = None,
-    mean: Annotated[str | None, typer.Option(help="Per channel; subtracted before the model.")] = None,
-    std: Annotated[str | None, typer.Option(help="Per channel; divided by before the model.")] = None,
-    channels: Annotated[int | None, typer.Option(help="Read image files as 1 (grey) or 3 (colour) channels.")] = None,
-    size: Annotated[str | None, typer.Option(help="Resize image files to HEIGHT,WIDTH.")] = None,
+    range: options.Range = None,
+    mean: options.Mean = None,
+    std: options.Std = None,
+    channels: options.Channels = None,
+    size: options.Size = None,
     budget: Annotated[str | None, typer.Option(help="Time such as 60s, 10m, 2h (60s unless --executions).")] = None,
     executions: Annotated[int | None, typer.Option(help="Inputs to run.")] = None,
     findings: Annotated[int | None, typer.Option(help="Stop after the step that reaches so many.")] = None,
-    batch: Annotated[int | None, typer.Option(help="Inputs run at once (256).")] = None,
+    batch: options.Batch = None,
     seed: Annotated[
         int | None, typer.Option(help="Of all randomness; the same seed gives the same campaign (0).")
     ] = None,
     out: Annotated[str | None, typer.Option(help="Campaign folder; the same command goes on in it.")] = None,
-    trust_model: Annotated[
-        bool | None, typer.Option("--trust-model", help="Load a pickled model, which can execute code.")
-    ] = None,
+    trust_model: options.TrustModel = None,
     force: Annotated[bool | None, typer.Option("--force", help="Fuzz although a pre-flight check has doubts.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end, nothing else.")] = False,
+    as_json: options.AsJson = False,
 ) -> Exit:
     """Fuzz a model from seeds; every setting can also stand in jostle.toml or pyproject.toml.
 
@@ -93,7 +110,7 @@ def run_campaign(settings: Settings, as_json: bool) -> Exit:
     """Runs the campaign with a display, prints what came of it, and says how it ended."""
     console, moving = Console(stderr=True), Console(stderr=True, quiet=as_json)
     display = Display(moving, budget_of(settings))
-    assembled = assemble(settings, [display])
+    assembled = assemble(settings, [display], partial(shown, moving, "profiling"))
     _announce(console, assembled, quiet=as_json)
     with display, stopping_gently(assembled.campaign) as asked:
         assembled.campaign.run(assembled.history)
@@ -119,6 +136,8 @@ def _announce(console: Console, assembled: Assembled, quiet: bool) -> None:
     flight = assembled.flight
     accuracy = "" if flight.accuracy is None else f", accuracy {flight.accuracy:.1%}"
     console.print(f"{len(flight.seeds)} seeds{accuracy}, layers watched: {len(assembled.watched)}", highlight=False)
+    if assembled.profile is not None:
+        console.print(assembled.profile.explained(), highlight=False, soft_wrap=True)
     if assembled.history is not None:
         console.print(f"going on after {assembled.history.executions:,} executions", highlight=False)
 

@@ -10,16 +10,17 @@ import typer
 from rich.table import Table
 
 from jostle.cli.consoles import output
-from jostle.feedback.nearest import EMBEDDINGS
+from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, told
 from jostle.oracles.properties import Property
-from jostle.recipes.assembly import RECIPES
-from jostle.recipes.catalogue import MUTATORS, ORACLES, SCHEDULERS, Named
+from jostle.recipes.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS, Counting, Named, Ranging
+from jostle.recipes.settling import RECIPES
 from jostle.targets.twins import TWINS
 
 CATALOGUE: Mapping[str, Mapping[str, object]] = {
-    "recipe": {name: recipe.parts for name, recipe in RECIPES.items()},
+    "recipe": {name: recipe.choices for name, recipe in RECIPES.items()},
     "mutator": MUTATORS,
-    "coverage": EMBEDDINGS,
+    "transform": TRANSFORMS,
+    "coverage": CRITERIA,
     "oracle": {**ORACLES, "FILE.py:function": Property},
     "scheduler": SCHEDULERS,
     "twin": TWINS,
@@ -27,7 +28,7 @@ CATALOGUE: Mapping[str, Mapping[str, object]] = {
 
 
 def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """List every recipe, mutator, coverage criterion, oracle, scheduler and twin with one line each."""
+    """List every recipe, mutator, transform, coverage criterion, oracle, scheduler and twin with one line each."""
     lines = {kind: {name: _first_line(part) for name, part in parts.items()} for kind, parts in CATALOGUE.items()}
     if as_json:
         print(json.dumps(lines))
@@ -40,5 +41,9 @@ def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one J
 
 
 def _first_line(part: object) -> str:
-    told = part.part if isinstance(part, Named) else part
-    return (told.__doc__ or "").strip().splitlines()[0]
+    if isinstance(part, Counting | Ranging):
+        return part.line
+    if isinstance(part, Linear | Filter | Affine):
+        return told(part)
+    described = part.part if isinstance(part, Named) else part
+    return (described.__doc__ or "").strip().splitlines()[0]

@@ -12,11 +12,14 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from jostle import __version__
+from jostle.cli.coverage import coverage
 from jostle.cli.demo import demo
 from jostle.cli.doctor import doctor
+from jostle.cli.evaluate import evaluate
 from jostle.cli.exits import Exit
 from jostle.cli.fuzz import fuzz
 from jostle.cli.list_parts import list_parts
+from jostle.cli.profile import profile
 from jostle.errors import JostleError, UsageError
 
 CLICKS_INTERRUPTED = 130
@@ -38,10 +41,13 @@ def jostle(
     if version:
         print(f"jostle {__version__}")
     elif context.invoked_subcommand is None:
-        raise UsageError("which command? fuzz, demo, doctor or list (jostle --help tells more)")
+        raise UsageError("which command? fuzz, coverage, profile, evaluate, demo, doctor or list (see jostle --help)")
 
 
 app.command()(fuzz)
+app.command()(coverage)
+app.command()(profile)
+app.command()(evaluate)
 app.command()(demo)
 app.command()(doctor)
 app.command("list")(list_parts)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 from jostle.config import Settings
 from jostle.errors import UsageError
+from jostle.feedback.criteria import ActiveNeurons, Boundaries, Criterion, Ranked, Sections
 from jostle.feedback.nearest import EMBEDDINGS, FarFromSeen
+from jostle.feedback.neurons import NeuronCoverage
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
+from jostle.mutators.metamorphic import Metamorphic
 from jostle.mutators.noise import Noise
 from jostle.named_objects import find_object, names_object
 from jostle.oracles.agreement import Agreement, comparison_named
@@ -18,7 +21,13 @@ from jostle.oracles.crash import NoCrash
 from jostle.oracles.labels import LabelKept
 from jostle.oracles.numeric import Finite
 from jostle.oracles.properties import Property
+from jostle.profile import Layers, Profile
+from jostle.recipes.naming import chosen
+from jostle.recipes.transforming import transforms_named
+from jostle.schedulers.adaptive import WhereGainsCome
+from jostle.schedulers.batch_pool import BatchPool
 from jostle.schedulers.recent import NewestFew, SmoothRecency
+from jostle.schedulers.seldom import Priority, SeldomFuzzed
 from jostle.schedulers.uniform import Uniform
 from jostle.targets.probes import Reduction, channel_means, every_unit
 
@@ -34,24 +43,68 @@ class Named(Generic[Made]):
 
 
 @dataclass(frozen=True)
+class Counting:
+    """A neuron criterion that counts neurons of layers: what it is in a line, and how it is made."""
+
+    line: str
+    make: Callable[[Settings, Layers], Criterion]
+
+
+@dataclass(frozen=True)
+class Ranging:
+    """A neuron criterion that measures against the ranges of a profile: what it is in a line, and how it is made."""
+
+    line: str
+    make: Callable[[Settings, Profile], Criterion]
+
+
+@dataclass(frozen=True)
 class Parts:
-    """What a recipe chooses."""
+    """What a campaign is made of besides its target and oracles."""
 
     mutator: Mutator
-    feedback: Feedback
+    feedbacks: Sequence[Feedback]
     scheduler: Scheduler
 
 
-def noise(settings: Settings) -> Noise:
+@dataclass(frozen=True)
+class Guides:
+    """What criteria are made from besides settings."""
+
+    novelty_layers: Sequence[str]
+    profile: Profile | None
+
+
+def _noise(settings: Settings) -> Noise:
     assert settings.sigma is not None, "settled before"
     return Noise(settings.sigma, *settings.range, settings.radius)
 
 
-MUTATORS: Mapping[str, Named[Mutator]] = {"noise": Named(Noise, noise)}
+def _metamorphic(settings: Settings) -> Metamorphic:
+    transforms = transforms_named(settings.transforms)
+    return Metamorphic(*settings.range, settings.alpha, settings.beta, settings.tries, transforms)
+
+
+def _pool(settings: Settings) -> BatchPool:
+    span = settings.range[1] - settings.range[0]
+    return BatchPool(span, settings.beta, settings.sample, _priority(settings))
+
+
+def _priority(settings: Settings) -> Priority:
+    return Priority(settings.gamma, settings.p_min)
+
+
+MUTATORS: Mapping[str, Named[Mutator]] = {
+    "noise": Named(Noise, _noise),
+    "metamorphic": Named(Metamorphic, _metamorphic),
+}
 SCHEDULERS: Mapping[str, Named[Scheduler]] = {
     "uniform": Named(Uniform, lambda settings: Uniform()),
     "recent": Named(NewestFew, lambda settings: NewestFew(settings.newest)),
     "smooth": Named(SmoothRecency, lambda settings: SmoothRecency(settings.recency)),
+    "pool": Named(BatchPool, _pool),
+    "seldom": Named(SeldomFuzzed, lambda settings: SeldomFuzzed(_priority(settings))),
+    "adaptive": Named(WhereGainsCome, lambda settings: WhereGainsCome(_priority(settings))),
 }
 ORACLES: Mapping[str, Named[Oracle]] = {
     "nan": Named(Finite, lambda settings: Finite()),
@@ -59,28 +112,66 @@ ORACLES: Mapping[str, Named[Oracle]] = {
     "flip": Named(LabelKept, lambda settings: LabelKept()),
     "agree": Named(Agreement, lambda settings: Agreement(comparison_named(settings.agree or "argmax"))),
 }
+
+
+NEURON_CRITERIA: Mapping[str, Counting | Ranging] = {
+    "nc": Counting(
+        "Neurons whose activation, scaled to 0..1 over its layer and input, exceeds a threshold (DeepXplore).",
+        lambda settings, layers: ActiveNeurons(layers, settings.active),
+    ),
+    "kmnc": Ranging(
+        "Sections of the range that each neuron has on known data, 1000 equal ones (DeepGauge).",
+        lambda settings, profile: Sections(profile, settings.sections),
+    ),
+    "nbc": Ranging(
+        "Regions below and above the range that each neuron has on known data, in buckets.",
+        lambda settings, profile: Boundaries(profile, True, settings.buckets, settings.sections),
+    ),
+    "snac": Ranging(
+        "Regions above the range that each neuron has on known data, in buckets.",
+        lambda settings, profile: Boundaries(profile, False, settings.buckets, settings.sections),
+    ),
+    "tknc": Counting(
+        "Neurons among the 10 most active of their layer, by rank.",
+        lambda settings, layers: Ranked(layers, settings.top),
+    ),
+    "bknc": Counting(
+        "Neurons among the 10 least active of their layer, by rank.",
+        lambda settings, layers: Ranked(layers, settings.top, least=True),
+    ),
+}
+CRITERIA: Mapping[str, object] = {**EMBEDDINGS, **NEURON_CRITERIA}
+RANGED = [name for name, criterion in NEURON_CRITERIA.items() if isinstance(criterion, Ranging)]
 UNITS: Mapping[str, Reduction] = {"channels": channel_means, "every": every_unit}
 DISTANCES = ("euclidean", "cosine")
 
 
-def chosen(option: str, name: str, names: Iterable[str]) -> str:
-    """The name, if it is one of these."""
-    names = list(names)
-    if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}"
-        raise UsageError(f"{option} {name!r} is unknown: {hint}")
-    return name
+def parts(settings: Settings, guides: Guides) -> Parts:
+    """The parts that settled settings name."""
+    assert settings.mutator and settings.scheduler, "settled before"
+    return Parts(
+        mutator=MUTATORS[chosen("--mutator", settings.mutator, MUTATORS)].make(settings),
+        feedbacks=[criterion(settings, name, guides) for name in settings.coverage],
+        scheduler=SCHEDULERS[chosen("--scheduler", settings.scheduler, SCHEDULERS)].make(settings),
+    )
 
 
-def criterion(settings: Settings, name: str, novelty_layers: list[str]) -> Feedback:
-    chosen("--coverage", name, EMBEDDINGS)
-    cosine = chosen("--distance", settings.distance, DISTANCES) == "cosine"
-    return FarFromSeen(novelty_layers, settings.threshold, cosine, name)
+def criterion(settings: Settings, name: str, guides: Guides) -> Feedback:
+    chosen("--coverage", name, CRITERIA)
+    if name in EMBEDDINGS:
+        cosine = chosen("--distance", settings.distance, DISTANCES) == "cosine"
+        return FarFromSeen(guides.novelty_layers, settings.threshold, cosine, name)
+    return NeuronCoverage(name, partial(_over_layers, settings, NEURON_CRITERIA[name], guides.profile))
 
 
-def scheduler(settings: Settings, name: str) -> Scheduler:
-    return SCHEDULERS[chosen("--scheduler", name, SCHEDULERS)].make(settings)
+def _over_layers(settings: Settings, named: Counting | Ranging, profile: Profile | None, layers: Layers) -> Criterion:
+    if not layers:
+        raise UsageError("neuron criteria need layers to watch, and this model shows none: use --coverage nearest")
+    if isinstance(named, Counting):
+        return named.make(settings, layers)
+    if profile is None or profile.layers != layers:
+        raise UsageError("--profile is of other layers than are watched: make it again with jostle profile")
+    return named.make(settings, profile)
 
 
 def oracles(settings: Settings, classes: bool) -> list[Oracle]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jostle.config import Settings
-from jostle.feedback.nothing import NothingNew
-from jostle.recipes.catalogue import Parts, noise
-from jostle.schedulers.uniform import Uniform
 
 
-def unguided(settings: Settings, novelty_layers: list[str]) -> Parts:
+def unguided(settings: Settings) -> Settings:
     """Noise on the seeds, nothing kept: the baseline that guidance must beat."""
-    return Parts(mutator=noise(settings), feedback=NothingNew(), scheduler=Uniform())
+    return replace(settings, mutator=settings.mutator or "noise", coverage=(), scheduler="uniform")

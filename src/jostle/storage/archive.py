@@ -3,7 +3,8 @@
 config.json                     the resolved configuration
 journal.jsonl                   one line per step; a step counts once its line is there
 corpus/00000012.safetensors     what step 12 kept: inputs and lineage
-findings/0001-nan-…/            the first input that showed a bug: finding.json, arrays, picture
+findings/0001-nan-…/            the first input that showed a bug: finding.json, arrays, in the end a picture
+profile.safetensors             neuron ranges, where a criterion measures against them
 status.json                     the time spent so far
 lock                            held while a process works in the folder
 """
@@ -22,7 +23,7 @@ from jostle.errors import JostleError, OutputRefused
 from jostle.records import Finding, StepRecord
 from jostle.storage.entries import digest_of, encode_entries
 from jostle.storage.files import temporary, write_json, write_whole
-from jostle.storage.findings import finding_folders, folder_name, number_of, recorded, write_finding
+from jostle.storage.findings import draw_pictures, finding_folders, folder_name, number_of, recorded, write_finding
 
 SECONDS_BETWEEN_STATUS = 5.0
 
@@ -63,8 +64,9 @@ class Archive:
         return self._places[bug]
 
     def close(self) -> None:
-        """Lets another process go on with the campaign; the end of this process does so too."""
+        """Draws the pictures, and lets another process go on with the campaign; the end of this one does that too."""
         self._journal.close()
+        draw_pictures(self.folder / "findings")
         self._lock.release()
 
     def write_status(self, seconds: float) -> None:

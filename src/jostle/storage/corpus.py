@@ -18,6 +18,7 @@ class Corpus:
         self._inputs = seeds.inputs[:0].clone()
         self._parents = torch.empty(0, dtype=torch.int64)
         self._roots = torch.empty(0, dtype=torch.int64)
+        self._placements = torch.empty(0, 2, 3)
         self._steps: list[str] = []
         self._planted = 0
 
@@ -34,16 +35,20 @@ class Corpus:
         self._inputs = _with_room(self._inputs, end)
         self._parents = _with_room(self._parents, end)
         self._roots = _with_room(self._roots, end)
+        self._placements = _with_room(self._placements, end)
         self._inputs[start:end] = kept.inputs
         self._parents[start:end] = kept.parents
         self._roots[start:end] = kept.roots
+        self._placements[start:end] = kept.placements
         self._steps.extend(kept.steps)
         self._planted += int((kept.parents == NO_PARENT).sum())
 
     def select(self, ids: Tensor) -> Candidates:
         """The entries as they are, each made by its own step from its own parent."""
         steps = tuple(self._steps[i] for i in ids.tolist())
-        return Candidates(self._inputs[ids], self._seeds, self._parents[ids], self._roots[ids], steps)
+        rows = (array.index_select(0, ids) for array in (self._inputs, self._parents, self._roots, self._placements))
+        inputs, parents, roots, placements = rows
+        return Candidates(inputs, self._seeds, parents, roots, steps, placements)
 
     def as_parents(self, ids: Tensor) -> Candidates:
         """The entries as those that their children descend from."""

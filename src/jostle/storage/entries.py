@@ -15,15 +15,22 @@ from jostle.records import Candidates, Seeds
 
 
 def encode_entries(kept: Candidates) -> bytes:
-    arrays = {"inputs": kept.inputs.contiguous(), "parents": kept.parents, "roots": kept.roots}
+    arrays = {
+        "inputs": kept.inputs.contiguous(),
+        "parents": kept.parents,
+        "roots": kept.roots,
+        "placements": kept.placements.contiguous(),
+    }
     return safetensors.torch.save(arrays, {"steps": json.dumps(kept.steps)})
 
 
 def decode_entries(path: Path, seeds: Seeds) -> Candidates:
     with safe_open(path, "pt") as file:
-        inputs, parents, roots = (file.get_tensor(name) for name in ("inputs", "parents", "roots"))
+        inputs, parents, roots, placements = (
+            file.get_tensor(name) for name in ("inputs", "parents", "roots", "placements")
+        )
         steps = tuple(json.loads(file.metadata()["steps"]))
-    return Candidates(inputs, seeds, parents, roots, steps)
+    return Candidates(inputs, seeds, parents, roots, steps, placements)
 
 
 def digest_of(*arrays: Tensor) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from jostle.errors import OutputRefused
@@ -32,9 +33,6 @@ def write_finding(folder: Path, finding: Finding) -> None:
     input, reference = row.inputs[0], row.references[0]
     write_whole(folder / "input.npy", _npy(input), synced=True)
     write_whole(folder / "reference.npy", _npy(reference), synced=True)
-    picture = picture_of(input, reference)
-    if picture is not None:
-        picture.save(folder / "picture.png", compress_level=1)
     write_json(
         folder / "finding.json",
         {
@@ -49,10 +47,21 @@ def write_finding(folder: Path, finding: Finding) -> None:
             "root": int(row.roots[0]),
             "parent": int(row.parents[0]),
             "mutation": row.steps[0] or "none: the seed itself",
+            "moved": bool(row.moved[0]),
             "largest change": float((input - reference).abs().max()),
             "details": dict(violation.details),
         },
     )
+
+
+def draw_pictures(findings: Path) -> None:
+    """A picture for every finding that has none yet; they take longer to draw than all else to write."""
+    for folder, told in recorded(findings):
+        if not (folder / "picture.png").exists():
+            input, reference = (torch.from_numpy(np.load(folder / f"{name}.npy")) for name in ("input", "reference"))
+            picture = picture_of(input, reference, "seed, moved" if told.get("moved") else "seed")
+            if picture is not None:
+                picture.save(folder / "picture.png", compress_level=1)
 
 
 def _npy(values: Tensor) -> bytes:

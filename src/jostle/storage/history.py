@@ -13,7 +13,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from jostle.errors import OutputRefused
-from jostle.records import Candidates, History, Seeds, all_rows
+from jostle.records import Candidates, History, PastStep, Seeds, all_rows
 from jostle.storage.entries import decode_entries
 from jostle.storage.findings import finding_folders, recorded
 
@@ -28,14 +28,23 @@ def read_history(folder: Path, seeds: Seeds) -> History | None:
     # A finding of a step that was cut off is not known yet: the step is done again and finds it again.
     bugs = [(told["kind"], told["bug"]) for _, told in recorded(folder / "findings") if told["step"] <= last["step"]]
     return History(
-        step=last["step"],
-        executions=last["executions"],
+        steps=tuple(PastStep(line["step"], line["executions"], line["kept"]) for line in lines),
         seconds=_seconds(folder / "status.json"),
         kept=_kept(folder, [line["step"] for line in lines if line["kept"]], seeds),
         bugs=frozenset(bugs),
         findings=Counter(kind for kind, _ in bugs),
         violations=sum((Counter(line["violations"]) for line in lines), Counter()),
     )
+
+
+def read_kept(folder: Path, seeds: Seeds) -> Candidates:
+    """What the campaign in this folder has kept so far; changes nothing, so the campaign may be running."""
+    try:
+        content = (folder / "journal.jsonl").read_bytes()
+    except OSError as error:
+        raise OutputRefused(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to") from error
+    whole = content[: content.rfind(b"\n") + 1]
+    return _kept(folder, [line["step"] for line in _parsed(folder / "journal.jsonl", whole) if line["kept"]], seeds)
 
 
 def _kept(folder: Path, steps: list[int], seeds: Seeds) -> Candidates:
@@ -69,6 +78,10 @@ def _whole_lines(journal: Path) -> Iterator[dict[str, Any]]:
     whole = content[: content.rfind(b"\n") + 1]
     if len(whole) < len(content):
         os.truncate(journal, len(whole))  # in place, because the archive has it open
+    return _parsed(journal, whole)
+
+
+def _parsed(journal: Path, whole: bytes) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(whole.splitlines(), start=1):
         try:
             yield json.loads(line)

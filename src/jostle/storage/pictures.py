@@ -14,8 +14,8 @@ GAP = 4
 CAPTION = 14  # pixels of height
 
 
-def picture_of(input: Tensor, reference: Tensor) -> Image.Image | None:
-    """Seed, change and mutant side by side; None for inputs [channels, height, width] that are no image."""
+def picture_of(input: Tensor, reference: Tensor, caption: str = "seed") -> Image.Image | None:
+    """Reference, change and mutant side by side; None for inputs [channels, height, width] that are no image."""
     if input.ndim != 3 or input.shape[0] not in CHANNELS or not input.isfinite().all():
         return None
     low, high = min(input.min(), reference.min()), max(input.max(), reference.max())
@@ -27,7 +27,7 @@ def picture_of(input: Tensor, reference: Tensor) -> Image.Image | None:
     image = Image.fromarray(strip.numpy())
     scale = max(1, SMALLEST_SIDE // max(input.shape[1:]))
     enlarged = image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
-    return _captioned(enlarged, ("seed", f"change, at most {float(reach):.3g}", "mutant"))
+    return _captioned(enlarged, (caption, f"change, at most {float(reach):.3g}", "mutant"))
 
 
 def _captioned(strip: Image.Image, captions: tuple[str, ...]) -> Image.Image:

@@ -50,5 +50,6 @@ def _blank_row(trace: Trace) -> Trace:
         outcome=torch.tensor([Outcome.CRASHED]),
         outputs=blank(trace.outputs),
         activations=blank(trace.activations),
+        extremes=blank(trace.extremes),
         metadata=blank(trace.metadata),
     )

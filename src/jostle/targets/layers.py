@@ -13,12 +13,10 @@ from torch import Tensor, nn
 from jostle.errors import UsageError
 from jostle.targets.values import first_tensor
 
+# Layers that pass on what another computed as it is.
+SILENT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.Flatten, nn.Unflatten, nn.Identity)
 # Layers that pass on, clip or reshape what another layer computed: never the first to hold NaN or infinity.
-PASSIVE = (
-    *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout),
-    *(nn.Flatten, nn.Unflatten, nn.Identity),
-    *(nn.ReLU, nn.ReLU6, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d),
-)
+PASSIVE = (*SILENT, nn.ReLU, nn.ReLU6, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
 
 
 @dataclass(frozen=True)
@@ -28,6 +26,7 @@ class Layer:
     name: str
     softmax: bool
     passive: bool
+    silent: bool
 
 
 def layers_of(module: nn.Module, sample: Tensor) -> list[Layer]:
@@ -37,7 +36,7 @@ def layers_of(module: nn.Module, sample: Tensor) -> list[Layer]:
     def note(name: str, child: nn.Module, output: object) -> None:
         value = first_tensor(output)
         if value is not None and value.is_floating_point() and value.shape[:1] == sample.shape[:1]:
-            found.setdefault(name, Layer(name, is_softmax(child), isinstance(child, PASSIVE)))
+            found.setdefault(name, _layer(name, child))
 
     hooks = [
         child.register_forward_hook(lambda child, _, output, name=name: note(name, child, output))
@@ -53,6 +52,10 @@ def layers_of(module: nn.Module, sample: Tensor) -> list[Layer]:
     return list(found.values())
 
 
+def _layer(name: str, module: nn.Module) -> Layer:
+    return Layer(name, is_softmax(module), isinstance(module, PASSIVE), isinstance(module, SILENT))
+
+
 def is_softmax(module: nn.Module) -> bool:
     """True of softmax layers, also of those that an exported program holds as a small graph."""
     if isinstance(module, nn.Softmax | nn.LogSoftmax | nn.Softmax2d):
@@ -66,6 +69,11 @@ def before_softmax(layers: Sequence[Layer]) -> list[str]:
     """The last layer that is not a softmax: where TensorFuzz looks for novelty. Empty without layers."""
     logits = [layer.name for layer in layers if not layer.softmax]
     return logits[-1:]
+
+
+def speaking(layers: Sequence[Layer]) -> list[str]:
+    """Every layer that changes what it is given: whose neurons are counted unless told otherwise."""
+    return [layer.name for layer in layers if not layer.silent]
 
 
 def working(layers: Sequence[Layer]) -> list[str]:

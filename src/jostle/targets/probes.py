@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -31,30 +33,47 @@ def every_unit(module: nn.Module, output: Tensor) -> Tensor:
     return output.flatten(1) if output.ndim > 1 else output[:, None]
 
 
+@dataclass
+class Seen:
+    """What the layers did in one forward pass, by layer in the order they ran."""
+
+    activations: dict[str, Tensor] = field(default_factory=dict)  # [batch, neurons]
+    extremes: dict[str, Tensor] = field(default_factory=dict)  # [batch, 2] smallest and largest of all values
+
+
 class Probes:
-    """Permanent hooks on the named layers; what they saw since the last `collect` waits there."""
+    """What the named layers give while the module runs; between runs, nothing hangs on the module."""
 
-    def __init__(self, module: nn.Module, names: Sequence[str], reduction: Reduction):
-        self._seen: dict[str, Tensor] = {}
-        self._calls: Counter[str] = Counter()
+    def __init__(self, module: nn.Module, names: Sequence[str], reduction: Reduction, extremes: bool = False):
+        self._layers = {name: module.get_submodule(name) for name in names}
         self._reduction = reduction
-        for name in names:
-            module.get_submodule(name).register_forward_hook(
-                lambda layer, _, output, name=name: self._see(name, layer, output)
-            )
+        self._extremes = extremes
 
-    def _see(self, name: str, layer: nn.Module, output: object) -> None:
-        value = first_tensor(output)
-        if value is None:
-            return
-        # A layer that is called again, such as a shared ReLU, is a layer of its own each time.
-        self._calls[name] += 1
-        again = "" if self._calls[name] == 1 else f"#{self._calls[name]}"
-        self._seen[f"{name}{again}"] = self._reduction(layer, value.detach()).cpu()
+    @contextmanager
+    def watching(self) -> Iterator[Seen]:
+        """Fills what it gives with what the layers do until it ends."""
+        seen, calls = Seen(), Counter[str]()
 
-    def collect(self) -> dict[str, Tensor]:
-        """Activations by layer in the order they were computed, [batch, neurons]; forgets them."""
-        seen = dict(self._seen)
-        self._seen.clear()
-        self._calls.clear()
-        return seen
+        def see(name: str, layer: nn.Module, output: object) -> None:
+            value = first_tensor(output)
+            if value is None:
+                return
+            # A layer that is called again, such as a shared ReLU, is a layer of its own each time.
+            calls[name] += 1
+            self._note(seen, name if calls[name] == 1 else f"{name}#{calls[name]}", layer, value.detach())
+
+        hooks = [
+            layer.register_forward_hook(lambda layer, _, output, name=name: see(name, layer, output))
+            for name, layer in self._layers.items()
+        ]
+        try:
+            yield seen
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _note(self, seen: Seen, name: str, layer: nn.Module, value: Tensor) -> None:
+        seen.activations[name] = self._reduction(layer, value).cpu()
+        if self._extremes:
+            smallest, largest = value.flatten(1).aminmax(dim=1)
+            seen.extremes[name] = torch.stack([smallest, largest], 1).cpu()

@@ -28,6 +28,7 @@ class TorchTarget:
         std: Sequence[float] = (),
         metadata: Metadata | None = None,
         gradients: bool = False,
+        extremes: bool = False,
     ):
         self._module = module.eval()
         weights = next((p for p in module.parameters() if p.is_floating_point()), torch.empty(0))
@@ -36,18 +37,15 @@ class TorchTarget:
         self._std = torch.tensor(std, device=self._device, dtype=self._dtype)
         self._metadata = metadata
         self._gradients = gradients
-        self._probes = Probes(module, watch, reduction)
+        self._probes = Probes(module, watch, reduction, extremes)
 
     def predict(self, inputs: Tensor) -> Tensor:
         with torch.no_grad():
-            outputs = self._forward(self._own(inputs))
-        self._probes.collect()
-        return outputs.cpu()
+            return self._forward(self._own(inputs)).cpu()
 
     def run(self, batch: Candidates) -> Trace:
-        self._probes.collect()  # what a forward pass left behind when it crashed
         inputs = self._own(batch.inputs)
-        with torch.set_grad_enabled(self._gradients):
+        with self._probes.watching() as seen, torch.set_grad_enabled(self._gradients):
             started = time.perf_counter()
             outputs = self._forward(inputs.requires_grad_() if self._gradients else inputs)
             seconds = time.perf_counter() - started
@@ -55,7 +53,8 @@ class TorchTarget:
         return Trace(
             outcome=torch.full((len(batch),), Outcome.OK),
             outputs={MODEL: outputs.detach().cpu()},
-            activations=self._probes.collect(),
+            activations=seen.activations,
+            extremes=seen.extremes,
             metadata=metadata,
             seconds={MODEL: seconds},
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -57,10 +58,16 @@ def bfloat16(own: nn.Module) -> nn.Module:
 
 
 def weights16(own: nn.Module) -> nn.Module:
-    """The model with its weights rounded to 16 bit, computing in float32."""
+    """The model with its weights rounded to 16 bit, computing in float32; weights16:50% rounds a random half."""
+    return some_weights16(own, 1.0, torch.Generator())
+
+
+def some_weights16(own: nn.Module, share: float, rng: torch.Generator) -> nn.Module:
+    """The model with a random share of its weights rounded to 16 bit (DeepHunter, §4.6)."""
     with torch.no_grad():
         for weights in own.parameters():
-            weights.copy_(weights.half())
+            chosen = torch.rand(weights.shape, generator=rng) < share
+            weights.copy_(torch.where(chosen.to(weights.device), weights.half().to(weights.dtype), weights))
     return own
 
 
@@ -82,3 +89,21 @@ TWINS: dict[str, Callable[[nn.Module], nn.Module]] = {
     "weights16": weights16,
     "int8": int8,
 }
+
+
+def share_of_weights(name: str) -> float | None:
+    """The share in `weights16:50%`, None if the name is not of that form."""
+    match = re.fullmatch(r"weights16:(\d+(?:\.\d+)?)%", name)
+    if match is None:
+        return None
+    if not 0 < float(match[1]) <= 100:
+        raise UsageError(f"--twin {name}: give a share above 0 % and at most 100 %")
+    return float(match[1]) / 100
+
+
+def twin_named(name: str, own: nn.Module, seed: int) -> nn.Module | None:
+    """The twin of that name out of a copy of the model, None if there is no such name; the seed draws its weights."""
+    share = share_of_weights(name)
+    if share is not None:
+        return some_weights16(own, share, torch.Generator().manual_seed(seed))
+    return TWINS[name](own) if name in TWINS else None

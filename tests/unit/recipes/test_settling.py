@@ -9,7 +9,6 @@ import pytest
 from jostle.config import Settings
 from jostle.errors import UsageError
 from jostle.recipes.settling import refuse_contradictions, settled
-from jostle.recipes.tensorfuzz import tensorfuzz_defaults
 
 
 def given(**choices: Any) -> Settings:
@@ -40,11 +39,39 @@ def test_noise_and_the_radius_of_flips_follow_the_value_range():
         ({"oracle": ("nan", "flip")}, "nearest"),
         ({"twin": "int8"}, "nearest"),
         ({"distance": "cosine"}, "nearest"),
-        ({"coverage": "nearest"}, "nearest"),
+        ({"coverage": ("nearest",)}, "nearest"),
     ],
 )
 def test_magnitudes_guide_where_only_nans_are_hunted(choices: dict[str, Any], coverage: str):
-    assert tensorfuzz_defaults(settled(given(**choices), classes=True)).coverage == coverage
+    assert settled(given(**choices), classes=True).coverage == (coverage,)
+
+
+@pytest.mark.parametrize(
+    ("choices", "mutator", "coverage", "scheduler"),
+    [
+        ({"oracle": ("flip",)}, "noise", ("nearest",), "recent"),
+        ({"recipe": "random"}, "noise", (), "uniform"),
+        ({"recipe": "random", "mutator": "metamorphic"}, "metamorphic", (), "uniform"),
+        ({"recipe": "deephunter"}, "metamorphic", ("kmnc",), "pool"),
+        ({"recipe": "deephunter", "coverage": ("nbc", "nc")}, "metamorphic", ("nbc", "nc"), "adaptive"),
+        ({"recipe": "deephunter", "mutator": "noise", "scheduler": "seldom"}, "noise", ("kmnc",), "seldom"),
+    ],
+)
+def test_a_recipe_names_the_parts_that_were_left_open(
+    choices: dict[str, Any], mutator: str, coverage: tuple[str, ...], scheduler: str
+):
+    settings = settled(given(**choices), classes=True)
+    assert (settings.mutator, settings.coverage, settings.scheduler) == (mutator, coverage, scheduler)
+
+
+def test_deephunter_hunts_flips_where_there_are_classes():
+    assert settled(given(recipe="deephunter"), classes=True).oracle == ("flip", "nan", "crash")
+    assert settled(given(recipe="deephunter"), classes=False).oracle == ("nan", "crash")
+
+
+def test_image_transformations_need_neither_noise_nor_a_radius():
+    settings = settled(given(recipe="deephunter"), classes=True)
+    assert (settings.sigma, settings.radius) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -54,15 +81,45 @@ def test_magnitudes_guide_where_only_nans_are_hunted(choices: dict[str, Any], co
         ({"oracle": ("agree",)}, "name the second with --twin"),
         ({"oracle": ("nan",), "twin": "int8"}, "add agree, or leave out --twin"),
         ({"gradients": True}, "--metadata"),
-        ({"recency": 0.9}, "--scheduler smooth"),
-        ({"newest": 9, "scheduler": "uniform"}, "--scheduler recent"),
-        ({"distance": "cosine", "coverage": "magnitude"}, "--coverage nearest"),
-        ({"recipe": "random", "threshold": 3.0, "newest": 9}, "leave out --threshold and --newest"),
+        ({"distance": "cosine", "coverage": ("magnitude",)}, "--coverage nearest"),
+        ({"recipe": "random", "coverage": ("nearest",), "scheduler": "pool"}, "leave out --coverage and --scheduler"),
+        ({"coverage": ("kmnc", "nc", "kmnc")}, "name each once"),
     ],
 )
-def test_a_setting_that_would_do_nothing_is_refused(choices: dict[str, Any], fix: str):
+def test_settings_that_contradict_each_other_are_refused(choices: dict[str, Any], fix: str):
     with pytest.raises(UsageError, match=fix):
         refuse_contradictions(given(**choices))
+
+
+@pytest.mark.parametrize(
+    ("choices", "fix"),
+    [
+        ({"recency": 0.9}, "--recency needs --scheduler smooth"),
+        ({"newest": 9, "scheduler": "uniform"}, "--newest needs --scheduler recent"),
+        ({"sample": 9}, "--sample needs --scheduler pool"),
+        ({"gamma": 9.0}, "--gamma needs --scheduler pool or seldom or adaptive"),
+        ({"p_min": 0.1}, "--p-min needs --scheduler pool or seldom or adaptive"),
+        ({"alpha": 0.1}, "--alpha needs --mutator metamorphic"),
+        ({"transforms": ("blur",)}, "--transforms needs --mutator metamorphic"),
+        ({"recipe": "deephunter", "sigma": 0.1}, "--sigma needs --mutator noise"),
+        ({"recipe": "deephunter", "radius": 0.1}, "--radius needs --mutator noise"),
+        ({"recipe": "deephunter", "threshold": 3.0}, "--threshold needs --coverage nearest or magnitude"),
+        ({"recipe": "random", "distance": "cosine"}, "--distance needs --coverage nearest or magnitude"),
+        ({"profile": "x.npy"}, "--profile needs --coverage kmnc or nbc or snac"),
+        ({"coverage": ("kmnc", "tknc"), "buckets": 3}, "--buckets needs --coverage nbc or snac"),
+        ({"coverage": ("kmnc",), "top": 3}, "--top needs --coverage tknc or bknc"),
+        ({"coverage": ("kmnc",), "active": 0.5}, "--active needs --coverage nc"),
+    ],
+)
+def test_a_setting_of_a_part_that_is_not_there_is_refused(choices: dict[str, Any], fix: str):
+    with pytest.raises(UsageError, match=fix):
+        settled(given(**choices), classes=True)
+
+
+def test_a_setting_of_one_of_several_criteria_is_taken():
+    choices = {"coverage": ("kmnc", "nearest", "tknc"), "sections": 9, "threshold": 0.5, "top": 3}
+    settings = settled(given(**choices), classes=True)
+    assert (settings.sections, settings.threshold, settings.top) == (9, 0.5, 3)
 
 
 def test_a_property_may_compare_the_twins_itself():

@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from jostle.errors import OutputRefused
-from jostle.records import Candidates, Finding, StepRecord, Violation
+from jostle.geometry import unmoved
+from jostle.records import Candidates, Finding, PastStep, StepRecord, Violation
 from jostle.storage.archive import open_archive
 from jostle.storage.entries import decode_entries, encode_entries
-from jostle.storage.history import read_history
+from jostle.storage.history import read_history, read_kept
 from making import batch_of, seeds_of
 
 CONFIG = {"model": "m.py:net", "seed": 0}
@@ -28,8 +29,10 @@ def finding(step: int, bug: int = 5, fingerprint: str = "nan:nan:conv1") -> Find
 
 
 def mutants() -> Candidates:
-    seeds = SEEDS.as_candidates()
-    return Candidates(seeds.inputs / 2, SEEDS, torch.arange(4), seeds.roots, ("noise",) * 4)
+    """One of each seed; the last was moved aside on the way."""
+    seeds, placements = SEEDS.as_candidates(), unmoved(4).clone()
+    placements[3, 0, 2] = 0.5
+    return Candidates(seeds.inputs / 2, SEEDS, torch.arange(4), seeds.roots, ("noise",) * 4, placements)
 
 
 def record(step: int, kept: Candidates = NOBODY, findings: tuple[Finding, ...] = ()) -> StepRecord:
@@ -59,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def assert_same_rows(one: Candidates, other: Candidates) -> None:
-    for field in ("inputs", "references", "parents", "roots", "labels"):
+    for field in ("inputs", "originals", "references", "parents", "roots", "labels", "placements"):
         assert torch.equal(getattr(one, field), getattr(other, field))
     assert one.steps == other.steps
 
@@ -72,7 +75,8 @@ def test_what_was_kept_comes_back_with_its_lineage(tmp_path: Path) -> None:
 def test_history_tells_where_the_campaign_stopped(folder: Path) -> None:
     history = read_history(folder, SEEDS)
     assert history is not None
-    assert (history.step, history.executions, history.seconds) == (2, 24, 12.5)
+    assert history.steps == (PastStep(0, 4, 4), PastStep(1, 14, 4), PastStep(2, 24, 0))
+    assert (history.executions, history.seconds) == (24, 12.5)
     assert history.bugs == {("nan", 5)}
     assert (dict(history.findings), dict(history.violations)) == ({"nan": 1}, {"nan": 2})
     assert_same_rows(history.kept, Candidates.joined([SEEDS.as_candidates(), mutants()]))
@@ -99,7 +103,7 @@ def test_a_torn_last_line_is_removed_and_the_journal_goes_on_whole(folder: Path)
     journal.write_text(whole + '{"step": 3, "execu')
     archive = open_archive(folder, CONFIG)
     history = read_history(folder, SEEDS)
-    assert history is not None and history.step == 2
+    assert history is not None and history.steps[-1].step == 2
     archive(record(3))
     lines = journal.read_text().splitlines()
     assert "\n".join(lines[:3]) + "\n" == whole
@@ -207,7 +211,49 @@ def test_an_input_that_is_no_image_has_no_picture(tmp_path: Path) -> None:
     archive = open_archive(tmp_path, CONFIG)
     row = batch_of(torch.rand(1, 9))
     archive(record(1, findings=(Finding(Violation("nan", "nan:x", "x"), 1, 1, 1, row, True),)))
+    archive.close()
     assert not list(tmp_path.rglob("*.png"))
+
+
+def test_pictures_are_drawn_in_the_end_and_only_where_there_is_none_yet(folder: Path) -> None:
+    (first,) = folder.rglob("picture.png")
+    first.write_bytes(b"mine")
+    archive = open_archive(folder, CONFIG)
+    archive(record(3, findings=(finding(3, 6, "nan:nan:fc"),)))
+    assert list(folder.rglob("picture.png")) == [first]
+    archive.close()
+    assert len(list(folder.rglob("picture.png"))) == 2 and first.read_bytes() == b"mine"
+
+
+def test_pictures_of_a_run_that_was_killed_are_drawn_by_the_next(folder: Path) -> None:
+    (picture,) = folder.rglob("picture.png")
+    picture.unlink()
+    (folder / "findings" / "0002-half").mkdir()
+    open_archive(folder, CONFIG).close()
+    assert list(folder.rglob("picture.png")) == [picture]
+
+
+def test_what_an_input_is_compared_with_is_its_seed_moved_along(tmp_path: Path) -> None:
+    row = mutants().select(torch.tensor([3]))
+    archive = open_archive(tmp_path, CONFIG)
+    archive(record(1, findings=(Finding(Violation("nan", "nan:x", "x"), 1, 1, 1, row, True),)))
+    (reference,) = tmp_path.rglob("reference.npy")
+    assert np.array_equal(np.load(reference), row.references[0].numpy())
+    assert not np.array_equal(np.load(reference), SEEDS.inputs[3].numpy())
+
+
+def test_what_a_campaign_kept_can_be_read_while_it_runs(tmp_path: Path) -> None:
+    archive = open_archive(tmp_path, CONFIG)
+    archive(record(0, SEEDS.as_candidates()))
+    archive(record(1, mutants()))
+    journal = tmp_path / "journal.jsonl"
+    with journal.open("a") as file:
+        file.write('{"step": 2, "execu')
+    before = journal.read_bytes()
+    assert_same_rows(read_kept(tmp_path, SEEDS), Candidates.joined([SEEDS.as_candidates(), mutants()]))
+    assert journal.read_bytes() == before
+    with pytest.raises(OutputRefused, match="holds no campaign"):
+        read_kept(tmp_path / "corpus", SEEDS)
 
 
 def test_nothing_written_is_a_pickle(folder: Path) -> None:

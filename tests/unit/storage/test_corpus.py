@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
+from jostle.geometry import unmoved
 from jostle.mutators.noise import Noise
 from jostle.randomness import randomness
 from jostle.records import NO_PARENT
@@ -11,6 +14,8 @@ from jostle.storage.corpus import Corpus
 from making import seeds_of
 
 SEEDS = seeds_of(torch.rand(3, 2, generator=randomness(0, 0)), torch.tensor([7, 8, 9]))
+
+STILL = unmoved(1)[0]
 
 
 def planted() -> Corpus:
@@ -37,6 +42,16 @@ def test_children_descend_from_their_parents_and_keep_the_root() -> None:
     assert torch.equal(entries.references, SEEDS.inputs[entries.roots])
     assert entries.labels.tolist() == [7, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9]
     assert entries.steps == ("",) * 3 + ("noise",) * 8
+
+
+def test_how_entries_were_moved_is_remembered() -> None:
+    corpus = planted()
+    children = corpus.as_parents(torch.tensor([0, 1]))
+    placements = torch.rand(2, 2, 3)
+    corpus.add(replace(children, placements=placements))
+    assert torch.equal(
+        corpus.select(torch.tensor([4, 0, 3])).placements, torch.stack([placements[1], STILL, placements[0]])
+    )
 
 
 def test_growing_beyond_its_room_changes_nothing_that_is_there() -> None:

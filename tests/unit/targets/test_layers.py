@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from jostle.errors import UsageError
-from jostle.targets.layers import before_softmax, layers_of, matching, working
+from jostle.targets.layers import before_softmax, layers_of, matching, speaking, working
 from jostle.zoo import lenet5
 
 
@@ -86,6 +86,11 @@ def test_layers_that_only_pass_on_are_not_watched_unless_asked_for() -> None:
     layers = layers_of(lenet5(), torch.zeros(2, 1, 28, 28))
     assert working(layers) == ["conv1", "conv2", "fc1", "fc2", "fc3"]
     assert matching(layers, ["relu*", "fc3"]) == ["relu1", "relu2", "relu3", "relu4", "fc3"]
+
+
+def test_neurons_are_counted_in_every_layer_that_changes_what_it_is_given() -> None:
+    net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(), nn.Flatten(), nn.Identity())
+    assert speaking(layers_of(net.eval(), torch.zeros(2, 1, 6, 6))) == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize("last", [nn.ReLU(), nn.Flatten(), nn.Identity(), nn.Dropout()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -9,9 +10,9 @@ from jostle.targets.probes import Probes, Reduction, channel_means, every_unit
 
 
 def seen(module: nn.Module, inputs: Tensor, reduction: Reduction = channel_means) -> dict[str, Tensor]:
-    probes = Probes(module, [name for name, child in module.named_modules() if name], reduction)
-    module(inputs)
-    return probes.collect()
+    with Probes(module, [name for name, child in module.named_modules() if name], reduction).watching() as seen:
+        module(inputs)
+    return seen.activations
 
 
 def test_a_channel_is_its_mean() -> None:
@@ -77,9 +78,26 @@ def test_the_first_tensor_of_a_tuple_is_read() -> None:
     torch.testing.assert_close(seen(module, inputs)["lstm"], expected)
 
 
-def test_what_was_collected_is_forgotten() -> None:
+def test_nothing_hangs_on_the_module_between_runs_also_after_a_crash() -> None:
     module = nn.Sequential(nn.Linear(2, 2))
     probes = Probes(module, ["0"], channel_means)
+    with pytest.raises(RuntimeError), probes.watching():
+        module(torch.zeros(1, 3))
+    assert not module[0]._forward_hooks
+    with probes.watching() as seen_by_one:
+        module(torch.zeros(1, 2))
     module(torch.zeros(1, 2))
-    assert list(probes.collect()) == ["0"]
-    assert probes.collect() == {}
+    assert list(seen_by_one.activations) == ["0"]
+
+
+@pytest.mark.parametrize("reduction", [channel_means, every_unit])
+def test_extremes_are_of_all_values_of_a_layer_where_asked_for(reduction: Reduction) -> None:
+    module, images = nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU()), torch.rand(2, 1, 6, 6)
+    with (
+        Probes(module, ["0", "1"], reduction, extremes=True).watching() as asked,
+        Probes(module, ["0", "1"], reduction).watching() as unasked,
+    ):
+        outputs = module(images)
+    assert list(asked.extremes) == ["0", "1"] and asked.extremes["0"].shape == (2, 2)
+    assert asked.extremes["1"].tolist() == [[row.min().item(), row.max().item()] for row in outputs]
+    assert unasked.extremes == {}

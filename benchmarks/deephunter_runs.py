@@ -1,0 +1,65 @@
+"""A campaign of DeepHunter's parts on a LeNet, for benchmarks that measure its coverage."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from torch import Tensor, nn
+
+from jostle.campaign import Budget, Campaign, Summary
+from jostle.config import Settings
+from jostle.interfaces import Listener
+from jostle.profile import Profile
+from jostle.recipes.catalogue import Guides, oracles, parts
+from jostle.recipes.loading import watch
+from jostle.recipes.measuring import CoverageMeter
+from jostle.recipes.settling import settled
+from jostle.records import Seeds
+from jostle.storage.archive import open_archive
+from jostle.targets.layers import layers_of
+from jostle.targets.loading import Model
+
+RANGED = ("kmnc", "nbc", "snac")
+
+
+def profile_of(
+    model: nn.Module, images: Tensor, layers: Sequence[str], batch: int = 1000, units: str = "channels"
+) -> Profile:
+    """Ranges of all neurons over the images [n, ...]."""
+    return CoverageMeter(model, RANGED, layers=tuple(layers), units=units).take_profile(images.split(batch))
+
+
+def fuzz(
+    model: nn.Module,
+    seeds: Seeds,
+    profile: Profile,
+    layers: Sequence[str],
+    coverage: Sequence[str],
+    budget: Budget,
+    seed: int = 0,
+    listeners: Sequence[Listener] = (),
+    **settings: object,
+) -> tuple[Summary, Campaign]:
+    """Runs the recipe as `jostle fuzz --recipe deephunter` does, everything written to disk."""
+    given = Settings("", "", recipe="deephunter", coverage=tuple(coverage), layers=tuple(layers), seed=seed, **settings)
+    chosen = settled(given, classes=True)
+    own = Model(model, lambda: model)
+    watched = watch(chosen, own, None, layers_of(model, seeds.inputs[:2]))
+    made = parts(chosen, Guides(watched.novelty_layers, profile))
+    with tempfile.TemporaryDirectory() as folder:
+        archive = open_archive(Path(folder) / "campaign", {"benchmark": seed})
+        campaign = Campaign(
+            target=watched.target,
+            mutator=made.mutator,
+            feedbacks=made.feedbacks,
+            oracles=oracles(chosen, classes=True),
+            scheduler=made.scheduler,
+            seeds=seeds,
+            budget=budget,
+            seed=seed,
+            batch=chosen.batch,
+            listeners=[archive, *listeners],
+        )
+        return campaign.run(), campaign

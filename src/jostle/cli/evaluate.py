@@ -1,0 +1,57 @@
+"""`jostle evaluate`: a campaign's tests on other models."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from jostle.cli import options
+from jostle.cli.consoles import output
+from jostle.recipes.evaluating import Evaluation
+from jostle.recipes.evaluating import evaluate as scored
+
+QUANTISED = ("weights16:1%", "weights16:50%", "weights16")
+
+
+def evaluate(
+    campaign: Annotated[Path, typer.Argument(help="Folder that `jostle fuzz` wrote to.")],
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(help="Models or twins (weights16:50%, int8, …); if none is given, three 16-bit twins."),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Draws of a twin with random weights, averaged.")] = 5,
+    trust_model: options.TrustModel = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Run the tests that a campaign kept on other models, and show their accuracy beside that on the seeds."""
+    evaluation = scored(campaign, models or QUANTISED, repeats, bool(trust_model))
+    if as_json:
+        print(json.dumps(asdict(evaluation)))
+    else:
+        output().print(_table(evaluation))
+
+
+def _table(evaluation: Evaluation) -> Table:
+    table = Table(
+        "model",
+        f"accuracy on {evaluation.seeds:,} seeds",
+        f"on {evaluation.tests:,} tests",
+        "seeds answered otherwise",
+        "tests answered otherwise",
+        box=None,
+        padding=(0, 2),
+    )
+    for score in evaluation.scores:
+        table.add_row(
+            score.model,
+            f"{score.seeds_accuracy:.2%}",
+            f"{score.tests_accuracy:.2%}",
+            f"{score.seeds_unlike:,.4g}",
+            f"{score.tests_unlike:,.4g}",
+        )
+    return table

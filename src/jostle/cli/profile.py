@@ -1,0 +1,51 @@
+"""`jostle profile`: how far each neuron ranges on training data, saved to be used again."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from jostle.cli import options
+from jostle.cli.consoles import output
+from jostle.cli.progress import shown
+from jostle.config import Settings
+from jostle.errors import OutputRefused, UsageError
+from jostle.profile import encode_profile
+from jostle.recipes.catalogue import RANGED
+from jostle.recipes.measuring import CoverageMeter
+from jostle.recipes.profiling import SAVED, data_parts
+from jostle.storage.files import write_whole
+from jostle.targets.loading import load_model
+
+
+def profile(
+    model: options.Model,
+    data: options.Data,
+    out: Annotated[Path, typer.Option(help="The .safetensors file to write.")] = Path("profile.safetensors"),
+    layers: options.Layers = None,
+    units: options.Units = None,
+    range: options.Range = None,
+    mean: options.Mean = None,
+    std: options.Std = None,
+    channels: options.Channels = None,
+    size: options.Size = None,
+    batch: options.Batch = None,
+    trust_model: options.TrustModel = None,
+) -> None:
+    """Take the range of every neuron over training data, for --profile of `jostle fuzz` and `jostle coverage`."""
+    given = options.given({name: value for name, value in locals().items() if name not in ("model", "data", "out")})
+    if out.suffix != SAVED:
+        raise UsageError(f"--out {out}: give a name that ends in {SAVED}")
+    settings = Settings(model, data, **given)
+    meter = CoverageMeter(load_model(model, settings.trust_model), RANGED, **given)
+    parts = data_parts(settings, data, partial(shown, Console(stderr=True), "profiling"))
+    taken = meter.take_profile(part.inputs for part in parts)
+    try:
+        write_whole(out, encode_profile(taken, meter.belongs_to), synced=True)
+    except OSError as error:
+        raise OutputRefused(f"cannot write {out}: {error}; give another --out") from error
+    output().print(f"{taken.explained()}\nwritten to {out}", highlight=False, soft_wrap=True, markup=False)

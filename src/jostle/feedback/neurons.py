@@ -1,0 +1,60 @@
+"""Coverage of neurons as feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from jostle.feedback.criteria import Activity, Criterion
+from jostle.feedback.new_units import NewUnits
+from jostle.profile import Layers, layers_in, neurons_in
+from jostle.records import Trace
+
+
+class NeuronCoverage:
+    """New is a row that covers a unit of its criterion that no row covered before; the gain is how many.
+
+    Rows that are not finite in every watched layer are never new.
+    """
+
+    def __init__(self, name: str, criterion: Callable[[Layers], Criterion]):
+        self._name = name
+        self._make = criterion
+        self._layers: Layers = ()
+        self._criterion: Criterion | None = None
+        self._seen = NewUnits(0)
+
+    def assess(self, trace: Trace) -> Tensor:
+        criterion = self._criterion or self._begun(trace)
+        values = neurons_in(trace, self._layers)
+        rows = values.isfinite().all(1).nonzero().squeeze(1)
+        gain = torch.zeros(len(values))
+        if len(rows):
+            whole = len(rows) == len(values)
+            extremes = _extremes(trace, self._layers)
+            activity = Activity(values, extremes) if whole else Activity(values[rows], extremes[rows])
+            gain[rows] = self._seen.add(criterion.units(activity)).float()
+        return gain
+
+    def coverage(self) -> Mapping[str, Mapping[str, float]]:
+        if self._criterion is None:
+            return {self._name: {}}
+        return {self._name: self._criterion.figures(self._seen)}
+
+    def _begun(self, trace: Trace) -> Criterion:
+        """The criterion over the layers of the first trace."""
+        self._layers = layers_in(trace)
+        self._criterion = self._make(self._layers)
+        self._seen = NewUnits(self._criterion.total)
+        return self._criterion
+
+
+def _extremes(trace: Trace, layers: Layers) -> Tensor:
+    """[batch, layers, 2], or [batch, 0] where they were not asked for."""
+    batch = len(trace.outcome)
+    if not trace.extremes:
+        return torch.empty(batch, 0)
+    absent = torch.zeros(1, 1).expand(batch, 2)
+    return torch.stack([trace.extremes.get(name, absent).float() for name, _ in layers], 1)

@@ -1,0 +1,42 @@
+"""First-time bookkeeping for every criterion that counts units."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+SEEN = -1
+NEVER = torch.iinfo(torch.int16).max
+AT_ONCE = 2**14  # rows, fewer than NEVER
+
+
+class NewUnits:
+    """Which of `total` units were ever covered, on one flat map; the number `total` stands for covering nothing.
+
+    Two bytes a unit. The cost of a batch grows with its rows and not with the number of units.
+    """
+
+    def __init__(self, total: int):
+        self._first = torch.full((total + 1,), NEVER, dtype=torch.int16)
+        self._first[total] = SEEN
+        self.count = 0  # of units covered
+
+    def add(self, units: Tensor) -> Tensor:
+        """How many units each row is the first to cover [batch], rows in order; `units` [batch, n] differ in a row."""
+        return torch.cat([self._add(some) for some in units.split(AT_ONCE)])
+
+    def _add(self, units: Tensor) -> Tensor:
+        new = torch.from_numpy(self._first.numpy()[units.numpy()] == NEVER)
+        rows = new.nonzero()[:, 0]
+        found = units[new]
+        numbers = rows.to(torch.int16)
+        self._first.scatter_reduce_(0, found, numbers, "amin")  # the first of the rows that cover a unit owns it
+        owned = self._first[found] == numbers
+        self._first[found] = SEEN
+        gain = torch.bincount(rows[owned], minlength=len(units))
+        self.count += int(owned.sum())
+        return gain
+
+    def covered(self) -> Tensor:
+        """[total] bool"""
+        return self._first[:-1] == SEEN

@@ -1,0 +1,238 @@
+"""DeepHunter's metamorphic mutation (Algorithm 2): pixel steps as far as Equation 1 allows, at most one affine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from jostle.errors import UsageError
+from jostle.geometry import place
+from jostle.mutators.screening import Witnesses
+from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, Transform, blur, noise
+from jostle.records import NO_PARENT, Candidates
+
+VISIBLE = 1 / 510  # of the value range: less than half a step of eight bits is no change
+ROUNDING = 1e-6
+UNCHANGED = "unchanged"
+AT_ONCE = ((1, 2, 7), (1 << 30,))  # tries made at once; the second draw is for the few rows on which ten fail
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """What Algorithm 2 knows of each parent: itself, its reference, its original, and whether and how it was moved."""
+
+    images: Tensor  # [rows, channels, height, width], like the next two in shares of the value range
+    references: Tensor
+    originals: Tensor
+    moved: Tensor  # [rows]
+    placements: Tensor  # [rows, 2, 3]
+    whole: bool  # values are whole numbers
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What one try for each of some rows came to."""
+
+    images: Tensor  # [rows, channels, height, width]
+    placements: Tensor  # [rows, 2, 3]
+    kinds: Tensor  # [rows] which transformation
+    parameters: Tensor  # [rows]
+    good: Tensor  # [rows] whether Equation 1 holds
+
+    def select(self, rows: Tensor) -> Attempt:
+        return Attempt(*(field.index_select(0, rows) for field in vars(self).values()))
+
+
+@dataclass
+class Brood:
+    """The children as far as they are made; a row on which every try fails stays as its parent is."""
+
+    images: Tensor
+    placements: Tensor
+    steps: list[str]
+    pending: Tensor  # rows that are still to be made
+
+    def take(self, rows: Tensor, made: Attempt, steps: list[str]) -> None:
+        self.images.index_copy_(0, rows, made.images)
+        self.placements.index_copy_(0, rows, made.placements)
+        for row, step in zip(rows.tolist(), steps, strict=True):
+            self.steps[row] = step
+
+
+class Metamorphic:
+    """Eight image transformations that keep the meaning: contrast, brightness, blur, noise, and one affine step."""
+
+    def __init__(
+        self,
+        low: float,
+        high: float,
+        alpha: float = 0.02,
+        beta: float = 0.2,
+        tries: int = 50,
+        transforms: Mapping[str, Transform] = TRANSFORMS,
+    ):
+        for name, share in (("alpha", alpha), ("beta", beta)):
+            if not 0 < share < 1:
+                raise UsageError(f"--{name} {share}: give a share above 0 and below 1 (alpha 0.02, beta 0.2)")
+        if tries < 1 or not transforms:
+            raise UsageError(f"--tries {tries} of {len(transforms)} transformations: give at least 1 of each")
+        self._low, self._span = low, high - low
+        self._alpha, self._beta = alpha, beta
+        self._rounds = _rounds(tries)
+        self._names, self._transforms = list(transforms), list(transforms.values())
+        self._lows = torch.tensor([transform.low for transform in self._transforms])
+        self._widths = torch.tensor([transform.high - transform.low for transform in self._transforms])
+        self._moves = torch.tensor([isinstance(transform, Affine) for transform in self._transforms])
+        self._pixel_kinds = (~self._moves).nonzero().squeeze(1)
+        self._scales = torch.tensor([isinstance(one, Linear) and one.scales for one in self._transforms])
+        self._adds = torch.tensor([isinstance(one, Linear) and not one.scales for one in self._transforms])
+        self._blurs = torch.tensor([isinstance(one, Filter) and one.change is blur for one in self._transforms])
+        self._noises = torch.tensor([isinstance(one, Filter) and one.change is noise for one in self._transforms])
+        self._others = [kind for kind, one in enumerate(self._transforms) if not isinstance(one, Linear)]
+
+    def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
+        distinct, places = _distinct(parents)
+        images, references, originals = map(self._shares, (distinct.inputs, distinct.references, distinct.originals))
+        whole = not parents.inputs.is_floating_point()
+        lineage = Lineage(images, references, originals, distinct.moved, distinct.placements, whole)
+        witnesses = Witnesses(images, references, self._beta, self._many)
+        able = ~lineage.moved[places] | bool(len(self._pixel_kinds))
+        brood = Brood(
+            self._shares(parents.inputs).clone(),
+            parents.placements.clone(),
+            [UNCHANGED] * len(parents),
+            able.nonzero().squeeze(1),
+        )
+        for widths in self._rounds:
+            if len(brood.pending):
+                self._try(brood, lineage, witnesses, places, widths, rng)
+        inputs = self._values(brood.images, parents.inputs)
+        unchanged = torch.tensor([step == UNCHANGED for step in brood.steps])
+        inputs[unchanged] = parents.inputs[unchanged]
+        return replace(parents, inputs=inputs, placements=brood.placements, steps=tuple(brood.steps))
+
+    def _try(
+        self,
+        brood: Brood,
+        lineage: Lineage,
+        witnesses: Witnesses,
+        places: Tensor,
+        widths: list[int],
+        rng: torch.Generator,
+    ) -> None:
+        """Tries for each pending row, so many at once, until one succeeds; those that are hopeless cost little."""
+        rows = brood.pending
+        kinds = self._drawn_kinds(lineage.moved[places[rows]], sum(widths), rng)  # [rows, tries]
+        parameters = self._lows[kinds] + self._widths[kinds] * torch.rand(kinds.shape, generator=rng)
+        hopeless = self._hopeless(witnesses, places[rows], kinds, parameters)
+        order = hopeless.long().argsort(dim=1, stable=True)  # promising tries first
+        promising = (~hopeless).sum(1)
+        pending, start = torch.arange(len(rows)), 0
+        for width in widths:
+            there = torch.arange(start, start + width) < promising[pending, None]  # [pending, width]
+            numbers = there.view(-1).cumsum(0).view_as(there) - 1  # of the attempts
+            at = pending[:, None].expand(-1, width)[there]
+            which = order[pending, start : start + width][there]
+            if not len(at):
+                break
+            chosen_kinds, chosen_parameters = kinds[at, which], parameters[at, which]
+            attempt = self._attempt(lineage, places[rows[at]], chosen_kinds, chosen_parameters, rng)
+            good = torch.zeros_like(there).masked_scatter_(there, attempt.good)
+            made = good.any(1)
+            first = good.long().argmax(1, keepdim=True)
+            chosen = attempt.select(numbers.gather(1, first).squeeze(1)[made])
+            brood.take(rows[pending[made]], chosen, self._described(chosen))
+            pending, start = pending[~made], start + width
+        brood.pending = rows[pending]
+
+    def _attempt(
+        self, lineage: Lineage, rows: Tensor, kinds: Tensor, parameters: Tensor, rng: torch.Generator
+    ) -> Attempt:
+        """These rows, each by its own transformation and parameter, and whether the results are meaningful."""
+        children, placements = lineage.images.index_select(0, rows), lineage.placements.index_select(0, rows)
+        references = lineage.references.index_select(0, rows)
+        for kind in self._others:
+            some = (kinds == kind).nonzero().squeeze(1)
+            transform, given = self._transforms[kind], parameters[some]
+            if isinstance(transform, Filter) and len(some):
+                children.index_copy_(0, some, transform.change(children.index_select(0, some), given, rng))
+            elif isinstance(transform, Affine) and len(some):
+                placements[some] = transform.movement(given, rng, children.shape[2] / children.shape[3])
+        some = self._moves[kinds].nonzero().squeeze(1)
+        if len(some):
+            maps, originals = placements[some], lineage.originals.index_select(0, rows[some])
+            children.index_copy_(0, some, place(children.index_select(0, some), maps))
+            references.index_copy_(0, some, place(originals, maps))
+        factors, amounts = self._linear(kinds, parameters)
+        children.mul_(factors.view(-1, 1, 1, 1)).add_(amounts.view(-1, 1, 1, 1)).clamp_(0, 1)
+        if lineage.whole:  # as they will be stored
+            children = children.mul_(self._span).round_().div_(self._span)
+        return Attempt(children, placements, kinds, parameters, self._meaningful(references, children))
+
+    def _linear(self, kinds: Tensor, parameters: Tensor) -> tuple[Tensor, Tensor]:
+        """What each try multiplies values by, and what it adds; 1 and 0 unless it is contrast or brightness."""
+        return torch.where(self._scales[kinds], parameters, 1.0), torch.where(self._adds[kinds], parameters, 0.0)
+
+    def _drawn_kinds(self, moved: Tensor, tries: int, rng: torch.Generator) -> Tensor:
+        """Any transformation for a row that was never moved, else a pixel transformation [rows, tries]."""
+        draws = torch.rand(len(moved), tries, generator=rng)
+        any_kind = (draws * len(self._transforms)).long()
+        if not len(self._pixel_kinds):
+            return any_kind
+        return torch.where(moved[:, None], self._pixel_kinds[(draws * len(self._pixel_kinds)).long()], any_kind)
+
+    def _hopeless(self, witnesses: Witnesses, rows: Tensor, kinds: Tensor, parameters: Tensor) -> Tensor:
+        """Which tries [rows, tries] need not be made to see that they fail."""
+        linear = (self._scales | self._adds)[kinds] & witnesses.linear_fails(rows, *self._linear(kinds, parameters))
+        blurs = self._blurs[kinds] & witnesses.blur_fails(rows, parameters)
+        return linear | blurs | (self._noises[kinds] & witnesses.noise_fails(rows, parameters))
+
+    def _meaningful(self, references: Tensor, children: Tensor) -> Tensor:
+        """Equation 1 [rows]: few values changed by any amount, or any number by less than beta; spoils references."""
+        change = references.sub_(children).abs_()
+        good = change.flatten(1).amax(1) < self._beta - ROUNDING
+        rows = (~good).nonzero().squeeze(1)
+        if len(rows):
+            good[rows] = ~self._many(change.index_select(0, rows) > VISIBLE)
+        return good
+
+    def _many(self, which: Tensor) -> Tensor:
+        """[rows] whether at least the share alpha of the values is meant."""
+        flat = which.flatten(1).float()
+        return flat @ torch.ones(flat.shape[1]) >= self._alpha * flat.shape[1]  # a product counts faster than a sum
+
+    def _described(self, attempt: Attempt) -> list[str]:
+        pairs = zip(attempt.kinds.tolist(), attempt.parameters.tolist(), strict=True)
+        return [f"{self._names[kind]} {parameter:.3g}" for kind, parameter in pairs]
+
+    def _shares(self, values: Tensor) -> Tensor:
+        """Values as shares of the range, from 0 to 1."""
+        return values.float() if (self._low, self._span) == (0, 1) else (values.float() - self._low) / self._span
+
+    def _values(self, shares: Tensor, like: Tensor) -> Tensor:
+        values = shares if (self._low, self._span) == (0, 1) else shares * self._span + self._low
+        values = values.clamp_(self._low, self._low + self._span)
+        return values if like.is_floating_point() else values.round_().to(like.dtype)
+
+
+def _distinct(parents: Candidates) -> tuple[Candidates, Tensor]:
+    """Each parent once, and where among them each row has its own [batch], so that siblings share what is computed."""
+    rows = torch.arange(len(parents))
+    ids = torch.where(parents.parents == NO_PARENT, -1 - rows, parents.parents)  # rows without a parent are their own
+    _, places = ids.unique(return_inverse=True)
+    first = torch.full((int(places.max()) + 1,), len(parents)).scatter_reduce_(0, places, rows, "amin")
+    return parents.select(first), places
+
+
+def _rounds(tries: int) -> list[list[int]]:
+    """AT_ONCE, cut off after so many tries in all."""
+    rounds: list[list[int]] = []
+    for widths in AT_ONCE:
+        rounds.append([])
+        for width in widths:
+            rounds[-1].append(min(width, tries))
+            tries -= rounds[-1][-1]
+    return [[width for width in widths if width] for widths in rounds if any(widths)]

@@ -1,0 +1,99 @@
+"""How far each neuron ranges on data the model knows: what the range criteria measure against."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from jostle.errors import UsageError
+from jostle.records import Trace
+
+NARROWEST = 1e-30  # a range that can still be divided in float32
+Layers = tuple[tuple[str, int], ...]  # name and number of neurons of each, in the order they run
+
+
+def layers_in(trace: Trace) -> Layers:
+    return tuple((name, value.shape[1]) for name, value in trace.activations.items())
+
+
+def neurons_in(trace: Trace, layers: Layers) -> Tensor:
+    """The activations of all layers side by side [batch, neurons]; a layer that did not run is 0."""
+    batch = len(trace.outcome)
+    parts = [trace.activations.get(name, torch.zeros(1, 1).expand(batch, size)) for name, size in layers]
+    return torch.cat([part.float() for part in parts], 1) if parts else torch.zeros(batch, 0)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The lowest and highest finite activation of every neuron, and what it was taken from."""
+
+    layers: Layers
+    low: Tensor  # [neurons]
+    high: Tensor  # [neurons]
+    inputs: int
+
+    @property
+    def constant(self) -> Tensor:
+        """[neurons] bool: neurons that never changed, dead ones among them, which have no range to divide."""
+        width = self.high - self.low
+        return ~((width > NARROWEST) & width.isfinite())
+
+    def explained(self) -> str:
+        excluded = int(self.constant.sum())
+        left_out = f", {excluded:,} of them constant and left out" if excluded else ""
+        return f"{len(self.low):,} neurons in {len(self.layers)} layers profiled on {self.inputs:,} inputs{left_out}"
+
+
+def profiled(traces: Iterable[Trace]) -> Profile:
+    """The profile of all traces, looked at one after another."""
+    layers: Layers = ()
+    low = high = torch.empty(0)
+    inputs = 0
+    for trace in traces:
+        if not layers:
+            layers = layers_in(trace)
+            size = sum(neurons for _, neurons in layers)
+            low, high = torch.full((size,), torch.inf), torch.full((size,), -torch.inf)
+        values = neurons_in(trace, layers)
+        finite = values.isfinite()
+        low = torch.minimum(low, values.where(finite, torch.inf).amin(0))
+        high = torch.maximum(high, values.where(finite, -torch.inf).amax(0))
+        inputs += len(values)
+    return Profile(layers, low, high, inputs)
+
+
+def encode_profile(profile: Profile, belongs_to: Mapping[str, Any]) -> bytes:
+    """A safetensors file that says which model the profile belongs to."""
+    told = {"layers": profile.layers, "inputs": profile.inputs, "belongs to": dict(belongs_to)}
+    arrays = {"low": profile.low.contiguous(), "high": profile.high.contiguous()}
+    return safetensors.torch.save(arrays, {"profile": json.dumps(told)})
+
+
+def load_profile(path: Path, belongs_to: Mapping[str, Any]) -> Profile:
+    """The profile in this file, if it is of the same model, watched and fed in the same way."""
+    try:
+        with safe_open(path, "pt") as file:
+            told = json.loads((file.metadata() or {})["profile"])
+            low, high = file.get_tensor("low"), file.get_tensor("high")
+        layers = tuple((str(name), int(size)) for name, size in told["layers"])
+        profile = Profile(layers, low, high, int(told["inputs"]))
+        known = dict(told["belongs to"])
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError, OverflowError) as error:
+        raise UsageError(f"--profile {path} is no saved profile: make one with jostle profile ({error})") from error
+    if not low.shape == high.shape == (sum(size for _, size in layers),):
+        raise UsageError(f"--profile {path} is damaged: make it again with jostle profile")
+    different = [name for name, value in belongs_to.items() if known.get(name) != json.loads(json.dumps(value))]
+    if different:
+        raise UsageError(
+            f"--profile {path} is of another model or setting (different: {', '.join(different)}): "
+            f"make one of this model with jostle profile"
+        )
+    return profile

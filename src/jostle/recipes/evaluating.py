@@ -1,0 +1,115 @@
+"""The tests that a campaign kept, on other models (DeepHunter's RQ2) and on quantised ones (RQ4)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jostle.config import Settings, checked
+from jostle.errors import ModelRefused, UsageError
+from jostle.foreign import attempt
+from jostle.preflight import preflight
+from jostle.recipes.loading import image_form, load_models, plain_target, twin_or_model, weights
+from jostle.records import NO_PARENT, Candidates, Crash
+from jostle.seeds import load_seeds
+from jostle.storage.entries import digest_of
+from jostle.storage.history import read_kept
+from jostle.targets.loading import Model
+from jostle.targets.twins import share_of_weights
+
+
+@dataclass(frozen=True)
+class Score:
+    """How one model does on a campaign's seeds and on the tests made of them; averages if it was drawn repeatedly."""
+
+    model: str
+    seeds_accuracy: float
+    tests_accuracy: float
+    seeds_unlike: float  # seeds answered otherwise than by the campaign's model
+    tests_unlike: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores on the same seeds and tests, the campaign's own model first."""
+
+    seeds: int
+    tests: int
+    repeats: int  # of twins whose weights are drawn
+    scores: tuple[Score, ...]
+
+
+def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model: bool = False) -> Evaluation:
+    """Runs what the campaign in the folder kept on its own model and on each of these."""
+    settings, digest = _settings_of(folder)
+    settings = replace(settings, trust_model=settings.trust_model or trust_model)
+    seeds = load_seeds(settings.seeds, image_form(settings))
+    own, twin = load_models(settings)
+    if digest_of(seeds.inputs, seeds.labels, *weights(own), *weights(twin)) != digest:
+        raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
+    target = plain_target(settings, own)
+    flight = preflight(own.module, target, seeds, *settings.range, settings.batch, force=True)
+    if not flight.classes:
+        raise UsageError("evaluation compares labels, and this campaign's model gives no class scores")
+    planted, tests = flight.seeds.as_candidates(), _mutants(read_kept(folder, flight.seeds))
+    if not len(tests):
+        raise UsageError(f"the campaign in {folder} kept no tests besides its seeds: let it run longer")
+    judge = _Judge(settings, own, planted, tests)
+    scores = [judge.score(settings.model, [own])]
+    for name in models:
+        drawn = range(repeats if share_of_weights(name) is not None else 1)
+        scores.append(judge.score(name, [twin_or_model(settings, name, own, seed) for seed in drawn]))
+    return Evaluation(len(planted), len(tests), repeats, tuple(scores))
+
+
+class _Judge:
+    """Compares answers on seeds and tests with their labels and with the campaign's own model."""
+
+    def __init__(self, settings: Settings, own: Model, seeds: Candidates, tests: Candidates):
+        self._settings = settings
+        self._sets = (seeds, tests)
+        self._own = [self._labels(settings.model, own, inputs.inputs) for inputs in self._sets]
+
+    def score(self, name: str, models: Sequence[Model]) -> Score:
+        answers = [[self._labels(name, model, inputs.inputs) for inputs in self._sets] for model in models]
+        right = [mean(float((some[i] == self._sets[i].labels).float().mean()) for some in answers) for i in (0, 1)]
+        unlike = [mean(int((some[i] != self._own[i]).sum()) for some in answers) for i in (0, 1)]
+        return Score(name, *right, *unlike)
+
+    def _labels(self, name: str, model: Model, inputs: Tensor) -> Tensor:
+        target = plain_target(self._settings, model)
+        parts = [attempt(partial(target.predict, some)) for some in inputs.split(self._settings.batch)]
+        for part in parts:
+            if isinstance(part, Crash):
+                raise ModelRefused(
+                    f"{name} fails on the campaign's inputs of shape {list(inputs.shape[1:])} ({part.error}: "
+                    f"{part.message}): give a model that takes the same inputs"
+                )
+        outputs = torch.cat([part for part in parts if isinstance(part, Tensor)])
+        if outputs.ndim != 2 or outputs.shape[1] < 2:
+            raise ModelRefused(f"{name} gives outputs of shape {list(outputs.shape[1:])}, not class scores")
+        return outputs.argmax(1)
+
+
+def _mutants(kept: Candidates) -> Candidates:
+    return kept.select((kept.parents != NO_PARENT).nonzero().squeeze(1))
+
+
+def _settings_of(folder: Path) -> tuple[Settings, str]:
+    """The settings that a campaign was run with, and the digest of its seeds and weights."""
+    try:
+        told: dict[str, Any] = json.loads((folder / "config.json").read_text())
+        digest = told["seeds and weights"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})") from error
+    known = {field.name for field in fields(Settings)}
+    given = {name: value for name, value in told.items() if name in known and value is not None}
+    return Settings(**{name: checked(name, value) for name, value in given.items()}), digest

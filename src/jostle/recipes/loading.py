@@ -1,0 +1,183 @@
+"""From settings to seeds, model and target, checked against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jostle.config import Settings
+from jostle.errors import PreflightFailed, UsageError
+from jostle.foreign import attempt
+from jostle.interfaces import Target
+from jostle.named_objects import find_object, names_object
+from jostle.preflight import TRIED, Flight, preflight
+from jostle.recipes.catalogue import NEURON_CRITERIA, UNITS
+from jostle.recipes.naming import chosen
+from jostle.recipes.settling import RECIPES, settled
+from jostle.records import Seeds
+from jostle.seeds import ImageForm, load_seeds
+from jostle.storage.entries import digest_of
+from jostle.targets.chunks import InChunks
+from jostle.targets.contained import Contained
+from jostle.targets.layers import Layer, before_softmax, layers_of, matching, speaking, working
+from jostle.targets.loading import Model, load_model
+from jostle.targets.torch_target import Metadata, TorchTarget
+from jostle.targets.twins import TWINS, Twins, twin_named
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A model as a target, with the layers that are watched."""
+
+    target: Target
+    layers: list[str]  # watched
+    novelty_layers: list[str]
+    belongs_to: dict[str, Any]  # what a profile of it says it is of
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Model and seeds, checked; `settings` have nothing left open."""
+
+    settings: Settings
+    watched: Watched
+    flight: Flight
+    digest: str  # of seeds and weights
+
+
+def load(settings: Settings) -> Loaded:
+    """Everything that settings name, cleared by pre-flight."""
+    seeds = load_seeds(settings.seeds, image_form(settings))
+    _check_seeds(settings, seeds)
+    model, twin = load_models(settings)
+    digest = digest_of(seeds.inputs, seeds.labels, *weights(model), *weights(twin))
+    layers = _layers(model, seeds)
+    watched = watch(settings, model, twin, layers)
+    flight = preflight(model.module, watched.target, seeds, *settings.range, settings.batch, settings.force)
+    if settings.layers and not layers:
+        raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
+    settings = settled(settings, flight.classes)
+    if settings.mutator == "metamorphic":
+        check_images(seeds)
+    return Loaded(settings, watched, flight, digest)
+
+
+def image_form(settings: Settings) -> ImageForm:
+    return ImageForm(*settings.range, settings.channels, settings.size)
+
+
+def load_models(settings: Settings) -> tuple[Model, Model | None]:
+    """The model and its twin, if there is one."""
+    with torch.random.fork_rng():  # a model that draws its weights draws the same each time
+        torch.manual_seed(settings.seed)
+        model = load_model(settings.model, settings.trust_model)
+        return model, _twin(settings, model)  # before the model is watched, so that its copy is not
+
+
+def watch(settings: Settings, model: Model, twin: Model | None, layers: Sequence[Layer]) -> Watched:
+    """The model as a target that watches what the criteria need."""
+    coverage = RECIPES[settings.recipe].choices(settings).coverage
+    counted = speaking(layers) if any(name in NEURON_CRITERIA for name in coverage) else working(layers)
+    names = matching(layers, settings.layers) if settings.layers and layers else counted
+    target = _target(settings, model, twin, names, extremes="nc" in coverage)
+    belongs_to = {
+        "weights": digest_of(*weights(model)),
+        **{name: getattr(settings, name) for name in ("units", "mean", "std")},
+        "layers": names,
+    }
+    return Watched(target, names, names if settings.layers else before_softmax(layers), belongs_to)
+
+
+def check_images(seeds: Seeds) -> None:
+    """Image transformations need [channels, height, width]."""
+    shape = list(seeds.inputs.shape[1:])
+    if len(shape) != 3:
+        raise PreflightFailed(
+            f"seeds of shape {shape} are no images [channels, height, width]: use --mutator noise for them"
+        )
+    if shape[2] in (1, 3, 4) and shape[0] > 4:
+        raise PreflightFailed(
+            f"seeds of shape {shape} have their channels last: move them first, x.transpose(0, 3, 1, 2), and let the "
+            f"model take them so"
+        )
+
+
+def _check_seeds(settings: Settings, seeds: Seeds) -> None:
+    channels = seeds.inputs.shape[1]
+    if len(settings.mean) != len(settings.std) or len(settings.mean) not in (0, 1, channels):
+        raise UsageError(
+            f"--mean has {len(settings.mean)} numbers and --std {len(settings.std)}: give one number to each, "
+            f"or one for each of the seeds' {channels} channels"
+        )
+    if settings.executions is not None and settings.executions < len(seeds):
+        raise UsageError(
+            f"--executions {settings.executions}: the {len(seeds)} seeds run first, so give at least as many"
+        )
+
+
+def _layers(model: Model, seeds: Seeds) -> list[Layer]:
+    """The model's layers, seen on the first seed it accepts; if it accepts none, pre-flight says why."""
+    for seed in seeds.inputs[:TRIED].split(1):
+        # Two rows, because with one a constant such as a positional embedding looks like one row per input.
+        sample = seed.expand(model.batch or 2, *seed.shape[1:]).clone()
+        layers = attempt(partial(layers_of, model.module.eval(), sample))
+        if isinstance(layers, list):
+            return layers
+    return []
+
+
+def weights(model: Model | None) -> list[Tensor]:
+    state = {} if model is None else model.module.state_dict()
+    return [value for value in state.values() if isinstance(value, Tensor)]  # quantised layers hold other things too
+
+
+def _target(
+    settings: Settings, model: Model, twin: Model | None, watched: Sequence[str], extremes: bool = False
+) -> Target:
+    metadata = _metadata(settings)
+    reduction = UNITS[chosen("--units", settings.units, UNITS)]
+    normalised = (settings.mean, settings.std)
+    own = TorchTarget(model.module, watched, reduction, *normalised, metadata, settings.gradients, extremes)
+    target = _sized(own, model.batch)
+    if twin is not None:
+        target = Twins(target, plain_target(settings, twin))
+    return Contained(target)
+
+
+def plain_target(settings: Settings, model: Model) -> Target:
+    """A model that is only asked for its outputs."""
+    return _sized(TorchTarget(model.module, mean=settings.mean, std=settings.std), model.batch)
+
+
+def _sized(target: Target, batch: int | None) -> Target:
+    return target if batch is None else InChunks(target, batch)
+
+
+def _twin(settings: Settings, model: Model) -> Model | None:
+    return None if settings.twin is None else twin_or_model(settings, settings.twin, model, settings.seed)
+
+
+def twin_or_model(settings: Settings, name: str, model: Model, seed: int) -> Model:
+    """The model's twin of that name, or else the model behind it."""
+    twin = twin_named(name, model.copy().eval(), seed)
+    if twin is not None:
+        return Model(twin, model.copy, model.batch)
+    if not names_object(name) and "." not in name:
+        chosen("--twin", name, [*TWINS, "weights16:50%", "FILE.py:function", "FILE.pt2"])
+    return load_model(name, settings.trust_model)
+
+
+def _metadata(settings: Settings) -> Metadata | None:
+    if settings.metadata is None:
+        return None
+    if not names_object(settings.metadata):
+        raise UsageError(f"--metadata {settings.metadata}: give FILE.py:function")
+    function = find_object(settings.metadata)
+    if not callable(function):
+        raise UsageError(f"--metadata {settings.metadata} is not a function")
+    return function

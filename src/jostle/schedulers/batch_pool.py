@@ -1,0 +1,57 @@
+"""DeepHunter's batch pool with its power schedule (Algorithm 1, §3.3 and §3.5)."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from jostle.errors import UsageError
+from jostle.records import Candidates
+from jostle.schedulers.seldom import Growing, Numbers, Priority, drawn
+
+SEEDS_PER_BATCH = 100  # as in DeepHunter's experiments
+LEAST_POTENTIAL = 1e-6
+
+
+class BatchPool:
+    """Draws a batch fuzzed seldom, samples of it, and mutates those oftener that still have room to change.
+
+    The seeds are split into batches; afterwards, what one step keeps is a batch, whose ids lie side by side.
+    """
+
+    def __init__(self, span: float, beta: float = 0.2, sample: int = 64, priority: Priority | None = None):
+        if sample < 1:
+            raise UsageError(f"--sample {sample}: give at least 1")
+        self._most_change = beta * span  # of one value
+        self._sample = sample
+        self._priority = priority or Priority()
+        self._ends: list[int] = []  # of each batch: the id after its last entry
+        self._fuzzed = Growing()  # how often each batch was drawn
+        self._potentials = Growing()  # of each entry
+
+    def learn(self, kept: Candidates, gains: Tensor) -> None:
+        """Takes in what a step kept, as batches."""
+        if not len(kept):
+            return
+        size = len(kept) if self._ends else SEEDS_PER_BATCH
+        start, end = len(self._potentials), len(self._potentials) + len(kept)
+        self._potentials.extend(self._potential(kept))
+        ends = [*range(start + size, end, size), end]
+        self._ends.extend(ends)
+        self._fuzzed.extend(np.zeros(len(ends)))
+
+    def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
+        fuzzed = self._fuzzed.values()
+        batch = int(drawn(self._priority.weights(fuzzed), 1, rng))
+        fuzzed[batch] += 1
+        start, end = self._ends[batch - 1] if batch else 0, self._ends[batch]
+        sampled = start + torch.randperm(end - start, generator=rng)[: self._sample]
+        return sampled[drawn(self._potentials.values()[sampled.numpy()], children, rng)]
+
+    def _potential(self, kept: Candidates) -> Numbers:
+        """Mutation potential: all that the values may change, less what they have changed already."""
+        changes = (kept.inputs.float() - kept.references.float()).abs_().flatten(1)
+        left = self._most_change * changes.shape[1] - changes.sum(1)
+        potential: Numbers = left.clamp(min=LEAST_POTENTIAL * self._most_change).double().numpy()
+        return potential

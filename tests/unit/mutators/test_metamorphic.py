@@ -1,0 +1,268 @@
+"""Algorithm 2: at most one affine step, and Equation 1 over any number of generations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from jostle.errors import UsageError
+from jostle.geometry import place
+from jostle.mutators.metamorphic import VISIBLE, Lineage, Metamorphic
+from jostle.mutators.screening import Witnesses
+from jostle.mutators.transforms import TRANSFORMS, Affine, Transform
+from jostle.randomness import randomness
+from jostle.records import Candidates
+from jostle.zoo import mnist_sample
+from making import batch_of, seeds_of
+
+AFFINE = {name for name, transform in TRANSFORMS.items() if isinstance(transform, Affine)}
+PIXEL = TRANSFORMS.keys() - AFFINE
+
+
+def only(*names: str) -> dict[str, Transform]:
+    return {name: TRANSFORMS[name] for name in names}
+
+
+def smooth(count: int, channels: int, side: int = 12) -> Tensor:
+    """Images from 0 to 1 that look like something: a coarse pattern in black surroundings, enlarged."""
+    coarse = torch.rand(count, channels, 4, 4, generator=randomness(0, channels))
+    coarse = torch.nn.functional.pad(coarse, (1, 1, 1, 1))
+    return torch.nn.functional.interpolate(coarse, (side, side + 3), mode="bilinear")
+
+
+def generations(mutator: Metamorphic, images: Tensor, count: int, seed: int = 0) -> Iterator[Candidates]:
+    """A child of each image, a child of each of these, and so on."""
+    parents = seeds_of(images).as_candidates()
+    for number in range(count):
+        children = mutator.mutate(parents, randomness(seed, number))
+        yield children
+        parents = replace(children, parents=torch.arange(len(images)) + number * len(images))
+
+
+def kinds_of(children: Candidates) -> list[str]:
+    return [step.split()[0] for step in children.steps]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Images in a range, and the shares of Equation 1."""
+
+    images: Tensor
+    low: float = 0.0
+    high: float = 1.0
+    alpha: float = 0.02
+    beta: float = 0.2
+
+    def mutator(self, tries: int = 50) -> Metamorphic:
+        return Metamorphic(self.low, self.high, self.alpha, self.beta, tries)
+
+
+CASES: dict[str, Case] = {
+    "one channel": Case(smooth(24, 1)),
+    "three channels of 0..255": Case(smooth(24, 3) * 255, 0, 255),
+    "five channels of -1..1": Case(smooth(24, 5) * 2 - 1, -1, 1),
+    "small alpha and beta": Case(smooth(24, 1), alpha=0.005, beta=0.05),
+    "large alpha, small beta": Case(smooth(24, 1), alpha=0.3, beta=0.05),
+    "small alpha, large beta": Case(smooth(24, 1), alpha=0.001, beta=0.6),
+    "bytes": Case((smooth(240, 3) * 255).round().to(torch.uint8), 0, 255),
+    "flat grey": Case(torch.full((24, 1, 8, 8), 0.4)),
+    "black": Case(torch.zeros(24, 1, 8, 8)),
+    "white": Case(torch.ones(24, 3, 8, 8)),
+    "one pixel": Case(torch.full((24, 1, 1, 1), 0.5)),
+}
+every_case = pytest.mark.parametrize("name", CASES)
+
+
+def meaningful(case: Case, children: Candidates) -> Tensor:
+    """Equation 1 [rows], for what the candidates say they are compared with."""
+    span = case.high - case.low
+    change = ((children.inputs.double() - children.references.double()).abs() / span).flatten(1)
+    rounding = 1e-5 if case.images.is_floating_point() else 0.0
+    few = (change > VISIBLE + rounding).sum(1) < case.alpha * change.shape[1]
+    return few | (change.amax(1) < case.beta + rounding)
+
+
+@every_case
+def test_every_child_is_meaningful_against_its_reference(name: str) -> None:
+    case = CASES[name]
+    for children in generations(case.mutator(), case.images, 12):
+        assert meaningful(case, children).all()
+        assert case.low <= float(children.inputs.min()) <= float(children.inputs.max()) <= case.high
+        assert (children.inputs.dtype, children.inputs.shape) == (case.images.dtype, case.images.shape)
+
+
+@every_case
+def test_over_a_long_chain_there_is_at_most_one_affine_step(name: str) -> None:
+    case = CASES[name]
+    steps = torch.zeros(len(case.images))
+    seen: set[str] = set()
+    before = seeds_of(case.images).as_candidates()
+    for children in generations(case.mutator(), case.images, 25):
+        moving = torch.tensor([kind in AFFINE for kind in kinds_of(children)])
+        steps += moving
+        seen |= set(kinds_of(children))
+        assert int(steps.max()) <= 1
+        assert torch.equal(children.moved, steps > 0)
+        assert torch.equal(children.placements[~moving], before.placements[~moving])
+        before = children
+    assert seen & AFFINE and seen & PIXEL
+
+
+@every_case
+def test_a_reference_is_the_root_moved_as_the_image_was(name: str) -> None:
+    case = CASES[name]
+    for children in generations(case.mutator(), case.images, 6):
+        assert torch.equal(children.originals, case.images)
+        still = ~children.moved
+        assert torch.equal(children.references[still], case.images[still])
+        placed = place(case.images.float(), children.placements)
+        step = 0.51 if case.images.dtype == torch.uint8 else 1e-4
+        torch.testing.assert_close(children.references.float(), placed, rtol=0, atol=step)
+
+
+def test_a_moved_seed_is_its_own_reference() -> None:
+    images = smooth(40, 3)
+    children = Metamorphic(0, 1, transforms=only(*AFFINE)).mutate(seeds_of(images).as_candidates(), randomness(0, 0))
+    assert children.moved.all() and set(kinds_of(children)) == AFFINE
+    torch.testing.assert_close(children.inputs, children.references, rtol=0, atol=1e-5)
+
+
+@every_case
+def test_with_affine_transformations_only_the_second_generation_is_the_first(name: str) -> None:
+    case = CASES[name]
+    mutator = Metamorphic(case.low, case.high, case.alpha, case.beta, transforms=only(*AFFINE))
+    first, second, third = generations(mutator, case.images, 3)
+    assert first.moved.all()
+    for later in (second, third):
+        assert set(later.steps) == {"unchanged"}
+        assert torch.equal(later.inputs, first.inputs) and torch.equal(later.placements, first.placements)
+
+
+@pytest.mark.parametrize("names", [("noise",), ("contrast", "blur"), ("brightness", "rotation"), tuple(TRANSFORMS)])
+def test_only_the_named_transformations_are_used_and_each_is(names: tuple[str, ...]) -> None:
+    used: set[str] = set()
+    for children in generations(Metamorphic(0, 1, beta=0.5, transforms=only(*names)), smooth(60, 1), 3):
+        used |= set(kinds_of(children)) - {"unchanged"}
+    assert used == set(names)
+
+
+def test_every_kind_is_as_likely_as_another_where_all_succeed() -> None:
+    images = smooth(1, 1).expand(4000, -1, -1, -1)
+    mutator = Metamorphic(0, 1, alpha=0.999, beta=0.999)
+    (children,) = generations(mutator, images, 1)
+    shares = [kinds_of(children).count(name) / 4000 for name in TRANSFORMS]
+    assert shares == pytest.approx([1 / 8] * 8, abs=0.02)
+
+
+def test_parameters_are_drawn_from_the_whole_range_and_told() -> None:
+    wide = {"brightness": replace(TRANSFORMS["brightness"], low=-0.1, high=0.3)}
+    images = torch.full((2000, 1, 2, 2), 0.5)
+    (children,) = generations(Metamorphic(0, 1, beta=0.9, transforms=wide), images, 1)
+    told = torch.tensor([float(step.split()[1]) for step in children.steps])
+    torch.testing.assert_close(children.inputs[:, 0, 0, 0] - 0.5, told, rtol=0.01, atol=1e-4)
+    assert told.min() < -0.09 and told.max() > 0.29 and float(told.mean()) == pytest.approx(0.1, abs=0.01)
+
+
+@pytest.mark.parametrize(("tries", "expected"), [(1, 0.5), (2, 0.25), (3, 0.125), (4, 0.0625), (11, 0.0005)])
+def test_so_many_tries_are_made_before_a_row_stays_unchanged(tries: int, expected: float) -> None:
+    # On grey, half of these amounts change every value by beta or more.
+    either = {"brightness": replace(TRANSFORMS["brightness"], low=0.1, high=0.3)}
+    images = torch.full((3000, 1, 2, 2), 0.5)
+    (children,) = generations(Metamorphic(0, 1, tries=tries, transforms=either), images, 1)
+    unchanged = torch.tensor([step == "unchanged" for step in children.steps])
+    assert float(unchanged.float().mean()) == pytest.approx(expected, abs=0.03)
+    assert torch.equal(children.inputs[unchanged], images[unchanged])
+    assert (children.inputs[~unchanged] > 0.59).all()
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 255), (-1, 1)])
+def test_a_row_that_no_try_can_change_stays_exactly_as_it_is(low: float, high: float) -> None:
+    strong = {"brightness": replace(TRANSFORMS["brightness"], low=0.3, high=0.4)}
+    shares = torch.rand(5, 3, 9, 9, generator=randomness(0, 0), dtype=torch.float64) * 0.6
+    images = (shares * (high - low) + low).float()
+    for children in generations(Metamorphic(low, high, tries=60, transforms=strong), images, 2):
+        assert children.steps == ("unchanged",) * 5
+        assert torch.equal(children.inputs, images)
+
+
+def test_siblings_of_one_parent_are_made_as_if_each_had_its_own() -> None:
+    parents = batch_of(smooth(6, 1)).select(torch.tensor([4, 0, 4, 4, 2, 0]))
+    copied = replace(parents, parents=torch.arange(6))
+    together, apart = (Metamorphic(0, 1).mutate(rows, randomness(3, 0)) for rows in (parents, copied))
+    assert together.steps == apart.steps
+    torch.testing.assert_close(together.inputs, apart.inputs)
+
+
+def test_the_parents_are_left_as_they_were() -> None:
+    parents = batch_of(smooth(20, 1))
+    inputs, placements, roots = parents.inputs.clone(), parents.placements.clone(), parents.originals.clone()
+    Metamorphic(0, 1).mutate(parents, randomness(0, 0)).inputs.zero_()
+    assert torch.equal(parents.inputs, inputs) and torch.equal(parents.placements, placements)
+    assert torch.equal(parents.originals, roots)
+
+
+def tried(mutator: Metamorphic, parents: Candidates, tries: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Many tries for each parent: kinds, whether screening gives up on them, and whether they are good after all."""
+    rng = randomness(seed, 0)
+    images, references = parents.inputs, parents.references
+    lineage = Lineage(images, references, parents.originals, parents.moved, parents.placements, whole=False)
+    witnesses = Witnesses(images, references, mutator._beta, mutator._many)
+    rows = torch.arange(len(parents))
+    kinds = mutator._drawn_kinds(lineage.moved, tries, rng)
+    parameters = mutator._lows[kinds] + mutator._widths[kinds] * torch.rand(kinds.shape, generator=rng)
+    hopeless = mutator._hopeless(witnesses, rows, kinds, parameters)
+    flat = rows[:, None].expand(-1, tries).flatten()
+    attempt = mutator._attempt(lineage, flat, kinds.flatten(), parameters.flatten(), rng)
+    return kinds, hopeless, attempt.good.view_as(hopeless)
+
+
+def dotted(count: int) -> Tensor:
+    """One bright pixel on even grey, which a blur spreads to few others."""
+    images = torch.full((count, 1, 28, 28), 0.3)
+    images[:, :, 14, 14] = 1
+    return images
+
+
+SCREENED = {
+    "digits": mnist_sample()[0][:80],
+    "smooth": smooth(80, 3),
+    "random": torch.rand(80, 3, 10, 10, generator=randomness(0, 0)),
+    "nearly black": smooth(80, 1) * 0.004,
+    "nearly white": 1 - smooth(80, 1) * 0.004,
+    "a dot on grey": dotted(80),
+}
+
+
+@pytest.mark.parametrize("name", SCREENED)
+def test_screening_gives_up_on_few_tries_that_would_succeed(name: str) -> None:
+    mutator, images = Metamorphic(0, 1), SCREENED[name]
+    wrong, right = 0, 0
+    for seed, parents in enumerate([seeds_of(images).as_candidates(), *generations(mutator, images, 6)]):
+        _, hopeless, good = tried(mutator, parents, 40, seed)
+        wrong, right = wrong + int((hopeless & good).sum()), right + int(good.sum())
+    assert wrong < 0.005 * right
+
+
+def test_screening_spares_most_of_the_tries_that_fail() -> None:
+    mutator, images = Metamorphic(0, 1), SCREENED["digits"]
+    *_, parents = generations(mutator, images, 4)
+    _, hopeless, good = tried(mutator, parents, 40, 0)
+    assert int((hopeless & ~good).sum()) > 0.7 * int((~good).sum())
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 2.0, float("nan")])
+def test_shares_outside_their_range_are_refused(share: float) -> None:
+    for name in ("alpha", "beta"):
+        with pytest.raises(UsageError, match=f"--{name} {share}"):
+            Metamorphic(0, 1, **{name: share})
+
+
+def test_no_tries_and_no_transformations_are_refused() -> None:
+    with pytest.raises(UsageError, match="--tries 0"):
+        Metamorphic(0, 1, tries=0)
+    with pytest.raises(UsageError, match="of 0 transformations"):
+        Metamorphic(0, 1, transforms={})
