@@ -17,7 +17,7 @@ from jostle.zoo import lenet5, mnist_sample
 from resnet50 import photos, resnet50
 from spread import spread
 
-SEEDS = 2
+SEEDS = 5
 EVERY_LAYER = ("*",)
 
 

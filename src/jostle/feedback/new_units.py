@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -26,15 +27,15 @@ class NewUnits:
         return torch.cat([self._add(some) for some in units.split(AT_ONCE)])
 
     def _add(self, units: Tensor) -> Tensor:
-        new = torch.from_numpy(self._first.numpy()[units.numpy()] == NEVER)
-        rows = new.nonzero()[:, 0]
-        found = units[new]
-        numbers = rows.to(torch.int16)
-        self._first.scatter_reduce_(0, found, numbers, "amin")  # the first of the rows that cover a unit owns it
-        owned = self._first[found] == numbers
-        self._first[found] = SEEN
+        numbers, first = units.numpy().reshape(-1), self._first.numpy()
+        new = np.flatnonzero(first[numbers] == NEVER)
+        found, rows = torch.from_numpy(numbers[new]), torch.from_numpy(new // units.shape[1])
+        claims = rows.to(torch.int16)
+        self._first.scatter_reduce_(0, found, claims, "amin")  # the first of the rows that cover a unit owns it
+        owned = self._first.index_select(0, found) == claims
+        self._first.index_fill_(0, found, SEEN)
         gain = torch.bincount(rows[owned], minlength=len(units))
-        self.count += int(owned.sum())
+        self.count += int(gain.sum())
         return gain
 
     def covered(self) -> Tensor:

@@ -33,7 +33,7 @@ RECIPES: Mapping[str, Recipe] = {
 # Settings that do something only beside a part of one of these names.
 NEEDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(("sigma", "radius"), ("mutator", ("noise",))),
-    **dict.fromkeys(("alpha", "beta", "tries", "transforms"), ("mutator", ("metamorphic",))),
+    **dict.fromkeys(("alpha", "tries", "transforms"), ("mutator", ("metamorphic",))),
     **dict.fromkeys(("threshold", "distance"), ("coverage", ("nearest", "magnitude"))),
     **dict.fromkeys(("profile", "sections"), ("coverage", ("kmnc", "nbc", "snac"))),
     "buckets": ("coverage", ("nbc", "snac")),
@@ -71,7 +71,12 @@ def _refuse_idle(given: Settings, chosen: Settings) -> None:
         value = getattr(chosen, kind)
         there = set(names) & set(value if isinstance(value, tuple) else (value,))
         if not there and _given(given, setting):
-            raise UsageError(f"{_given(given, setting)[0]} needs --{kind} {' or '.join(names)}")
+            flag = _given(given, setting)[0]
+            if given.recipe == "random" and kind != "mutator":
+                raise UsageError(f"--recipe random is unguided: leave out {flag}")
+            raise UsageError(f"{flag} needs --{kind} {' or '.join(names)}")
+    if _given(given, "beta") and chosen.mutator != "metamorphic" and chosen.scheduler != "pool":
+        raise UsageError("--beta needs --mutator metamorphic or --scheduler pool")
 
 
 def refuse_contradictions(settings: Settings) -> None:

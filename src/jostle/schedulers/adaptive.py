@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from jostle.errors import UsageError
 from jostle.records import Candidates
 from jostle.schedulers.seldom import Growing, Numbers, Priority, drawn
 
@@ -30,6 +31,8 @@ class WhereGainsCome:
 
     def learn(self, kept: Candidates, gains: Tensor) -> None:
         """Notes which criteria each entry was new to (seeds to all), and how much each criterion gained."""
+        if not gains.shape[1]:
+            raise UsageError("--scheduler adaptive chooses among criteria and there is none: name some with --coverage")
         if not self._entries:
             self._entries = [Growing() for _ in range(gains.shape[1])]
             self._fuzzed = [Growing() for _ in range(gains.shape[1])]

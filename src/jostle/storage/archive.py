@@ -66,8 +66,14 @@ class Archive:
     def close(self) -> None:
         """Draws the pictures, and lets another process go on with the campaign; the end of this one does that too."""
         self._journal.close()
-        draw_pictures(self.folder / "findings")
-        self._lock.release()
+        try:
+            draw_pictures(self.folder / "findings")
+        except (OSError, ValueError) as error:
+            raise JostleError(
+                f"cannot draw the pictures of {self.folder}: {error}; all that was found is safe"
+            ) from error
+        finally:
+            self._lock.release()
 
     def write_status(self, seconds: float) -> None:
         self._status_at = seconds

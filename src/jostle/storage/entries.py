@@ -35,8 +35,8 @@ def decode_entries(path: Path, seeds: Seeds) -> Candidates:
 
 def digest_of(*arrays: Tensor) -> str:
     """Equal for equal arrays."""
-    digest = hashlib.blake2b(digest_size=8)
+    digest = hashlib.sha256()  # which processors have instructions for
     for array in arrays:
         array = array.int_repr() if array.is_quantized else array
         digest.update(array.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
+    return digest.hexdigest()[:16]

@@ -18,6 +18,7 @@ from jostle.records import Finding
 from jostle.storage.files import write_json, write_whole
 from jostle.storage.pictures import picture_of
 
+ARRAYS = ("input", "reference")
 FOLDER = re.compile(r"(\d{4,})-")
 
 
@@ -57,11 +58,13 @@ def write_finding(folder: Path, finding: Finding) -> None:
 def draw_pictures(findings: Path) -> None:
     """A picture for every finding that has none yet; they take longer to draw than all else to write."""
     for folder, told in recorded(findings):
-        if not (folder / "picture.png").exists():
-            input, reference = (torch.from_numpy(np.load(folder / f"{name}.npy")) for name in ("input", "reference"))
+        if not (folder / "picture.png").exists() and all((folder / f"{name}.npy").exists() for name in ARRAYS):
+            input, reference = (torch.from_numpy(np.load(folder / f"{name}.npy")) for name in ARRAYS)
             picture = picture_of(input, reference, "seed, moved" if told.get("moved") else "seed")
             if picture is not None:
-                picture.save(folder / "picture.png", compress_level=1)
+                content = BytesIO()
+                picture.save(content, "png", compress_level=1)
+                write_whole(folder / "picture.png", content.getvalue())
 
 
 def _npy(values: Tensor) -> bytes:

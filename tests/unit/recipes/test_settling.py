@@ -104,7 +104,7 @@ def test_settings_that_contradict_each_other_are_refused(choices: dict[str, Any]
         ({"recipe": "deephunter", "sigma": 0.1}, "--sigma needs --mutator noise"),
         ({"recipe": "deephunter", "radius": 0.1}, "--radius needs --mutator noise"),
         ({"recipe": "deephunter", "threshold": 3.0}, "--threshold needs --coverage nearest or magnitude"),
-        ({"recipe": "random", "distance": "cosine"}, "--distance needs --coverage nearest or magnitude"),
+        ({"recipe": "random", "distance": "cosine"}, "--recipe random is unguided: leave out --distance"),
         ({"profile": "x.npy"}, "--profile needs --coverage kmnc or nbc or snac"),
         ({"coverage": ("kmnc", "tknc"), "buckets": 3}, "--buckets needs --coverage nbc or snac"),
         ({"coverage": ("kmnc",), "top": 3}, "--top needs --coverage tknc or bknc"),
