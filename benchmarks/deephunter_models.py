@@ -20,10 +20,10 @@ from mnist_data import data_folder, held_out_images, training_images
 from spread import spread
 
 CRITERIA = ("nc", "kmnc", "nbc", "snac", "tknc", "bknc")
-STEPS = {"A": 60, "B": 250, "C": 3000}  # of training, batches of 64
+STEPS = {"A": 500, "B": 1500, "C": 6000}  # of training, batches of 64
 SHARES = (0.01, 0.5, 1.0)
 REPEATS = 5
-EXECUTIONS = 60_000
+EXECUTIONS = 40_000
 
 
 def trained(name: str, images: Tensor, labels: Tensor) -> dict[str, nn.Module]:
@@ -88,7 +88,8 @@ def tests_of(stages: dict[str, nn.Module], seeds: Seeds, training: Tensor, cover
     return kept.inputs, kept.labels, summary.coverage
 
 
-def quality(folder: Path | None, names: list[str], repeats: int) -> None:
+def quality(folder: Path | None, names: list[str], criteria: list[str], repeats: int) -> None:
+    """Tests of the best stage on the others, and on the best stage quantised."""
     training, training_labels, what = training_images(folder)
     held_out, labels, _ = held_out_images(folder)
     print(f"trained on {what}; {EXECUTIONS:,} executions a campaign, {repeats} seeds of randomness")
@@ -96,7 +97,7 @@ def quality(folder: Path | None, names: list[str], repeats: int) -> None:
         stages = trained(name, training, training_labels)
         plain = ", ".join(f"{stage} {accuracy(model, held_out, labels):.2%}" for stage, model in stages.items())
         print(f"{name}: accuracy on held-out images: {plain}; on the seeds 100 % for all", flush=True)
-        for criterion in CRITERIA:
+        for criterion in criteria:
             scores: dict[str, list[float]] = defaultdict(list)
             for seed in range(repeats):
                 seeds = right_for_all(stages, held_out, labels, torch.Generator().manual_seed(seed))
@@ -109,6 +110,26 @@ def quality(folder: Path | None, names: list[str], repeats: int) -> None:
                     scores[f"{share:.0%}"].append(count)
             line = "; ".join(f"{what} {spread(values, '.1f')}" for what, values in scores.items())
             print(f"  {criterion}: {line}", flush=True)
+
+
+def hunted(folder: Path | None, names: list[str], repeats: int) -> None:
+    """Campaigns that hunt disagreement between the best stage and itself quantised."""
+    training, training_labels, _ = training_images(folder)
+    held_out, labels, _ = held_out_images(folder)
+    print(f"inputs on which 32 and 16 bit disagree, among {EXECUTIONS:,} executions, {repeats} seeds of randomness")
+    for name in names:
+        stages = trained(name, training, training_labels)
+        model = stages["C"]
+        profile = profile_of(model, training, LAYERS.split(","))
+        for share in SHARES:
+            found = []
+            for seed in range(repeats):
+                seeds = right_for_all(stages, held_out, labels, torch.Generator().manual_seed(seed))
+                twin = some_weights16(copy.deepcopy(model), share, torch.Generator().manual_seed(seed))
+                budget, layers = Budget(executions=EXECUTIONS), LAYERS.split(",")
+                summary, _ = fuzz(model, seeds, profile, layers, ("kmnc",), budget, seed, twin=twin)
+                found.append(summary.violations.get("agree", 0))
+            print(f"  {name}, {share:.0%} of the weights: {spread(found)}; on the seeds themselves 0", flush=True)
 
 
 def combined(folder: Path | None, repeats: int) -> None:
@@ -137,7 +158,8 @@ def combined(folder: Path | None, repeats: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data")
-    parser.add_argument("--only", choices=["quality", "combined"])
+    parser.add_argument("--only", choices=["quality", "hunted", "combined"])
+    parser.add_argument("--criteria", default=",".join(CRITERIA))
     parser.add_argument("--networks", default=",".join(SHAPES))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
@@ -145,7 +167,9 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     folder = data_folder(options.data)
     if options.only in (None, "quality"):
-        quality(folder, options.networks.split(","), options.seeds)
+        quality(folder, options.networks.split(","), options.criteria.split(","), options.seeds)
+    if options.only in (None, "hunted"):
+        hunted(folder, options.networks.split(","), options.seeds)
     if options.only in (None, "combined"):
         combined(folder, options.seeds)
 

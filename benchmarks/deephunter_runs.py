@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from torch import Tensor, nn
@@ -12,7 +13,7 @@ from jostle.campaign import Budget, Campaign, Summary
 from jostle.config import Settings
 from jostle.interfaces import Listener
 from jostle.profile import Profile
-from jostle.recipes.catalogue import Guides, oracles, parts
+from jostle.recipes.catalogue import RANGED, Guides, feedbacks_of, mutator_of, oracles, scheduler_of
 from jostle.recipes.loading import watch
 from jostle.recipes.measuring import CoverageMeter
 from jostle.recipes.settling import settled
@@ -20,8 +21,6 @@ from jostle.records import Seeds
 from jostle.storage.archive import open_archive
 from jostle.targets.layers import layers_of
 from jostle.targets.loading import Model
-
-RANGED = ("kmnc", "nbc", "snac")
 
 
 def profile_of(
@@ -40,22 +39,22 @@ def fuzz(
     budget: Budget,
     seed: int = 0,
     listeners: Sequence[Listener] = (),
+    twin: nn.Module | None = None,
     **settings: object,
 ) -> tuple[Summary, Campaign]:
     """Runs the recipe as `jostle fuzz --recipe deephunter` does, everything written to disk."""
     given = Settings("", "", recipe="deephunter", coverage=tuple(coverage), layers=tuple(layers), seed=seed, **settings)
-    chosen = settled(given, classes=True)
-    own = Model(model, lambda: model)
-    watched = watch(chosen, own, None, layers_of(model, seeds.inputs[:2]))
-    made = parts(chosen, Guides(watched.novelty_layers, profile))
+    chosen = settled(given if twin is None else replace(given, twin="weights16"), classes=True)
+    own, other = Model(model, lambda: model), None if twin is None else Model(twin, lambda: twin)
+    watched = watch(chosen, own, other, layers_of(model, seeds.inputs[:2]))
     with tempfile.TemporaryDirectory() as folder:
         archive = open_archive(Path(folder) / "campaign", {"benchmark": seed})
         campaign = Campaign(
             target=watched.target,
-            mutator=made.mutator,
-            feedbacks=made.feedbacks,
+            mutator=mutator_of(chosen),
+            feedbacks=feedbacks_of(chosen, Guides(watched.novelty_layers, profile)),
             oracles=oracles(chosen, classes=True),
-            scheduler=made.scheduler,
+            scheduler=scheduler_of(chosen),
             seeds=seeds,
             budget=budget,
             seed=seed,

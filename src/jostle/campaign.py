@@ -197,7 +197,7 @@ class Campaign:
         self._executions += len(candidates)
         self._variant_seconds.update(trace.seconds)
         violating, findings, violations = self._judge(candidates, trace)
-        sound = (trace.ran & ~violating).nonzero().squeeze(1)
+        sound = (trace.ran & ~violating & candidates.changed).nonzero().squeeze(1)
         gains = torch.zeros(0, len(self._feedbacks))
         if len(sound):
             gains = self._gains(trace if len(sound) == len(candidates) else trace.select(sound))

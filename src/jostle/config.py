@@ -72,9 +72,12 @@ class Settings:
 
     def identity(self, digest: str) -> dict[str, Any]:
         """What makes a campaign this campaign: these settings, the files they name, and its seeds and weights."""
+        return {**self.bound(), "seeds and weights": digest, "files": self.contents()}
+
+    def contents(self) -> dict[str, str]:
+        """Digests of the files that the settings name."""
         named = [self.model, self.twin or "", self.metadata or "", self.profile or "", *self.oracle]
-        contents = {name: content for name in named if (content := _content(name)) is not None}
-        return {**self.bound(), "seeds and weights": digest, "files": contents}
+        return {name: content for name in named if (content := _content(name)) is not None}
 
     def bound(self) -> dict[str, Any]:
         """The settings that may not change between two runs of one campaign, as JSON gives them back."""
@@ -181,6 +184,12 @@ def _number(value: Any) -> float:
     return float(value)
 
 
+def _share(value: Any) -> float:
+    if not 0 < _number(value) < 1:
+        raise ValueError("give a share above 0 and below 1 (alpha 0.02, beta 0.2)")
+    return float(value)
+
+
 def _names(value: Any) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple) or not all(isinstance(part, str) and part.strip() for part in parts):
@@ -256,6 +265,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "agree": _shown,
     "seed": _whole,
     **dict.fromkeys(("threshold", "recency", "sigma", "radius", "active"), _number),
-    **dict.fromkeys(("alpha", "beta", "gamma", "p_min"), _number),
+    **dict.fromkeys(("alpha", "beta"), _share),
+    **dict.fromkeys(("gamma", "p_min"), _number),
     **dict.fromkeys(("gradients", "trust_model", "force"), _flag),
 }

@@ -53,7 +53,7 @@ class Profile:
 
 
 def profiled(traces: Iterable[Trace]) -> Profile:
-    """The profile of all traces, looked at one after another."""
+    """The profile of all traces, looked at one after another; there must be one at least."""
     layers: Layers = ()
     low = high = torch.empty(0)
     inputs = 0
@@ -75,6 +75,14 @@ def encode_profile(profile: Profile, belongs_to: Mapping[str, Any]) -> bytes:
     told = {"layers": profile.layers, "inputs": profile.inputs, "belongs to": dict(belongs_to)}
     arrays = {"low": profile.low.contiguous(), "high": profile.high.contiguous()}
     return safetensors.torch.save(arrays, {"profile": json.dumps(told)})
+
+
+def is_profile(path: Path) -> bool:
+    try:
+        with safe_open(path, "pt") as file:
+            return "profile" in (file.metadata() or {})
+    except (OSError, SafetensorError):
+        return False
 
 
 def load_profile(path: Path, belongs_to: Mapping[str, Any]) -> Profile:

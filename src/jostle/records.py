@@ -17,6 +17,7 @@ from jostle.geometry import are_moved, place, unmoved
 NO_LABEL = -1
 NO_PARENT = -1
 NO_BUG = -1
+UNCHANGED = "unchanged"  # the step of a child that came out like its parent
 
 MODEL = "model"  # the variant under test in Trace.outputs
 TWIN = "twin"
@@ -69,7 +70,7 @@ class Candidates:
 
     @property
     def references(self) -> Tensor:
-        """What inputs are compared with [batch, ...]: the root, moved as the input was (DeepHunter, Definition 2)."""
+        """What inputs are compared with [batch, ...]: the root, moved as the input was (DeepHunter, Algorithm 2)."""
         references = self.originals
         rows = self.moved.nonzero().squeeze(1)
         if len(rows):
@@ -81,6 +82,11 @@ class Candidates:
     def moved(self) -> Tensor:
         """[batch] bool: whether an affine step lies between root and input."""
         return are_moved(self.placements)
+
+    @property
+    def changed(self) -> Tensor:
+        """[batch] bool: false of children that came out like their parents."""
+        return torch.tensor([step != UNCHANGED for step in self.steps])
 
     @property
     def labels(self) -> Tensor:

@@ -37,8 +37,8 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
     """The seeds behind a path or `FILE.py:function`."""
     path = Path(spec)
     images = not names_object(spec) and (path.is_dir() or path.suffix.lower() in IMAGES)
-    if (path.is_file() or names_object(spec)) and not images and (form.channels or form.size):
-        raise SeedsRefused("--channels and --size are for image files: leave them out for arrays")
+    if (path.is_file() or names_object(spec)) and not images:
+        _refuse_image_form(form)
     if names_object(spec):
         return _seeds_from_object(spec)
     if not path.exists():
@@ -52,6 +52,11 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
     if path.suffix in (".npy", ".npz"):
         return _seeds_from_arrays(path)
     raise SeedsRefused(f"seeds {spec}: give a folder of images, a .npy or .npz file, or FILE.py:function")
+
+
+def _refuse_image_form(form: ImageForm) -> None:
+    if form.channels or form.size:
+        raise SeedsRefused("--channels and --size are for image files: leave them out for arrays")
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,9 @@ def stream_seeds(spec: str, form: ImageForm, size: int) -> Stream:
         form = replace(form, channels=form.channels or _channels(files))
         return Stream(len(files), (_seeds_from_images(path, some, form) for some in _parts(files, size)))
     if path.is_file() and path.suffix == ".npy":
+        _refuse_image_form(form)
         array = _array_file(path)["x"]
+        _checked(str(path), array[:1] if array.ndim else array, None)
         return Stream(len(array), (_checked(str(path), some, None) for some in _parts(array, size)))
     seeds = load_seeds(spec, form)
     rows = torch.arange(len(seeds)).split(size)

@@ -17,9 +17,9 @@ from jostle.cli.display import figure_text
 from jostle.cli.progress import shown
 from jostle.config import Settings, checked
 from jostle.recipes.catalogue import NEURON_CRITERIA, RANGED
+from jostle.recipes.loading import load_seeded
 from jostle.recipes.measuring import CoverageMeter
 from jostle.recipes.profiling import data_parts, profile_named
-from jostle.targets.loading import load_model
 
 EVERY = "all"
 
@@ -52,7 +52,7 @@ def coverage(
     names, left_out = _chosen(criteria, profile)
     settings = Settings(model, data, **given)
     console = Console(stderr=True, quiet=as_json)
-    meter = CoverageMeter(load_model(model, settings.trust_model), names, **given)
+    meter = CoverageMeter(load_seeded(settings, model), names, **given)
     for part in data_parts(settings, data, partial(shown, console, "measuring")):
         if meter.profile is None and profile is not None and set(names) & set(RANGED):
             watched = meter.watched(part.inputs)

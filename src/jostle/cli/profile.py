@@ -14,12 +14,12 @@ from jostle.cli.consoles import output
 from jostle.cli.progress import shown
 from jostle.config import Settings
 from jostle.errors import OutputRefused, UsageError
-from jostle.profile import encode_profile
+from jostle.profile import encode_profile, is_profile
 from jostle.recipes.catalogue import RANGED
+from jostle.recipes.loading import load_seeded
 from jostle.recipes.measuring import CoverageMeter
 from jostle.recipes.profiling import SAVED, data_parts
 from jostle.storage.files import write_whole
-from jostle.targets.loading import load_model
 
 
 def profile(
@@ -41,9 +41,11 @@ def profile(
     if out.suffix != SAVED:
         raise UsageError(f"--out {out}: give a name that ends in {SAVED}")
     settings = Settings(model, data, **given)
-    meter = CoverageMeter(load_model(model, settings.trust_model), RANGED, **given)
+    meter = CoverageMeter(load_seeded(settings, model), RANGED, **given)
     parts = data_parts(settings, data, partial(shown, Console(stderr=True), "profiling"))
     taken = meter.take_profile(part.inputs for part in parts)
+    if out.exists() and not is_profile(out):
+        raise OutputRefused(f"--out {out} holds something that is no profile: give another name")
     try:
         write_whole(out, encode_profile(taken, meter.belongs_to), synced=True)
     except OSError as error:

@@ -136,6 +136,8 @@ class Ranked:
         if k < 1:
             raise UsageError(f"--top {k}: give at least 1")
         self._sizes = [size for _, size in layers]
+        if k > max(self._sizes):
+            raise UsageError(f"--top {k}: the largest watched layer has {max(self._sizes)} neurons: give fewer")
         self._k, self._least = k, least
         self._neurons = sum(self._sizes)
         self.total = self._neurons * k

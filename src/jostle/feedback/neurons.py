@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from jostle.errors import UsageError
 from jostle.feedback.criteria import Activity, Criterion
 from jostle.feedback.new_units import NewUnits
 from jostle.profile import Layers, layers_in, neurons_in
 from jostle.records import Trace
+
+MOST_UNITS = 4_000_000_000  # eight gigabytes
 
 
 class NeuronCoverage:
@@ -47,6 +50,11 @@ class NeuronCoverage:
         """The criterion over the layers of the first trace."""
         self._layers = layers_in(trace)
         self._criterion = self._make(self._layers)
+        if self._criterion.total > MOST_UNITS:
+            raise UsageError(
+                f"{self._name} would count {self._criterion.total:,} units, which need "
+                f"{2 * self._criterion.total / 1e9:,.0f} GB: choose fewer --sections, or fewer --layers"
+            )
         self._seen = NewUnits(self._criterion.total)
         return self._criterion
 

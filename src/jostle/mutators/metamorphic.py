@@ -12,12 +12,12 @@ from jostle.errors import UsageError
 from jostle.geometry import place
 from jostle.mutators.screening import Witnesses
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, Transform, blur, noise
-from jostle.records import NO_PARENT, Candidates
+from jostle.records import NO_PARENT, UNCHANGED, Candidates
 
 VISIBLE = 1 / 510  # of the value range: less than half a step of eight bits is no change
 ROUNDING = 1e-6
-UNCHANGED = "unchanged"
-AT_ONCE = ((1, 2, 7), (1 << 30,))  # tries made at once; the second draw is for the few rows on which ten fail
+MOST_TRIES = 1000
+AT_ONCE = ((1, 2, 7), (10, 10, MOST_TRIES))  # tries made at once; the second draw is for the few rows on which ten fail
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,16 @@ class Metamorphic:
         for name, share in (("alpha", alpha), ("beta", beta)):
             if not 0 < share < 1:
                 raise UsageError(f"--{name} {share}: give a share above 0 and below 1 (alpha 0.02, beta 0.2)")
-        if tries < 1 or not transforms:
-            raise UsageError(f"--tries {tries} of {len(transforms)} transformations: give at least 1 of each")
+        if not 1 <= tries <= MOST_TRIES or not transforms:
+            raise UsageError(f"--tries {tries} of {len(transforms)} transformations: give 1 to {MOST_TRIES} of some")
         self._low, self._span = low, high - low
         self._alpha, self._beta = alpha, beta
         self._rounds = _rounds(tries)
         self._names, self._transforms = list(transforms), list(transforms.values())
         self._lows = torch.tensor([transform.low for transform in self._transforms])
-        self._widths = torch.tensor([transform.high - transform.low for transform in self._transforms])
+        self._counts = torch.tensor([isinstance(one, Filter) and one.counts for one in self._transforms])
+        # A parameter that counts is drawn from whole numbers, both ends included.
+        self._widths = torch.tensor([one.high - one.low for one in self._transforms]) + self._counts
         self._moves = torch.tensor([isinstance(transform, Affine) for transform in self._transforms])
         self._pixel_kinds = (~self._moves).nonzero().squeeze(1)
         self._scales = torch.tensor([isinstance(one, Linear) and one.scales for one in self._transforms])
@@ -127,6 +129,7 @@ class Metamorphic:
         rows = brood.pending
         kinds = self._drawn_kinds(lineage.moved[places[rows]], sum(widths), rng)  # [rows, tries]
         parameters = self._lows[kinds] + self._widths[kinds] * torch.rand(kinds.shape, generator=rng)
+        parameters = torch.where(self._counts[kinds], parameters.floor(), parameters)
         hopeless = self._hopeless(witnesses, places[rows], kinds, parameters)
         order = hopeless.long().argsort(dim=1, stable=True)  # promising tries first
         promising = (~hopeless).sum(1)
@@ -215,7 +218,7 @@ class Metamorphic:
     def _values(self, shares: Tensor, like: Tensor) -> Tensor:
         values = shares if (self._low, self._span) == (0, 1) else shares * self._span + self._low
         values = values.clamp_(self._low, self._low + self._span)
-        return values if like.is_floating_point() else values.round_().to(like.dtype)
+        return values.to(like.dtype) if like.is_floating_point() else values.round_().to(like.dtype)
 
 
 def _distinct(parents: Candidates) -> tuple[Candidates, Tensor]:

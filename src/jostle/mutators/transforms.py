@@ -32,6 +32,7 @@ class Filter:
     low: float
     high: float
     change: Callable[[Tensor, Tensor, torch.Generator], Tensor]  # images, parameters [batch], rng -> images
+    counts: bool = False  # the parameter is a whole number
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def rotation(degrees: Tensor, rng: torch.Generator, aspect: float) -> Tensor:
 TRANSFORMS: Mapping[str, Transform] = {
     "contrast": Linear(0.5, 1.2, "Values times a factor; black stays black.", scales=True),
     "brightness": Linear(-20 / 255, 20 / 255, "Values plus an amount, as a share of the range.", scales=False),
-    "blur": Filter(1, 7, blur),
+    "blur": Filter(1, 6, blur, counts=True),
     "noise": Filter(-9 / 784, 0.05, noise),
     "translation": Affine(-3 / 28, 3 / 28, translation),
     "scaling": Affine(0.7, 1.1, scaling),

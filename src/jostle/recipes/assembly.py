@@ -11,13 +11,13 @@ from jostle.config import Settings
 from jostle.interfaces import Feedback, Listener, Oracle, Target
 from jostle.preflight import Flight
 from jostle.profile import Profile, encode_profile, load_profile
-from jostle.recipes.catalogue import RANGED, Guides, oracles, parts
+from jostle.recipes.catalogue import RANGED, Guides, feedbacks_of, mutator_of, oracles, scheduler_of
 from jostle.recipes.loading import Loaded, load
 from jostle.recipes.naming import chosen
 from jostle.recipes.profiling import Progress, profile_named, quietly
 from jostle.recipes.settling import RECIPES, refuse_contradictions
 from jostle.records import History, Seeds, all_rows
-from jostle.storage.archive import Archive, open_archive
+from jostle.storage.archive import Archive, check_folder, open_archive
 from jostle.storage.files import write_whole
 from jostle.storage.history import read_history
 
@@ -43,20 +43,23 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: P
     refuse_contradictions(settings)
     loaded = load(settings)
     settings, target, seeds = loaded.settings, loaded.watched.target, loaded.flight.seeds
+    identity, unbound = settings.identity(loaded.digest), settings.unbound()
     folder = settings.folder(loaded.digest)
+    check_folder(folder, identity, unbound)
+    mutator, scheduler = mutator_of(settings), scheduler_of(settings)  # before a profile is taken, which may take long
     profile, flight = _profile(loaded, folder, progress)
     guides = Guides(loaded.watched.novelty_layers, profile)
-    made, judges = parts(settings, guides), oracles(settings, flight.classes)
-    _rehearse(target, seeds, parts(settings, guides).feedbacks, judges)
-    archive = open_archive(folder, settings.identity(loaded.digest), settings.unbound())
+    judges = oracles(settings, flight.classes)
+    _rehearse(target, seeds, feedbacks_of(settings, guides), judges)
+    archive = open_archive(folder, identity, unbound)
     if profile is not None and not (folder / PROFILE).exists():
         write_whole(folder / PROFILE, encode_profile(profile, loaded.watched.belongs_to), synced=True)
     campaign = Campaign(
         target=target,
-        mutator=made.mutator,
-        feedbacks=made.feedbacks,
+        mutator=mutator,
+        feedbacks=feedbacks_of(settings, guides),
         oracles=judges,
-        scheduler=made.scheduler,
+        scheduler=scheduler,
         seeds=seeds,
         budget=budget_of(settings),
         seed=settings.seed,

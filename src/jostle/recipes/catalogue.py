@@ -59,15 +59,6 @@ class Ranging:
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What a campaign is made of besides its target and oracles."""
-
-    mutator: Mutator
-    feedbacks: Sequence[Feedback]
-    scheduler: Scheduler
-
-
-@dataclass(frozen=True)
 class Guides:
     """What criteria are made from besides settings."""
 
@@ -146,14 +137,18 @@ UNITS: Mapping[str, Reduction] = {"channels": channel_means, "every": every_unit
 DISTANCES = ("euclidean", "cosine")
 
 
-def parts(settings: Settings, guides: Guides) -> Parts:
-    """The parts that settled settings name."""
-    assert settings.mutator and settings.scheduler, "settled before"
-    return Parts(
-        mutator=MUTATORS[chosen("--mutator", settings.mutator, MUTATORS)].make(settings),
-        feedbacks=[criterion(settings, name, guides) for name in settings.coverage],
-        scheduler=SCHEDULERS[chosen("--scheduler", settings.scheduler, SCHEDULERS)].make(settings),
-    )
+def mutator_of(settings: Settings) -> Mutator:
+    assert settings.mutator, "settled before"
+    return MUTATORS[chosen("--mutator", settings.mutator, MUTATORS)].make(settings)
+
+
+def scheduler_of(settings: Settings) -> Scheduler:
+    assert settings.scheduler, "settled before"
+    return SCHEDULERS[chosen("--scheduler", settings.scheduler, SCHEDULERS)].make(settings)
+
+
+def feedbacks_of(settings: Settings, guides: Guides) -> list[Feedback]:
+    return [criterion(settings, name, guides) for name in settings.coverage]
 
 
 def criterion(settings: Settings, name: str, guides: Guides) -> Feedback:

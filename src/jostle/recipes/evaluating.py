@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -50,7 +50,7 @@ class Evaluation:
 def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model: bool = False) -> Evaluation:
     """Runs what the campaign in the folder kept on its own model and on each of these."""
     settings, digest = _settings_of(folder)
-    settings = replace(settings, trust_model=settings.trust_model or trust_model)
+    settings = replace(settings, trust_model=trust_model)  # consent is the user's to give, not the folder's
     seeds = load_seeds(settings.seeds, image_form(settings))
     own, twin = load_models(settings)
     if digest_of(seeds.inputs, seeds.labels, *weights(own), *weights(twin)) != digest:
@@ -59,14 +59,16 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     flight = preflight(own.module, target, seeds, *settings.range, settings.batch, force=True)
     if not flight.classes:
         raise UsageError("evaluation compares labels, and this campaign's model gives no class scores")
-    planted, tests = flight.seeds.as_candidates(), _mutants(read_kept(folder, flight.seeds))
+    kept = read_kept(folder, flight.seeds)
+    seed = kept.parents == NO_PARENT
+    planted, tests = (kept.select(rows.nonzero().squeeze(1)) for rows in (seed, ~seed))
     if not len(tests):
         raise UsageError(f"the campaign in {folder} kept no tests besides its seeds: let it run longer")
     judge = _Judge(settings, own, planted, tests)
     scores = [judge.score(settings.model, [own])]
     for name in models:
-        drawn = range(repeats if share_of_weights(name) is not None else 1)
-        scores.append(judge.score(name, [twin_or_model(settings, name, own, seed) for seed in drawn]))
+        draws = range(repeats if share_of_weights(name) is not None else 1)
+        scores.append(judge.score(name, (twin_or_model(settings, "MODEL", name, own, draw) for draw in draws)))
     return Evaluation(len(planted), len(tests), repeats, tuple(scores))
 
 
@@ -78,7 +80,7 @@ class _Judge:
         self._sets = (seeds, tests)
         self._own = [self._labels(settings.model, own, inputs.inputs) for inputs in self._sets]
 
-    def score(self, name: str, models: Sequence[Model]) -> Score:
+    def score(self, name: str, models: Iterable[Model]) -> Score:
         answers = [[self._labels(name, model, inputs.inputs) for inputs in self._sets] for model in models]
         right = [mean(float((some[i] == self._sets[i].labels).float().mean()) for some in answers) for i in (0, 1)]
         unlike = [mean(int((some[i] != self._own[i]).sum()) for some in answers) for i in (0, 1)]
@@ -99,10 +101,6 @@ class _Judge:
         return outputs.argmax(1)
 
 
-def _mutants(kept: Candidates) -> Candidates:
-    return kept.select((kept.parents != NO_PARENT).nonzero().squeeze(1))
-
-
 def _settings_of(folder: Path) -> tuple[Settings, str]:
     """The settings that a campaign was run with, and the digest of its seeds and weights."""
     try:
@@ -112,4 +110,9 @@ def _settings_of(folder: Path) -> tuple[Settings, str]:
         raise UsageError(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})") from error
     known = {field.name for field in fields(Settings)}
     given = {name: value for name, value in told.items() if name in known and value is not None}
-    return Settings(**{name: checked(name, value) for name, value in given.items()}), digest
+    if not {"model", "seeds"} <= given.keys():
+        raise UsageError(f"{folder} holds a config.json that is not of a campaign")
+    settings = Settings(**{name: checked(name, value) for name, value in given.items()})
+    if settings.contents() != told.get("files"):  # before any of them is opened
+        raise UsageError(f"files that the campaign in {folder} was run with have changed: bring them back")
+    return settings, digest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -73,10 +74,15 @@ def image_form(settings: Settings) -> ImageForm:
 
 def load_models(settings: Settings) -> tuple[Model, Model | None]:
     """The model and its twin, if there is one."""
-    with torch.random.fork_rng():  # a model that draws its weights draws the same each time
+    model = load_seeded(settings, settings.model)
+    return model, None if settings.twin is None else twin_or_model(settings, "--twin", settings.twin, model)
+
+
+def load_seeded(settings: Settings, spec: str) -> Model:
+    """The model behind a name; one that draws its weights draws the same each time."""
+    with torch.random.fork_rng():
         torch.manual_seed(settings.seed)
-        model = load_model(settings.model, settings.trust_model)
-        return model, _twin(settings, model)  # before the model is watched, so that its copy is not
+        return load_model(spec, settings.trust_model)
 
 
 def watch(settings: Settings, model: Model, twin: Model | None, layers: Sequence[Layer]) -> Watched:
@@ -87,6 +93,7 @@ def watch(settings: Settings, model: Model, twin: Model | None, layers: Sequence
     target = _target(settings, model, twin, names, extremes="nc" in coverage)
     belongs_to = {
         "weights": digest_of(*weights(model)),
+        "architecture": hashlib.sha256(str(model.module).encode()).hexdigest()[:16],
         **{name: getattr(settings, name) for name in ("units", "mean", "std")},
         "layers": names,
     }
@@ -107,13 +114,16 @@ def check_images(seeds: Seeds) -> None:
         )
 
 
-def _check_seeds(settings: Settings, seeds: Seeds) -> None:
-    channels = seeds.inputs.shape[1]
+def check_normalisation(settings: Settings, channels: int) -> None:
     if len(settings.mean) != len(settings.std) or len(settings.mean) not in (0, 1, channels):
         raise UsageError(
             f"--mean has {len(settings.mean)} numbers and --std {len(settings.std)}: give one number to each, "
-            f"or one for each of the seeds' {channels} channels"
+            f"or one for each of the inputs' {channels} channels"
         )
+
+
+def _check_seeds(settings: Settings, seeds: Seeds) -> None:
+    check_normalisation(settings, seeds.inputs.shape[1])
     if settings.executions is not None and settings.executions < len(seeds):
         raise UsageError(
             f"--executions {settings.executions}: the {len(seeds)} seeds run first, so give at least as many"
@@ -158,18 +168,14 @@ def _sized(target: Target, batch: int | None) -> Target:
     return target if batch is None else InChunks(target, batch)
 
 
-def _twin(settings: Settings, model: Model) -> Model | None:
-    return None if settings.twin is None else twin_or_model(settings, settings.twin, model, settings.seed)
-
-
-def twin_or_model(settings: Settings, name: str, model: Model, seed: int) -> Model:
-    """The model's twin of that name, or else the model behind it."""
-    twin = twin_named(name, model.copy().eval(), seed)
+def twin_or_model(settings: Settings, option: str, name: str, model: Model, draw: int = 0) -> Model:
+    """The model's twin of that name, or else the model behind it; the draw chooses among twins with random weights."""
+    twin = twin_named(name, model.copy, settings.seed + draw)
     if twin is not None:
         return Model(twin, model.copy, model.batch)
     if not names_object(name) and "." not in name:
-        chosen("--twin", name, [*TWINS, "weights16:50%", "FILE.py:function", "FILE.pt2"])
-    return load_model(name, settings.trust_model)
+        chosen(option, name, [*TWINS, "weights16:50%", "FILE.py:function", "FILE.pt2"])
+    return load_seeded(settings, name)
 
 
 def _metadata(settings: Settings) -> Metadata | None:

@@ -14,8 +14,8 @@ from jostle.errors import PreflightFailed, UsageError
 from jostle.foreign import attempt
 from jostle.interfaces import Feedback
 from jostle.profile import Profile, profiled
-from jostle.recipes.catalogue import NEURON_CRITERIA, RANGED, Guides, criterion
-from jostle.recipes.loading import Watched, watch
+from jostle.recipes.catalogue import NEURON_CRITERIA, RANGED, Guides, feedbacks_of
+from jostle.recipes.loading import Watched, check_normalisation, watch
 from jostle.recipes.naming import chosen
 from jostle.records import NO_LABEL, Candidates, Crash, Seeds, Trace
 from jostle.targets.layers import layers_of
@@ -63,6 +63,7 @@ class CoverageMeter:
     def watched(self, sample: Tensor) -> Watched:
         """The model as a target; its layers are those that run on the sample [batch, ...]."""
         if self._watched is None:
+            check_normalisation(self._settings, sample.shape[1])
             two = sample[:1].expand(self._model.batch or 2, *sample.shape[1:]).clone()
             layers = attempt(partial(layers_of, self._model.module.eval(), two))
             if isinstance(layers, Crash):
@@ -90,8 +91,7 @@ class CoverageMeter:
         unranged = [name for name in self._settings.coverage if name in RANGED and self.profile is None]
         if unranged:
             raise UsageError(f"{' and '.join(unranged)} measure against neuron ranges: give --profile, training data")
-        guides = Guides((), self.profile)
-        return [criterion(self._settings, name, guides) for name in self._settings.coverage]
+        return feedbacks_of(self._settings, Guides((), self.profile))
 
 
 def _as_candidates(inputs: Tensor) -> Candidates:

@@ -10,6 +10,17 @@ from jostle.errors import UsageError
 from jostle.mutators.transforms import TRANSFORMS, Transform
 from jostle.recipes.naming import chosen
 
+LIMITS = {  # of what makes sense
+    "contrast": (0, 100),
+    "brightness": (-1, 1),
+    "blur": (1, 6),
+    "noise": (-1, 1),
+    "translation": (-1, 1),
+    "scaling": (0.01, 100),
+    "shearing": (-10, 10),
+    "rotation": (-360, 360),
+}
+
 
 def transforms_named(texts: Sequence[str]) -> Mapping[str, Transform]:
     """The transformations named, each as NAME or NAME=LOW:HIGH; all eight if none is."""
@@ -36,6 +47,7 @@ def _limited(text: str, transform: Transform, limits: str) -> Transform:
             f"--transforms {text}: give the parameter's range as NAME=LOW:HIGH, such as rotation=-15:15 "
             f"(default {transform.low:.3g}:{transform.high:.3g})"
         )
-    if transform is TRANSFORMS["scaling"] and least <= 0:
-        raise UsageError(f"--transforms {text}: scaling needs factors above 0")
+    lowest, highest = LIMITS[text.partition("=")[0].strip()]
+    if least < lowest or most > highest:
+        raise UsageError(f"--transforms {text}: give a range within {lowest:g}:{highest:g}")
     return replace(transform, low=least, high=most)

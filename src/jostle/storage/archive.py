@@ -86,11 +86,8 @@ def open_archive(folder: Path, identity: Mapping[str, Any], unbound: Mapping[str
     The configuration is saved whole: what makes the campaign this campaign, and what may change from run to run.
     """
     config, unbound = folder / "config.json", unbound or {}
+    check_folder(folder, identity, unbound)
     try:
-        if config.exists():
-            _check_same(folder, json.loads(config.read_text()), dict(identity), unbound.keys())
-        elif folder.exists() and any(path.name not in ("lock", temporary(config).name) for path in folder.iterdir()):
-            raise OutputRefused(f"{folder} is not empty and holds no campaign: give another --out")
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / "lock")
         lock.acquire(timeout=0)
@@ -100,6 +97,18 @@ def open_archive(folder: Path, identity: Mapping[str, Any], unbound: Mapping[str
         return Archive(folder, lock)
     except Timeout as error:
         raise OutputRefused(f"another process is at work in {folder}: wait for it or give another --out") from error
+    except (OSError, json.JSONDecodeError) as error:
+        raise OutputRefused(f"cannot use the output folder {folder}: {error}; give another --out") from error
+
+
+def check_folder(folder: Path, identity: Mapping[str, Any], unbound: Mapping[str, Any]) -> None:
+    """Refuses a folder that holds anything but this campaign; touches nothing."""
+    config = folder / "config.json"
+    try:
+        if config.exists():
+            _check_same(folder, json.loads(config.read_text()), dict(identity), unbound.keys())
+        elif folder.exists() and any(path.name not in ("lock", temporary(config).name) for path in folder.iterdir()):
+            raise OutputRefused(f"{folder} is not empty and holds no campaign: give another --out")
     except (OSError, json.JSONDecodeError) as error:
         raise OutputRefused(f"cannot use the output folder {folder}: {error}; give another --out") from error
 

@@ -25,11 +25,23 @@ def encode_entries(kept: Candidates) -> bytes:
 
 
 def decode_entries(path: Path, seeds: Seeds) -> Candidates:
+    """The entries in a file; what does not fit together or to the seeds raises ValueError."""
     with safe_open(path, "pt") as file:
         inputs, parents, roots, placements = (
             file.get_tensor(name) for name in ("inputs", "parents", "roots", "placements")
         )
-        steps = tuple(json.loads(file.metadata()["steps"]))
+        steps = tuple(map(str, json.loads((file.metadata() or {})["steps"])))
+    shapes = {
+        "inputs": (inputs, inputs.dtype, (len(steps), *seeds.inputs.shape[1:])),
+        "parents": (parents, torch.int64, (len(steps),)),
+        "roots": (roots, torch.int64, (len(steps),)),
+        "placements": (placements, torch.float32, (len(steps), 2, 3)),
+    }
+    for name, (array, dtype, shape) in shapes.items():
+        if array.dtype != dtype or array.shape != shape:
+            raise ValueError(f"{path.name} has {name} of {array.dtype} {list(array.shape)}")
+    if len(steps) and not 0 <= int(roots.min()) <= int(roots.max()) < len(seeds):
+        raise ValueError(f"{path.name} names seeds that do not exist")
     return Candidates(inputs, seeds, parents, roots, steps, placements)
 
 

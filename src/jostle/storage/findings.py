@@ -49,7 +49,7 @@ def write_finding(folder: Path, finding: Finding) -> None:
             "parent": int(row.parents[0]),
             "mutation": row.steps[0] or "none: the seed itself",
             "moved": bool(row.moved[0]),
-            "largest change": float((input - reference).abs().max()),
+            "largest change": float((input.float() - reference.float()).abs().max()),
             "details": dict(violation.details),
         },
     )

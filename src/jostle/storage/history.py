@@ -50,7 +50,7 @@ def read_kept(folder: Path, seeds: Seeds) -> Candidates:
 def _kept(folder: Path, steps: list[int], seeds: Seeds) -> Candidates:
     try:
         parts = [decode_entries(folder / "corpus" / f"{step:08}.safetensors", seeds) for step in steps]
-    except (OSError, SafetensorError, KeyError) as error:
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
         raise OutputRefused(f"the corpus in {folder} is damaged ({error}): give another --out") from error
     return Candidates.joined([seeds.as_candidates().select(all_rows(0)), *parts])
 
@@ -84,6 +84,7 @@ def _whole_lines(journal: Path) -> Iterator[dict[str, Any]]:
 def _parsed(journal: Path, whole: bytes) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(whole.splitlines(), start=1):
         try:
-            yield json.loads(line)
-        except ValueError as error:
+            told = json.loads(line)
+            yield {"step": int(told["step"]), "executions": int(told["executions"]), "kept": int(told["kept"]), **told}
+        except (ValueError, KeyError, TypeError) as error:
             raise OutputRefused(f"line {number} of {journal} is damaged ({error}): give another --out") from error

@@ -18,6 +18,7 @@ def picture_of(input: Tensor, reference: Tensor, caption: str = "seed") -> Image
     """Reference, change and mutant side by side; None for inputs [channels, height, width] that are no image."""
     if input.ndim != 3 or input.shape[0] not in CHANNELS or not input.isfinite().all():
         return None
+    input, reference = input.float(), reference.float()
     low, high = min(input.min(), reference.min()), max(input.max(), reference.max())
     change = input - reference
     reach = change.abs().max().clamp(min=1e-12)

@@ -73,7 +73,9 @@ class Probes:
                 hook.remove()
 
     def _note(self, seen: Seen, name: str, layer: nn.Module, value: Tensor) -> None:
-        seen.activations[name] = self._reduction(layer, value).cpu()
+        reduced = self._reduction(layer, value)
+        shared = reduced.untyped_storage().data_ptr() == value.untyped_storage().data_ptr()
+        seen.activations[name] = reduced.to("cpu", copy=shared)  # the next layer may work in place
         if self._extremes:
             smallest, largest = value.flatten(1).aminmax(dim=1)
             seen.extremes[name] = torch.stack([smallest, largest], 1).cpu()

@@ -97,13 +97,13 @@ def share_of_weights(name: str) -> float | None:
     if match is None:
         return None
     if not 0 < float(match[1]) <= 100:
-        raise UsageError(f"--twin {name}: give a share above 0 % and at most 100 %")
+        raise UsageError(f"{name}: give a share above 0 % and at most 100 %")
     return float(match[1]) / 100
 
 
-def twin_named(name: str, own: nn.Module, seed: int) -> nn.Module | None:
+def twin_named(name: str, copy: Callable[[], nn.Module], seed: int) -> nn.Module | None:
     """The twin of that name out of a copy of the model, None if there is no such name; the seed draws its weights."""
     share = share_of_weights(name)
     if share is not None:
-        return some_weights16(own, share, torch.Generator().manual_seed(seed))
-    return TWINS[name](own) if name in TWINS else None
+        return some_weights16(copy().eval(), share, torch.Generator().manual_seed(seed))
+    return TWINS[name](copy().eval()) if name in TWINS else None
