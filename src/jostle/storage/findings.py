@@ -18,7 +18,6 @@ from jostle.records import Finding
 from jostle.storage.files import write_json, write_whole
 from jostle.storage.pictures import picture_of
 
-ARRAYS = ("input", "reference")
 FOLDER = re.compile(r"(\d{4,})-")
 
 
@@ -34,6 +33,8 @@ def write_finding(folder: Path, finding: Finding) -> None:
     input, reference = row.inputs[0], row.references[0]
     write_whole(folder / "input.npy", _npy(input), synced=True)
     write_whole(folder / "reference.npy", _npy(reference), synced=True)
+    if row.moved[0]:
+        write_whole(folder / "seed.npy", _npy(row.originals[0]), synced=True)
     write_json(
         folder / "finding.json",
         {
@@ -48,7 +49,6 @@ def write_finding(folder: Path, finding: Finding) -> None:
             "root": int(row.roots[0]),
             "parent": int(row.parents[0]),
             "mutation": row.steps[0] or "none: the seed itself",
-            "moved": bool(row.moved[0]),
             "largest change": float((input.float() - reference.float()).abs().max()),
             "details": dict(violation.details),
         },
@@ -57,14 +57,18 @@ def write_finding(folder: Path, finding: Finding) -> None:
 
 def draw_pictures(findings: Path) -> None:
     """A picture for every finding that has none yet; they take longer to draw than all else to write."""
-    for folder, told in recorded(findings):
-        if not (folder / "picture.png").exists() and all((folder / f"{name}.npy").exists() for name in ARRAYS):
-            input, reference = (torch.from_numpy(np.load(folder / f"{name}.npy")) for name in ARRAYS)
-            picture = picture_of(input, reference, "seed, moved" if told.get("moved") else "seed")
+    for folder, _ in recorded(findings):
+        if not (folder / "picture.png").exists():
+            input, reference, seed = (_array(folder / f"{name}.npy") for name in ("input", "reference", "seed"))
+            picture = None if input is None or reference is None else picture_of(input, reference, seed)
             if picture is not None:
                 content = BytesIO()
                 picture.save(content, "png", compress_level=1)
                 write_whole(folder / "picture.png", content.getvalue())
+
+
+def _array(path: Path) -> Tensor | None:
+    return torch.from_numpy(np.load(path, allow_pickle=False)) if path.exists() else None
 
 
 def _npy(values: Tensor) -> bytes:

@@ -14,21 +14,35 @@ GAP = 4
 CAPTION = 14  # pixels of height
 
 
-def picture_of(input: Tensor, reference: Tensor, caption: str = "seed") -> Image.Image | None:
-    """Reference, change and mutant side by side; None for inputs [channels, height, width] that are no image."""
+def picture_of(input: Tensor, reference: Tensor, seed: Tensor | None = None) -> Image.Image | None:
+    """Reference, change and mutant side by side, before them the seed where it was moved to make the reference.
+
+    None for inputs that are no image [channels, height, width].
+    """
     if input.ndim != 3 or input.shape[0] not in CHANNELS or not input.isfinite().all():
         return None
     input, reference = input.float(), reference.float()
     low, high = min(input.min(), reference.min()), max(input.max(), reference.max())
     change = input - reference
     reach = change.abs().max().clamp(min=1e-12)
-    panels = [_grey(reference, low, high), _grey(change, -reach, reach), _grey(input, low, high)]
-    gap = torch.full((3, panels[0].shape[1], max(1, GAP * panels[0].shape[2] // SMALLEST_SIDE)), 255, dtype=torch.uint8)
-    strip = torch.cat([panels[0], gap, panels[1], gap, panels[2]], 2).permute(1, 2, 0).contiguous()
-    image = Image.fromarray(strip.numpy())
+    panels = {
+        **({} if seed is None else {"seed": _grey(seed.float(), low, high)}),
+        "seed" if seed is None else "seed, moved": _grey(reference, low, high),
+        f"change, at most {float(reach):.3g}" if change.any() else "no change": _grey(change, -reach, reach),
+        "mutant": _grey(input, low, high),
+    }
+    image = Image.fromarray(_side_by_side(list(panels.values())).numpy())
     scale = max(1, SMALLEST_SIDE // max(input.shape[1:]))
     enlarged = image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
-    return _captioned(enlarged, (caption, f"change, at most {float(reach):.3g}", "mutant"))
+    return _captioned(enlarged, tuple(panels))
+
+
+def _side_by_side(panels: list[Tensor]) -> Tensor:
+    """uint8 [height, width, 3] of panels [3, height, width] with gaps between them."""
+    height, width = panels[0].shape[1:]
+    gap = torch.full((3, height, max(1, GAP * width // SMALLEST_SIDE)), 255, dtype=torch.uint8)
+    parts = [part for panel in panels for part in (panel, gap)][:-1]
+    return torch.cat(parts, 2).permute(1, 2, 0).contiguous()
 
 
 def _captioned(strip: Image.Image, captions: tuple[str, ...]) -> Image.Image:
