@@ -234,9 +234,9 @@ def _duration(value: Any) -> float:
 
 
 def _count(value: Any) -> int:
-    if _whole(value) < 1:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError("give a whole number of at least 1")
-    return _whole(value)
+    return value
 
 
 def _whole(value: Any) -> int:

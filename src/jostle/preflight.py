@@ -54,8 +54,13 @@ def check_range(seeds: Seeds, low: float, high: float) -> None:
     if least < low or most > high:
         raise PreflightFailed(
             f"seeds hold values from {least:.9g} to {most:.9g}, outside the declared range {low:g} to {high:g}: "
-            f"give --range {min(least, 0):.9g},{max(most, 1):.9g} or rescale them"
+            f"give --range {min(least, 0):.9g},{_likely_end(least, most):.9g} or rescale them"
         )
+
+
+def _likely_end(least: float, most: float) -> float:
+    """The end of the range that such values probably have: of bytes, 255."""
+    return 255 if least >= 0 and 1 < most <= 255 else max(most, 1)
 
 
 def _first_accepted(target: Target, seeds: Seeds) -> tuple[int, Tensor]:

@@ -53,7 +53,7 @@ class NeuronCoverage:
         if self._criterion.total > MOST_UNITS:
             raise UsageError(
                 f"{self._name} would count {self._criterion.total:,} units, which need "
-                f"{2 * self._criterion.total / 1e9:,.0f} GB: choose fewer --sections, or fewer --layers"
+                f"{2 * self._criterion.total / 1e9:,.0f} GB: choose fewer --sections, --buckets or --layers"
             )
         self._seen = NewUnits(self._criterion.total)
         return self._criterion

@@ -64,7 +64,7 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     planted, tests = (kept.select(rows.nonzero().squeeze(1)) for rows in (seed, ~seed))
     if not len(tests):
         raise UsageError(f"the campaign in {folder} kept no tests besides its seeds: let it run longer")
-    judge = _Judge(settings, own, planted, tests)
+    judge = _Judge(settings, own, planted, tests, classes=target.predict(seeds.inputs[:1]).shape[1])
     scores = [judge.score(settings.model, [own])]
     for name in models:
         draws = range(repeats if share_of_weights(name) is not None else 1)
@@ -75,8 +75,8 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
 class _Judge:
     """Compares answers on seeds and tests with their labels and with the campaign's own model."""
 
-    def __init__(self, settings: Settings, own: Model, seeds: Candidates, tests: Candidates):
-        self._settings = settings
+    def __init__(self, settings: Settings, own: Model, seeds: Candidates, tests: Candidates, classes: int):
+        self._settings, self._classes = settings, classes
         self._sets = (seeds, tests)
         self._own = [self._labels(settings.model, own, inputs.inputs) for inputs in self._sets]
 
@@ -96,8 +96,11 @@ class _Judge:
                     f"{part.message}): give a model that takes the same inputs"
                 )
         outputs = torch.cat([part for part in parts if isinstance(part, Tensor)])
-        if outputs.ndim != 2 or outputs.shape[1] < 2:
-            raise ModelRefused(f"{name} gives outputs of shape {list(outputs.shape[1:])}, not class scores")
+        if outputs.ndim != 2 or outputs.shape[1] != self._classes:
+            raise ModelRefused(
+                f"{name} gives outputs of shape {list(outputs.shape[1:])}, the campaign's model scores of "
+                f"{self._classes} classes: give a model of the same classes"
+            )
         return outputs.argmax(1)
 
 

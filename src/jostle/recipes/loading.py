@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -62,6 +62,9 @@ def load(settings: Settings) -> Loaded:
     flight = preflight(model.module, watched.target, seeds, *settings.range, settings.batch, settings.force)
     if settings.layers and not layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
+    if "flip" in RECIPES[settings.recipe].hunts and not settings.oracle and not flight.classes:
+        warning = "the model gives no class scores, so no labels are compared: only NaNs and crashes are sought"
+        flight = replace(flight, warnings=(*flight.warnings, warning))
     settings = settled(settings, flight.classes)
     if settings.mutator == "metamorphic":
         check_images(seeds)
@@ -117,7 +120,7 @@ def check_images(seeds: Seeds) -> None:
 def check_normalisation(settings: Settings, channels: int) -> None:
     if len(settings.mean) != len(settings.std) or len(settings.mean) not in (0, 1, channels):
         raise UsageError(
-            f"--mean has {len(settings.mean)} numbers and --std {len(settings.std)}: give one number to each, "
+            f"--mean has {len(settings.mean)} numbers, --std has {len(settings.std)}: give both, with one number each "
             f"or one for each of the inputs' {channels} channels"
         )
 

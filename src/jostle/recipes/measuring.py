@@ -90,7 +90,7 @@ class CoverageMeter:
     def _begun(self) -> list[Feedback]:
         unranged = [name for name in self._settings.coverage if name in RANGED and self.profile is None]
         if unranged:
-            raise UsageError(f"{' and '.join(unranged)} measure against neuron ranges: give --profile, training data")
+            raise UsageError(f"measuring {' and '.join(unranged)} needs neuron ranges: give training data as --profile")
         return feedbacks_of(self._settings, Guides((), self.profile))
 
 

@@ -93,11 +93,11 @@ TWINS: dict[str, Callable[[nn.Module], nn.Module]] = {
 
 def share_of_weights(name: str) -> float | None:
     """The share in `weights16:50%`, None if the name is not of that form."""
-    match = re.fullmatch(r"weights16:(\d+(?:\.\d+)?)%", name)
-    if match is None:
+    if not name.startswith("weights16:"):
         return None
-    if not 0 < float(match[1]) <= 100:
-        raise UsageError(f"{name}: give a share above 0 % and at most 100 %")
+    match = re.fullmatch(r"weights16:(\d+(?:\.\d+)?)%", name)
+    if match is None or not 0 < float(match[1]) <= 100:
+        raise UsageError(f"{name}: give a share above 0 % and at most 100 %, such as weights16:50%")
     return float(match[1]) / 100
 
 

@@ -104,7 +104,7 @@ def test_the_same_settings_go_on_where_they_stopped(nets: Path) -> None:
         ({"units": "some"}, "channels, every"),
         ({"layers": ("haed",)}, "nearest names: head"),
         ({"gradients": True}, "--metadata"),
-        ({"mean": (0.5,)}, "--mean has 1 numbers and --std 0"),
+        ({"mean": (0.5,)}, "--mean has 1 numbers, --std has 0: give both"),
         ({"recipe": "random", "coverage": ("nearest",)}, "leave out --coverage"),
         ({"metadata": "nets.py:lss"}, "did you mean loss"),
         ({"threshold": -1.0}, "--threshold"),

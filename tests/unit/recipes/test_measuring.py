@@ -62,7 +62,7 @@ def test_nothing_is_claimed_before_a_batch_was_counted(digits: Tensor) -> None:
 
 @pytest.mark.parametrize("name", RANGED)
 def test_ranges_need_a_profile(name: str, digits: Tensor) -> None:
-    with pytest.raises(UsageError, match=f"{name} measure against neuron ranges: give --profile"):
+    with pytest.raises(UsageError, match=f"{name} needs neuron ranges: give training data as --profile"):
         CoverageMeter(lenet1(), ["nc", name]).add(digits)
 
 
