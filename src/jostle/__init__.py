@@ -18,6 +18,7 @@ from jostle.recipes.measuring import CoverageMeter
 from jostle.records import Candidates, Seeds, StepRecord, Trace, Verdicts, Violation
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
+from jostle.schedulers.fresh import WithSeeds
 from jostle.schedulers.recent import NewestFew, SmoothRecency
 from jostle.schedulers.seldom import SeldomFuzzed
 from jostle.schedulers.uniform import Uniform
@@ -63,5 +64,6 @@ __all__ = [
     "Verdicts",
     "Violation",
     "WhereGainsCome",
+    "WithSeeds",
     "open_archive",
 ]

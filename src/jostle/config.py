@@ -43,6 +43,7 @@ class Settings:
     scheduler: str | None = None
     newest: int = 5
     recency: float = 0.5
+    fresh: float | None = None
     sample: int = 64
     gamma: float = 5.0
     p_min: float = 0.3
@@ -241,8 +242,8 @@ def _count(value: Any) -> int:
 
 def _whole(value: Any) -> int:
     """As the seed of randomness wants it: not negative."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError("give a whole number of at least 0")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise ValueError("give a whole number from 0 to 2^63 - 1")
     return value
 
 
@@ -264,7 +265,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "channels": _channels,
     "agree": _shown,
     "seed": _whole,
-    **dict.fromkeys(("threshold", "recency", "sigma", "radius", "active"), _number),
+    **dict.fromkeys(("threshold", "recency", "sigma", "radius", "active", "fresh"), _number),
     **dict.fromkeys(("alpha", "beta"), _share),
     **dict.fromkeys(("gamma", "p_min"), _number),
     **dict.fromkeys(("gradients", "trust_model", "force"), _flag),

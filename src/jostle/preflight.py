@@ -24,7 +24,7 @@ class Flight:
     """Seeds cleared for fuzzing, labelled wherever the model's answer is a class, and what the user should know."""
 
     seeds: Seeds
-    classes: bool  # whether the model gives class scores
+    classes: int  # how many class scores the model gives, 0 if it gives none
     accuracy: float | None  # on labelled seeds
     warnings: tuple[str, ...]
 
@@ -42,7 +42,7 @@ def preflight(
     doubts = [*_doubts_about_span(seeds, low, high), *_doubts(module, target, seeds, outputs, accuracy)]
     if doubts and not force:
         raise PreflightFailed(f"{doubts[0]}, or --force to fuzz anyway")
-    return Flight(labelled, gives_classes(outputs), accuracy, tuple(doubts))
+    return Flight(labelled, outputs.shape[1] if gives_classes(outputs) else 0, accuracy, tuple(doubts))
 
 
 def check_range(seeds: Seeds, low: float, high: float) -> None:

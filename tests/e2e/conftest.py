@@ -9,11 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 from PIL import Image
 from running import Ended, as_a_process, in_this_process
 
-from jostle.zoo import lenet5, mnist_sample
+from jostle import CoverageMeter
+from jostle.profile import encode_profile
+from jostle.zoo import lenet1, lenet5, mnist_sample
 
 MODELS = '''
 import sys
@@ -86,6 +89,21 @@ def chance():
 
 def scalar():
     return nn.Sequential(nn.Flatten(), nn.Linear(784, 1))
+
+
+def narrow():
+    return nn.Sequential(nn.Flatten(), nn.Linear(100, 10))
+
+
+def vectors():
+    return nn.Linear(20, 4)
+
+
+def coarse():
+    """A classifier that lives on what 16 bit cannot hold: beside 100, the nearest such numbers are 1/16 apart."""
+    model = untrained()
+    model[1].weight.copy_(100 + torch.sin(torch.arange(7840.0)).reshape(10, 784))
+    return model
 
 
 def flip(images):
@@ -185,6 +203,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _write_arrays(folder)
     _write_images(folder)
     _write_models(folder)
+    _write_profiles(folder)
     return folder
 
 
@@ -215,6 +234,9 @@ def _write_arrays(folder: Path) -> None:
     np.save(folder / "bytes.npy", (x * 255).astype(np.uint8))
     np.save(folder / "signed.npy", x * 2 - 1)
     np.save(folder / "cropped.npy", x[:, :, :20, :20])
+    np.save(folder / "channels_last.npy", x.transpose(0, 2, 3, 1))
+    np.save(folder / "vectors.npy", x.reshape(60, 784)[:, 300:320])
+    np.save(folder / "late_nan.npy", np.where(np.arange(60)[:, None, None, None] == 50, np.nan, x))
     np.save(folder / "words.npy", np.array(["one", "two"]))
     np.save(folder / "complex.npy", x.astype(np.complex64))
     np.save(folder / "objects.npy", np.array([{"a": 1}, [2]], dtype=object))
@@ -239,6 +261,10 @@ def _write_images(folder: Path) -> None:
         (folder / name).mkdir()
     Image.new("L", (28, 28)).save(folder / "mixed" / "a.png")
     Image.new("L", (30, 20), 9).save(folder / "mixed" / "b.png")
+    (folder / "late").mkdir()
+    for i in range(8):
+        Image.fromarray(pixels[i, 0].numpy()).save(folder / "late" / f"a{i}.png")
+    Image.new("L", (30, 20), 9).save(folder / "late" / "b.png")  # after all that are of the model's size
     whole = (folder / "digits" / "0" / "0.png").read_bytes()
     (folder / "corrupt" / "cut.png").write_bytes(whole[: len(whole) // 2])
 
@@ -258,3 +284,19 @@ def _write_models(folder: Path) -> None:
     torch.export.save(torch.export.export(lenet5(), (some,)), folder / "static.pt2")
     whole = (folder / "dynamic.pt2").read_bytes()
     (folder / "truncated.pt2").write_bytes(whole[: len(whole) // 2])
+
+
+def _write_profiles(folder: Path) -> None:
+    images, _ = mnist_sample()
+    for name, model, layers in (
+        ("lenet5", lenet5(), ()),
+        ("lenet1", lenet1(), ()),
+        ("fc1", lenet5(), ("fc1",)),
+    ):
+        meter = CoverageMeter(model, ["kmnc"], layers=layers)
+        taken = meter.take_profile([images[:60]])
+        (folder / f"{name}.safetensors").write_bytes(encode_profile(taken, meter.belongs_to))
+    whole = (folder / "lenet5.safetensors").read_bytes()
+    (folder / "cut.safetensors").write_bytes(whole[: len(whole) // 2])
+    (folder / "garbage.safetensors").write_bytes(b"hello")
+    safetensors.torch.save_file({"low": torch.zeros(3)}, folder / "tensors.safetensors")

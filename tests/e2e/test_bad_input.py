@@ -106,16 +106,16 @@ OPTIONS = [
     ("--findings 0", "--findings 0", "at least 1"),
     ("--batch 0", "--batch 0", "at least 1"),
     ("--newest 0", "--newest 0", "at least 1"),
-    ("--seed -1", "--seed -1", "at least 0"),
+    ("--seed -1", "--seed -1", "a whole number from 0"),
     ("--sigma -1", "--sigma -1", "above 0"),
     ("--sigma inf", "--sigma inf", "give a number"),
     ("--radius 0", "--radius 0", "above 0"),
     ("--threshold 0", "--threshold 0", "leave it out to calibrate"),
     ("--scheduler smooth --recency 1", "--recency 1", "below 1"),
-    ("--mean 0.5", "numbers and --std", "give one number"),
-    ("--std 0.5", "numbers and --std", "give one number"),
+    ("--mean 0.5", "--mean has 1 numbers, --std has 0", "give both"),
+    ("--std 0.5", "--mean has 0 numbers, --std has 1", "give both"),
     ("--mean 0.5 --std 0", "--std 0", "above 0"),
-    ("--mean 0,0,0 --std 1,1,1", "--mean has 3 numbers", "the seeds' 1 channels"),
+    ("--mean 0,0,0 --std 1,1,1", "--mean has 3 numbers", "the inputs' 1 channels"),
     ("--size 28", "--size 28", "such as 224,224"),
     ("--channels 2", "--channels 2", "1 channel (grey) or 3 (colour)"),
     ("--frobnicate", "No such option: --frobnicate", "jostle --help"),
@@ -131,6 +131,97 @@ OTHERS = [
     ("models.py:scalar --seeds ok.npy --oracle flip", "flip needs a model that gives class scores", "use nan"),
     ("models.py:flip --seeds ok.npy --twin int8", "the model has none", "choose another twin"),
     ("models.py:flip --seeds ok.npy --layers conv1", "no layers to watch", "leave it out"),
+]
+HUNT = f"fuzz {GOOD} --executions 100 --recipe deephunter"
+COVER = f"coverage {ZOO} ok.npy"
+# Whole commands of those that measure neurons; OUT stands for a place to write to.
+NEURONS = [
+    (f"{HUNT} --profile lenet1.safetensors", "is of another model", "make one of this model with jostle profile"),
+    (f"{HUNT} --profile fc1.safetensors", "different: layers", "make one of this model with jostle profile"),
+    (f"{HUNT} --profile lenet5.safetensors --units every", "different: units", "make one of this model"),
+    (f"{HUNT} --profile lenet5.safetensors --layers conv1", "different: layers", "make one of this model"),
+    (f"{HUNT} --profile garbage.safetensors", "garbage.safetensors is no saved profile", "jostle profile"),
+    (f"{HUNT} --profile cut.safetensors", "cut.safetensors is no saved profile", "jostle profile"),
+    (f"{HUNT} --profile tensors.safetensors", "tensors.safetensors is no saved profile", "jostle profile"),
+    (f"{HUNT} --profile gone.safetensors", "gone.safetensors is no saved profile", "jostle profile"),
+    (f"{HUNT} --profile gone.npy", "gone.npy", "give a folder of images"),
+    (f"{HUNT} --profile cropped.npy", "shape [1, 20, 20]", "give data as the model takes it"),
+    (f"{HUNT} --profile bytes.npy", "outside the declared range", "--range 0,255"),
+    (f"{HUNT} --profile late_nan.npy", "late_nan.npy", "remove it"),
+    (f"{HUNT} --profile mixed", "differ in size: a.png is 28×28, b.png is 20×30", "--size HEIGHT,WIDTH"),
+    (f"{HUNT} --profile late", "differ in size: a0.png is 28×28, b.png is 20×30", "--size HEIGHT,WIDTH"),
+    (f"{HUNT} --profile late --batch 4", "images in late differ in size", "--size HEIGHT,WIDTH"),
+    (f"{HUNT} --profile late --batch 3", "differ in size", "--size HEIGHT,WIDTH"),
+    (f"{HUNT} --layers cnv1", "'cnv1' matches no layer", "nearest names: conv1, conv2"),
+    (f"{HUNT} --coverage kmnc,kmnc", "names a criterion twice", "name each once"),
+    (f"{HUNT} --coverage tknc --top 0", "--top 0", "at least 1"),
+    (f"{HUNT} --coverage tknc --top 9999", "--top 9999: the largest watched layer has", "give fewer"),
+    (f"{HUNT} --top 3", "--top", "needs --coverage tknc or bknc"),
+    (f"{HUNT} --sections 0", "--sections 0", "at least 1"),
+    (f"{HUNT} --sections 100000000000", "would count", "choose fewer --sections"),
+    (f"{HUNT} --coverage nbc --buckets 0", "--buckets 0", "at least 1"),
+    *((f"{HUNT} --alpha {share}", f"--alpha {share}", "above 0 and below 1") for share in ("0", "1", "-1")),
+    *((f"{HUNT} --beta {share}", f"--beta {share}", "above 0 and below 1") for share in ("0", "1", "-1")),
+    (f"{HUNT} --alpha nan", "--alpha nan", "give a number"),
+    (f"{HUNT} --tries 0", "--tries 0", "at least 1"),
+    (f"{HUNT} --transforms rotatoin", "'rotatoin' is unknown", "did you mean rotation"),
+    (f"{HUNT} --transforms noise,noise", "names noise twice", "name each once"),
+    (f"{HUNT} --transforms noise,", "--transforms noise,", "give names"),
+    (f"{HUNT} --transforms rotation=-400:10", "--transforms rotation=-400:10", "within -360:360"),
+    (f"{HUNT} --transforms blur=0:6", "--transforms blur=0:6", "within 1:6"),
+    (f"{HUNT} --transforms scaling=0:1", "--transforms scaling=0:1", "within 0.01:100"),
+    (f"{HUNT} --transforms rotation=15:-15", "--transforms rotation=15:-15", "NAME=LOW:HIGH"),
+    (f"{HUNT} --transforms rotation=15", "--transforms rotation=15", "NAME=LOW:HIGH"),
+    (f"{HUNT} --transforms rotation=nan:5", "--transforms rotation=nan:5", "NAME=LOW:HIGH"),
+    (
+        "fuzz models.py:vectors --seeds vectors.npy --executions 100 --recipe deephunter",
+        "seeds of shape [20] are no images",
+        "use --mutator noise",
+    ),
+    (
+        "fuzz models.py:untrained --seeds channels_last.npy --executions 100 --recipe deephunter",
+        "seeds of shape [28, 28, 1] have their channels last",
+        "move them first",
+    ),
+    (
+        f"fuzz {ZOO} --seeds channels_last.npy --executions 100 --recipe deephunter",
+        "fails on seeds of shape [28, 28, 1]",
+        "channels first",
+    ),
+    (f"{COVER} --profile lenet1.safetensors", "is of another model", "make one of this model with jostle profile"),
+    (f"{COVER} --profile fc1.safetensors", "different: layers", "make one of this model with jostle profile"),
+    (f"{COVER} --profile garbage.safetensors", "is no saved profile", "jostle profile"),
+    (f"{COVER} --profile late --batch 4", "images in late differ in size", "--size HEIGHT,WIDTH"),
+    (f"{COVER} --profile cropped.npy", "shape [1, 20, 20]", "give data as the model takes it"),
+    (f"{COVER} --layers cnv1", "'cnv1' matches no layer", "nearest names: conv1, conv2"),
+    (f"{COVER} --top 0", "--top 0", "at least 1"),
+    (f"{COVER} --top 9999", "--top 9999: the largest watched layer has", "give fewer"),
+    (f"{COVER} --top 9999 --profile lenet5.safetensors", "--top 9999: the largest watched layer has", "give fewer"),
+    (f"{COVER} --sections 0", "--sections 0", "at least 1"),
+    (f"{COVER} --sections 100000000000 --profile lenet5.safetensors", "would count", "choose fewer --sections"),
+    (f"{COVER} --active 1", "--active 1", "give a number between"),
+    (f"{COVER} --criteria kmnc", "measuring kmnc needs neuron ranges", "--profile"),
+    (f"{COVER} --criteria nc,nc", "names a criterion twice", "name each once"),
+    (f"{COVER} --criteria tkcn", "'tkcn' is unknown", "did you mean tknc"),
+    (f"{COVER} --criteria nearest", "'nearest' is unknown", "choose from nc"),
+    (f"{COVER} --criteria ,", ",", "give names"),
+    (f"coverage {ZOO} mixed", "differ in size: a.png is 28×28, b.png is 20×30", "--size HEIGHT,WIDTH"),
+    (f"coverage {ZOO} late --batch 4", "images in late differ in size", "--size HEIGHT,WIDTH"),
+    (f"coverage {ZOO} late --batch 4 --profile lenet5.safetensors", "images in late differ", "--size HEIGHT,WIDTH"),
+    (f"coverage {ZOO} late_nan.npy --batch 7", "late_nan.npy", "remove it"),
+    (f"coverage {ZOO} channels_last.npy", "fails on inputs of shape [28, 28, 1]", "channels first"),
+    (f"coverage {ZOO} cropped.npy", "fails on inputs of shape [1, 20, 20]", "check their shape"),
+    (f"coverage {ZOO} gone", "gone do", "give a folder of images"),
+    (f"coverage {ZOO} none.npy", "[0, 1, 28, 28]", "give at least one"),
+    ("coverage models.py:flip ok.npy", "shows no layers", "no neurons to count"),
+    (f"profile {ZOO} late --batch 4 --out OUT.safetensors", "images in late differ in size", "--size HEIGHT,WIDTH"),
+    (f"profile {ZOO} mixed --out OUT.safetensors", "differ in size", "--size HEIGHT,WIDTH"),
+    (f"profile {ZOO} channels_last.npy --out OUT.safetensors", "shape [28, 28, 1]", "channels first"),
+    (f"profile {ZOO} ok.npy --layers cnv1 --out OUT.safetensors", "matches no layer", "conv1"),
+    (f"profile {ZOO} ok.npy --out OUT.npy", "OUT.npy", "ends in .safetensors"),
+    (f"profile {ZOO} ok.npy --out gone/OUT.safetensors", "cannot write gone", "give another --out"),
+    (f"profile {ZOO} ok.npy --out note.txt/OUT.safetensors", "cannot write note.txt", "give another --out"),
+    (f"profile {ZOO} ok.npy --out tensors.safetensors", "is no profile", "give another name"),
 ]
 
 
@@ -164,6 +255,17 @@ def test_a_mistake_gives_one_line_that_names_the_fix(
     limit = [] if "--executions" in arguments else ["--executions", "100"]
     ended = jostle("fuzz", *arguments.split(), *limit, "--out", str(tmp_path / "out"))
     check_refused(ended, cause, fix)
+    assert list(tmp_path.iterdir()) == []
+    assert snapshot(in_workshop) == before
+
+
+@pytest.mark.parametrize(("command", "cause", "fix"), NEURONS)
+def test_a_mistake_about_neurons_or_transformations_gives_one_line(
+    command: str, cause: str, fix: str, jostle: Run, in_workshop: Path, tmp_path: Path
+) -> None:
+    before = snapshot(in_workshop)
+    out = ["--out", str(tmp_path / "out")] if command.startswith("fuzz") else []
+    check_refused(jostle(*command.replace("--out OUT", f"--out {tmp_path / 'OUT'}").split(), *out), cause, fix)
     assert list(tmp_path.iterdir()) == []
     assert snapshot(in_workshop) == before
 

@@ -14,6 +14,7 @@ from jostle.interfaces import Learner, Scheduler
 from jostle.randomness import randomness
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
+from jostle.schedulers.fresh import WithSeeds
 from jostle.schedulers.recent import NewestFew, SmoothRecency
 from jostle.schedulers.seldom import Priority, SeldomFuzzed
 from jostle.schedulers.uniform import Uniform
@@ -29,6 +30,8 @@ FORGETFUL: dict[str, Callable[[], Scheduler]] = {
     "smooth 0.999": lambda: SmoothRecency(0.999),
 }
 REMEMBERING: dict[str, Callable[[], Scheduler]] = {
+    "pool with seeds": lambda: WithSeeds(BatchPool(1.0)),
+    "uniform with seeds": lambda: WithSeeds(Uniform(), 0.9),
     "pool": lambda: BatchPool(1.0),
     "pool, sample 1": lambda: BatchPool(1.0, sample=1),
     "seldom": SeldomFuzzed,

@@ -57,8 +57,9 @@ def coverage(
         if meter.profile is None and profile is not None and set(names) & set(RANGED):
             watched = meter.watched(part.inputs)
             meter.profile = profile_named(settings, profile, watched, partial(shown, console, "profiling"))
-            console.print(meter.profile.explained(), highlight=False, soft_wrap=True)
         meter.add(part.inputs)
+    if meter.profile is not None:
+        console.print(meter.profile.explained(), highlight=False, soft_wrap=True)
     _report(meter.coverage(), left_out, console, as_json)
 
 

@@ -58,6 +58,9 @@ def fuzz(
     recency: Annotated[
         float | None, typer.Option(help="Of `smooth`: 0 is breadth-first, towards 1 depth-first (0.5).")
     ] = None,
+    fresh: Annotated[
+        float | None, typer.Option(help="Share of the mutants made from seeds themselves (deephunter 0.5, else 0).")
+    ] = None,
     sample: Annotated[int | None, typer.Option(help="Entries of a batch that `pool` mutates at once (64).")] = None,
     gamma: Annotated[float | None, typer.Option(help="How fast entries fuzzed before lose priority (5).")] = None,
     p_min: Annotated[float | None, typer.Option(help="The least priority (0.3).")] = None,

@@ -14,7 +14,7 @@ from jostle.profile import Profile, encode_profile, load_profile
 from jostle.recipes.catalogue import RANGED, Guides, feedbacks_of, mutator_of, oracles, scheduler_of
 from jostle.recipes.loading import Loaded, load
 from jostle.recipes.naming import chosen
-from jostle.recipes.profiling import Progress, profile_named, quietly
+from jostle.recipes.profiling import Progress, profile_named, profile_of_seeds, quietly
 from jostle.recipes.settling import RECIPES, refuse_contradictions
 from jostle.records import History, Seeds, all_rows
 from jostle.storage.archive import Archive, check_folder, open_archive
@@ -49,7 +49,7 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: P
     mutator, scheduler = mutator_of(settings), scheduler_of(settings)  # before a profile is taken, which may take long
     profile, flight = _profile(loaded, folder, progress)
     guides = Guides(loaded.watched.novelty_layers, profile)
-    judges = oracles(settings, flight.classes)
+    judges = oracles(settings, bool(flight.classes))
     _rehearse(target, seeds, feedbacks_of(settings, guides), judges)
     archive = open_archive(folder, identity, unbound)
     if profile is not None and not (folder / PROFILE).exists():
@@ -85,7 +85,7 @@ def _profile(loaded: Loaded, folder: Path, progress: Progress) -> tuple[Profile 
         return profile_named(settings, settings.profile, watched, progress), flight
     warning = "neurons are taken to range as they do on the seeds: give training data as --profile for better ranges"
     flight = replace(flight, warnings=(*flight.warnings, warning))
-    return profile_named(settings, settings.seeds, watched, progress), flight
+    return profile_of_seeds(settings, watched, progress), flight
 
 
 def _rehearse(target: Target, seeds: Seeds, feedbacks: Sequence[Feedback], judges: Sequence[Oracle]) -> None:

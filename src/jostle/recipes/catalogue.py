@@ -26,6 +26,7 @@ from jostle.recipes.naming import chosen
 from jostle.recipes.transforming import transforms_named
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
+from jostle.schedulers.fresh import WithSeeds
 from jostle.schedulers.recent import NewestFew, SmoothRecency
 from jostle.schedulers.seldom import Priority, SeldomFuzzed
 from jostle.schedulers.uniform import Uniform
@@ -144,7 +145,8 @@ def mutator_of(settings: Settings) -> Mutator:
 
 def scheduler_of(settings: Settings) -> Scheduler:
     assert settings.scheduler, "settled before"
-    return SCHEDULERS[chosen("--scheduler", settings.scheduler, SCHEDULERS)].make(settings)
+    scheduler = SCHEDULERS[chosen("--scheduler", settings.scheduler, SCHEDULERS)].make(settings)
+    return WithSeeds(scheduler, settings.fresh) if settings.fresh else scheduler
 
 
 def feedbacks_of(settings: Settings, guides: Guides) -> list[Feedback]:

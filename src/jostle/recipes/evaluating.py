@@ -64,7 +64,7 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     planted, tests = (kept.select(rows.nonzero().squeeze(1)) for rows in (seed, ~seed))
     if not len(tests):
         raise UsageError(f"the campaign in {folder} kept no tests besides its seeds: let it run longer")
-    judge = _Judge(settings, own, planted, tests, classes=target.predict(seeds.inputs[:1]).shape[1])
+    judge = _Judge(settings, own, planted, tests, flight.classes)
     scores = [judge.score(settings.model, [own])]
     for name in models:
         draws = range(repeats if share_of_weights(name) is not None else 1)

@@ -65,7 +65,7 @@ def load(settings: Settings) -> Loaded:
     if "flip" in RECIPES[settings.recipe].hunts and not settings.oracle and not flight.classes:
         warning = "the model gives no class scores, so no labels are compared: only NaNs and crashes are sought"
         flight = replace(flight, warnings=(*flight.warnings, warning))
-    settings = settled(settings, flight.classes)
+    settings = settled(settings, bool(flight.classes))
     if settings.mutator == "metamorphic":
         check_images(seeds)
     return Loaded(settings, watched, flight, digest)

@@ -34,6 +34,8 @@ class CoverageMeter:
     ):
         if not criteria:
             raise UsageError(f"--criteria names none: choose from {', '.join(NEURON_CRITERIA)}")
+        if len(set(criteria)) < len(criteria):
+            raise UsageError("--criteria names a criterion twice: name each once")
         for name in criteria:
             chosen("--criteria", name, NEURON_CRITERIA)
         self._model = model if isinstance(model, Model) else Model(model, lambda: model)

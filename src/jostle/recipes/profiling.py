@@ -22,6 +22,12 @@ def quietly(parts: Iterator[Seeds], count: int) -> Iterator[Seeds]:
     return parts
 
 
+def profile_of_seeds(settings: Settings, watched: Watched, progress: Progress = quietly) -> Profile:
+    """The ranges over the seeds; a seed that the model fails on is a finding, and has none."""
+    parts = data_parts(settings, settings.seeds, progress)
+    return profiled(watched.target.run(part.as_candidates()) for part in parts)
+
+
 def profile_named(settings: Settings, spec: str, watched: Watched, progress: Progress = quietly) -> Profile:
     """A saved profile, if it belongs to this model, or one of the data behind the name."""
     if Path(spec).suffix == SAVED:

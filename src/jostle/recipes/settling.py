@@ -82,7 +82,7 @@ def _refuse_idle(given: Settings, chosen: Settings) -> None:
 def refuse_contradictions(settings: Settings) -> None:
     """A setting that would do nothing is refused, with what would make it do something."""
     compares = "agree" in settings.oracle or any(names_object(name) for name in settings.oracle)
-    guidance = _given(settings, "coverage", "scheduler")
+    guidance = _given(settings, "coverage", "scheduler", "fresh")
     for contradiction, fix in (
         (settings.agree and not settings.twin, "--agree says when twins agree: name the second model with --twin"),
         (

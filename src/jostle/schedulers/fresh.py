@@ -1,0 +1,35 @@
+"""Any scheduler, with the seeds kept in play."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from jostle.errors import UsageError
+from jostle.interfaces import Learner, Scheduler
+from jostle.records import Candidates
+
+
+class WithSeeds:
+    """Another scheduler, but for a share of the children whose parents are seeds, each as likely.
+
+    Only what was never moved can take an affine step, and most of what a campaign keeps has been: without seeds, the
+    search would soon only shade and speckle.
+    """
+
+    def __init__(self, scheduler: Scheduler, share: float = 0.5):
+        if not 0 <= share <= 1:
+            raise UsageError(f"--fresh {share}: give a share from 0 to 1")
+        self._scheduler, self._share = scheduler, share
+        self._planted = 0
+
+    def learn(self, kept: Candidates, gains: Tensor) -> None:
+        """Takes what is told first for the seeds, and passes all on to a scheduler that learns too."""
+        self._planted = self._planted or len(kept)
+        if isinstance(self._scheduler, Learner):
+            self._scheduler.learn(kept, gains)
+
+    def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
+        ids = self._scheduler.plan(entries, children, rng)
+        seeds = torch.randint(self._planted, (children,), generator=rng)
+        return torch.where(torch.rand(children, generator=rng) < self._share, seeds, ids)
