@@ -17,7 +17,6 @@ from jostle.zoo import lenet5, mnist_sample
 from resnet50 import photos, resnet50
 from spread import spread
 
-SEEDS = 5
 EVERY_LAYER = ("*",)
 
 
@@ -79,17 +78,19 @@ def growth() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=["lenet", "resnet", "growth"])
-    only = parser.parse_args().only
+    parser.add_argument("--seeds", type=int, default=5)
+    options = parser.parse_args()
+    only, randomness = options.only, range(options.seeds)
     if only in (None, "lenet"):
         torch.set_num_threads(1)
         seeds = labelled(mnist_sample()[0], lenet5())
         for batch in (256, 512):
-            ratios = [ratio((lenet5(), lenet5()), seeds, batch, 300_000, 200, seed) for seed in range(SEEDS)]
+            ratios = [ratio((lenet5(), lenet5()), seeds, batch, 300_000, 200, seed) for seed in randomness]
             print(f"LeNet-5, one thread, batch {batch}, 300,000 runs: loop / bare {spread(ratios, '.2f')} (bar 0.6)")
     if only in (None, "resnet"):
         torch.set_num_threads(2)
         seeds = labelled(photos(), resnet50())
-        ratios = [ratio((resnet50(), resnet50()), seeds, 8, 16 + 15 * 8, 4, seed) for seed in range(SEEDS)]
+        ratios = [ratio((resnet50(), resnet50()), seeds, 8, 16 + 15 * 8, 4, seed) for seed in randomness]
         print(f"ResNet-50, 94,056 neurons, two threads, batch 8: loop / bare {spread(ratios, '.2f')} (bar 0.85)")
     if only in (None, "growth"):
         torch.set_num_threads(1)

@@ -36,7 +36,13 @@ class Bottleneck(nn.Module):
 
 
 def resnet50() -> nn.Module:
-    """Images [batch, 3, 224, 224] to scores [batch, 1000]."""
+    """Images [batch, 3, 224, 224] to scores [batch, 1000]; always the same weights."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return nn.Sequential(_layers()).eval()
+
+
+def _layers() -> OrderedDict[str, nn.Module]:
     layers: OrderedDict[str, nn.Module] = OrderedDict(
         conv=nn.Conv2d(3, 64, 7, 2, 3), norm=nn.BatchNorm2d(64), relu=nn.ReLU(), pool=nn.MaxPool2d(3, 2, 1)
     )
@@ -47,9 +53,7 @@ def resnet50() -> nn.Module:
             layers[f"stage{stage}_{block}"] = Bottleneck(wide_in, width, stride)
             wide_in = 4 * width
     layers |= {"mean": nn.AdaptiveAvgPool2d(1), "flat": nn.Flatten(), "scores": nn.Linear(wide_in, 1000)}
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        return nn.Sequential(layers).eval()
+    return layers
 
 
 def photos() -> Tensor:
