@@ -17,7 +17,8 @@ from jostle.profile import Profile, profiled
 from jostle.recipes.catalogue import NEURON_CRITERIA, RANGED, Guides, feedbacks_of
 from jostle.recipes.loading import Watched, check_normalisation, watch
 from jostle.recipes.naming import chosen
-from jostle.records import NO_LABEL, Candidates, Crash, Seeds, Trace
+from jostle.recipes.profiling import sound_trace
+from jostle.records import NO_LABEL, Crash, Seeds, Trace
 from jostle.targets.layers import layers_of
 from jostle.targets.loading import Model
 
@@ -84,17 +85,11 @@ class CoverageMeter:
         return {} if self._watched is None else self._watched.belongs_to
 
     def _trace(self, inputs: Tensor) -> Trace:
-        trace = self.watched(inputs).target.run(_as_candidates(inputs))
-        for crash in trace.crashes.values():
-            raise PreflightFailed(f"the model fails on an input ({crash.error} in {crash.where}: {crash.message})")
-        return trace
+        seeds = Seeds(inputs, torch.full((len(inputs),), NO_LABEL), ("",) * len(inputs))
+        return sound_trace(self.watched(inputs), seeds)
 
     def _begun(self) -> list[Feedback]:
         unranged = [name for name in self._settings.coverage if name in RANGED and self.profile is None]
         if unranged:
             raise UsageError(f"measuring {' and '.join(unranged)} needs neuron ranges: give training data as --profile")
         return feedbacks_of(self._settings, Guides((), self.profile))
-
-
-def _as_candidates(inputs: Tensor) -> Candidates:
-    return Seeds(inputs, torch.full((len(inputs),), NO_LABEL), ("",) * len(inputs)).as_candidates()
