@@ -13,6 +13,7 @@ from jostle.campaign import Budget, Campaign, Summary
 from jostle.config import Settings
 from jostle.interfaces import Listener
 from jostle.profile import Profile
+from jostle.recipes.ascending import Means
 from jostle.recipes.catalogue import RANGED, Guides, feedbacks_of, mutator_of, oracles, scheduler_of
 from jostle.recipes.loading import watch
 from jostle.recipes.measuring import CoverageMeter
@@ -47,11 +48,13 @@ def fuzz(
     chosen = settled(given if twin is None else replace(given, twin="weights16"), classes=True)
     own, other = Model(model, lambda: model), None if twin is None else Model(twin, lambda: twin)
     watched = watch(chosen, own, other, layers_of(model, seeds.inputs[:2]))
+    classes = watched.plain.predict(seeds.inputs[:1]).shape[1]
+    means = Means(watched.gradients, watched.incoming, seeds, classes)
     with tempfile.TemporaryDirectory() as folder:
         archive = open_archive(Path(folder) / "campaign", {"benchmark": seed})
         campaign = Campaign(
             target=watched.target,
-            mutator=mutator_of(chosen),
+            mutator=mutator_of(chosen, means),
             feedbacks=feedbacks_of(chosen, Guides(watched.novelty_layers, profile)),
             oracles=oracles(chosen, classes=True),
             scheduler=scheduler_of(chosen),

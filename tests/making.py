@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from jostle.geometry import unmoved
-from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Crash, Outcome, Seeds, Trace
+from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Crash, Lesson, Outcome, Seeds, Trace
 
 CRASH = Crash(error="ValueError", message="no", where="model.py:forward", traceback="…")
 
@@ -47,3 +47,8 @@ def trace_of(
     outputs = {MODEL: output} if twin is None else {MODEL: output, TWIN: twin}
     crashes = dict.fromkeys(crashed, CRASH)
     return Trace(outcome, blanked(outputs), blanked(activations), blanked(extremes), blanked(metadata), crashes)
+
+
+def lesson(kept: Candidates, gains: Tensor, found: Sequence[str] = ()) -> Lesson:
+    """What a step taught that kept these and gained so much [kept, criteria], the model's outputs all zero."""
+    return Lesson(kept, gains, trace_of(torch.zeros(len(kept), 1)), tuple(found))

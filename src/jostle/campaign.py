@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.interfaces import Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
 from jostle.randomness import randomness
-from jostle.records import NO_BUG, Candidates, Finding, History, Seeds, StepRecord, Trace, all_rows
+from jostle.records import NO_BUG, Candidates, Finding, History, Lesson, PastStep, Seeds, StepRecord, Trace, all_rows
 from jostle.storage.corpus import Corpus
 
 
@@ -46,6 +46,7 @@ class Summary:
     coverage: Mapping[str, Mapping[str, float]]  # by criterion
     findings: Mapping[str, int]  # distinct bugs by kind
     violations: Mapping[str, int]  # violating inputs by kind
+    unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
     rates: Mapping[str, float]  # inputs per second inside each variant
 
     def as_json(self) -> dict[str, Any]:
@@ -58,8 +59,22 @@ class Summary:
             "coverage": {name: dict(figures) for name, figures in self.coverage.items()},
             "findings": dict(self.findings),
             "violating_inputs": dict(self.violations),
+            "unconfirmed_inputs": dict(self.unconfirmed),
             "inputs_per_second_by_variant": {name: round(rate, 1) for name, rate in self.rates.items()},
         }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What all oracles together say of a batch."""
+
+    violating: Tensor  # [batch] bool
+    findings: tuple[Finding, ...]  # bugs not seen before
+    violations: Mapping[str, int]  # violating inputs by kind
+    unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
+
+
+NOTHING = Trace(torch.empty(0, dtype=torch.int64), {})
 
 
 class Campaign:
@@ -81,10 +96,13 @@ class Campaign:
         seed: int = 0,
         batch: int = 256,
         listeners: Sequence[Listener] = (),
+        saved: Callable[[Tensor], Tensor] | None = None,
     ):
+        """`saved` tells what a file gives back of inputs [batch, ...]: with it, only what survives that is found."""
         self._target, self._mutator, self._feedbacks = target, mutator, feedbacks
         self._oracles, self._scheduler, self._listeners = oracles, scheduler, listeners
         self._seeds, self._budget, self._seed, self._batch = seeds, budget, seed, batch
+        self._saved = saved
         self._learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
         self.corpus = Corpus(seeds)
         self._step = 0
@@ -93,6 +111,7 @@ class Campaign:
         self._bugs: set[tuple[str, int]] = set()
         self._findings: Counter[str] = Counter()
         self._violations: Counter[str] = Counter()
+        self._unconfirmed: Counter[str] = Counter()
         self._variant_seconds: Counter[str] = Counter()
         self._executions_before = 0  # of earlier runs, whose times by variant are not kept
         self._stopping = False
@@ -103,8 +122,8 @@ class Campaign:
             self._plant()
         else:
             self._restore(history)
-        while len(self.corpus) and not self._spent() and not self._stopping:
-            self._advance()
+        while len(self.corpus) and not self._spent() and not self._stopping and self._advance():
+            pass
         return self.summary()
 
     def stop(self) -> None:
@@ -121,6 +140,7 @@ class Campaign:
             coverage=self._coverage(),
             findings=self._findings,
             violations=self._violations,
+            unconfirmed=self._unconfirmed,
             rates={name: ran / max(seconds, 1e-9) for name, seconds in self._variant_seconds.items()},
         )
 
@@ -144,83 +164,103 @@ class Campaign:
             raise UsageError(
                 f"the target fails on every seed ({crash.error} in {crash.where}: {crash.message}): fix it"
             )
-        self._absorb(started, seeds, trace, planting=True)
+        self._absorb(started, len(seeds), seeds, trace, planting=True)
 
     def _in_batches(self, candidates: Candidates) -> Trace:
         rows = all_rows(len(candidates)).split(self._batch)
         return Trace.joined([self._target.run(candidates.select(part)) for part in rows])
 
     def _restore(self, history: History) -> None:
-        """Takes over an earlier run; what it kept runs once more, so that nothing of it is new again."""
-        rows, planted = all_rows(len(history.kept)), history.steps[0].kept
-        parts = [rows[:planted], *rows[planted:].split(self._batch)]  # the seeds at once, as when they were planted
-        gains = [self._gains(self._in_batches(history.kept.select(part))) for part in parts if len(part)]
-        self._relive(history, torch.cat(gains) if gains else torch.zeros(0, len(self._feedbacks)))
+        """Takes over an earlier run; what it kept runs once more, so that nothing of it is new again.
+
+        Parts that remember plan and learn again, step by step, and so know what they knew.
+        """
+        start = 0
+        for steps in self._in_groups(history.steps):
+            end = start + sum(past.kept for past in steps)
+            kept = history.kept.select(torch.arange(start, end))
+            trace = self._in_batches(kept) if len(kept) else None
+            gains = self._gains(trace) if trace is not None else torch.zeros(0, len(self._feedbacks))
+            place = 0
+            for past in steps:
+                if past.step:
+                    self._scheduler.plan(len(self.corpus), past.planned, randomness(self._seed, past.step))
+                rows = torch.arange(place, place + past.kept)
+                seen = NOTHING if trace is None else trace.select(rows)
+                self._keep(Lesson(kept.select(rows), gains[rows], seen, past.found))
+                place += past.kept
+            start = end
         last = history.steps[-1]
         self._step, self._executions, self._seconds = last.step, last.executions, history.seconds
         self._executions_before = last.executions
         self._bugs = set(history.bugs)
         self._findings, self._violations = Counter(history.findings), Counter(history.violations)
+        self._unconfirmed = Counter(history.unconfirmed)
 
-    def _relive(self, history: History, gains: Tensor) -> None:
-        """Plans and learns again, step by step, so that parts that remember know what they knew."""
-        executions = 0
-        for past in history.steps:
-            if past.step:
-                rng = randomness(self._seed, past.step)
-                self._scheduler.plan(len(self.corpus), past.executions - executions, rng)
-            start = len(self.corpus)
-            self._keep(history.kept.select(torch.arange(start, start + past.kept)), gains[start : start + past.kept])
-            executions = past.executions
+    def _in_groups(self, steps: Sequence[PastStep]) -> Iterator[list[PastStep]]:
+        """Steps that together kept about a batch; the planting alone, because its rows were assessed at once."""
+        group: list[PastStep] = []
+        for past in steps:
+            group.append(past)
+            if past.step == 0 or sum(some.kept for some in group) >= self._batch:
+                yield group
+                group = []
+        if group:
+            yield group
 
-    def _keep(self, kept: Candidates, gains: Tensor) -> None:
-        self.corpus.add(kept)
+    def _keep(self, lesson: Lesson) -> None:
+        self.corpus.add(lesson.kept)
         for learner in self._learners:
-            learner.learn(kept, gains)
+            learner.learn(lesson)
 
     def _gains(self, trace: Trace) -> Tensor:
         """How new each row is to each criterion [batch, criteria]."""
         gains = [feedback.assess(trace) for feedback in self._feedbacks]
         return torch.stack(gains, 1) if gains else torch.zeros(len(trace.outcome), 0)
 
-    def _advance(self) -> None:
+    def _advance(self) -> bool:
+        """One step; false if there is nothing left to mutate."""
         started = time.monotonic()
+        rng = randomness(self._seed, self._step + 1)
+        planned = self._budget.rows(self._executions, self._batch)
+        ids = self._scheduler.plan(len(self.corpus), planned, rng)
+        if not len(ids):
+            return False
         self._step += 1
-        rng = randomness(self._seed, self._step)
-        children = self._budget.rows(self._executions, self._batch)
-        parents = self.corpus.as_parents(self._scheduler.plan(len(self.corpus), children, rng))
-        candidates = self._mutator.mutate(parents, rng)
-        self._absorb(started, candidates, self._target.run(candidates), planting=False)
+        candidates = self._mutator.mutate(self.corpus.as_parents(ids), rng)
+        self._absorb(started, planned, candidates, self._target.run(candidates), planting=False)
+        return True
 
-    def _absorb(self, started: float, candidates: Candidates, trace: Trace, *, planting: bool) -> None:
+    def _absorb(self, started: float, planned: int, candidates: Candidates, trace: Trace, *, planting: bool) -> None:
         """Judges all rows, assesses those that violate nothing, keeps of them what is new, or any seed."""
         self._executions += len(candidates)
         self._variant_seconds.update(trace.seconds)
-        violating, findings, violations = self._judge(candidates, trace)
-        sound = (trace.ran & ~violating & candidates.changed).nonzero().squeeze(1)
+        verdict = self._judge(candidates, trace)
+        sound = (trace.ran & ~verdict.violating & candidates.changed).nonzero().squeeze(1)
         gains = torch.zeros(0, len(self._feedbacks))
         if len(sound):
             gains = self._gains(trace if len(sound) == len(candidates) else trace.select(sound))
             new = all_rows(len(sound)) if planting else (gains > 0).any(1).nonzero().squeeze(1)
             sound, gains = sound[new], gains[new]
         kept = candidates.select(sound)
-        self._keep(kept, gains)
-        self._tell(started, kept, findings, violations)
+        found = tuple(finding.row.steps[0] for finding in verdict.findings)
+        self._keep(Lesson(kept, gains, trace.select(sound) if self._learners else NOTHING, found))
+        self._tell(started, planned, kept, verdict)
 
-    def _tell(
-        self, started: float, kept: Candidates, findings: tuple[Finding, ...], violations: Mapping[str, int]
-    ) -> None:
+    def _tell(self, started: float, planned: int, kept: Candidates, verdict: Verdict) -> None:
         """Tells the listeners of a step; the time they take is the step's too."""
         before = self._seconds
         self._seconds = before + time.monotonic() - started
         record = StepRecord(
             step=self._step,
+            planned=planned,
             executions=self._executions,
             seconds=self._seconds,
             kept=kept,
-            findings=findings,
+            findings=verdict.findings,
             found=dict(self._findings),
-            violations=violations,
+            violations=verdict.violations,
+            unconfirmed=verdict.unconfirmed,
             corpus=len(self.corpus),
             admission_rate=self._admission_rate(),
             coverage=self._coverage(),
@@ -229,26 +269,45 @@ class Campaign:
             listener(record)
         self._seconds = before + time.monotonic() - started
 
-    def _judge(self, candidates: Candidates, trace: Trace) -> tuple[Tensor, tuple[Finding, ...], Counter[str]]:
-        """Which rows violate anything [batch], the bugs not seen before, and violating rows by kind."""
+    def _judge(self, candidates: Candidates, trace: Trace) -> Verdict:
+        """What all oracles say of a batch; violations that saving would mend are counted apart and are none."""
         violating = torch.zeros(len(candidates), dtype=torch.bool)
         findings: list[Finding] = []
         violations: Counter[str] = Counter()
+        unconfirmed: Counter[str] = Counter()
         for oracle in self._oracles:
             verdicts = oracle.judge(candidates, trace)
             guilty = (verdicts.bugs != NO_BUG).nonzero().squeeze(1)
             violating[guilty] = True
-            if len(guilty):
-                violations[verdicts.kind] += len(guilty)
-            for bug, row in zip(verdicts.bugs[guilty].tolist(), guilty.tolist(), strict=True):
+            confirmed = guilty[self._survive(oracle, candidates.select(guilty), verdicts.bugs[guilty])]
+            if len(guilty) > len(confirmed):
+                unconfirmed[verdicts.kind] += len(guilty) - len(confirmed)
+            if len(confirmed):
+                violations[verdicts.kind] += len(confirmed)
+            for bug, row in zip(verdicts.bugs[confirmed].tolist(), confirmed.tolist(), strict=True):
                 if (verdicts.kind, bug) not in self._bugs:
-                    self._bugs.add((verdicts.kind, bug))
                     only = candidates.select(torch.tensor([row]))
                     alone = self._shown_alone(oracle, only, bug)
+                    if self._saved is not None and not alone:
+                        continue  # another input may show the same bug beyond doubt
+                    self._bugs.add((verdicts.kind, bug))
                     findings.append(Finding(verdicts.describe(row), bug, self._step, self._executions, only, alone))
         self._violations.update(violations)
+        self._unconfirmed.update(unconfirmed)
         self._findings.update(finding.violation.kind for finding in findings)
-        return violating, tuple(findings), violations
+        return Verdict(violating, tuple(findings), violations, unconfirmed)
+
+    def _survive(self, oracle: Oracle, guilty: Candidates, bugs: Tensor) -> Tensor:
+        """[guilty] bool: which inputs still show their bug as a file gives them back; all, if none is asked about."""
+        survive = torch.ones(len(guilty), dtype=torch.bool)
+        if self._saved is None or not len(guilty):
+            return survive
+        saved = self._saved(guilty.inputs)
+        rows = (saved != guilty.inputs).flatten(1).any(1).nonzero().squeeze(1)  # the others are as they were
+        if len(rows):
+            again = replace(guilty.select(rows), inputs=saved[rows])
+            survive[rows] = oracle.judge(again, self._target.run(again)).bugs == bugs[rows]
+        return survive
 
     def _shown_alone(self, oracle: Oracle, only: Candidates, bug: int) -> bool:
         """Whether an input shows its bug again in a batch of its own, where rounding may differ."""

@@ -31,13 +31,15 @@ class Settings:
     oracle: tuple[str, ...] = ()
     twin: str | None = None
     agree: str | None = None
-    mutator: str | None = None
+    models: tuple[str, ...] = ()
+    mutator: tuple[str, ...] = ()
     coverage: tuple[str, ...] = ()
     profile: str | None = None
     sections: int = 1000
     buckets: int = 10
     top: int = 10
-    active: float = 0.75
+    active: float | None = None
+    levels: int | None = None
     distance: str = "euclidean"
     threshold: float | None = None
     scheduler: str | None = None
@@ -53,6 +55,18 @@ class Settings:
     alpha: float = 0.02
     beta: float = 0.2
     tries: int = 50
+    strategy: tuple[str, ...] = ()
+    neurons: int | None = None
+    balance: float | None = None
+    others: int = 4
+    perturbation: str | None = None
+    iterations: int | None = None
+    limit: float | None = None
+    reach: float | None = None
+    desired: float = 0.01
+    rounds: int | None = None
+    as_images: bool | None = None
+    minimise: bool | None = None
     layers: tuple[str, ...] = ()
     units: str = "channels"
     metadata: str | None = None
@@ -77,7 +91,7 @@ class Settings:
 
     def contents(self) -> dict[str, str]:
         """Digests of the files that the settings name."""
-        named = [self.model, self.twin or "", self.metadata or "", self.profile or "", *self.oracle]
+        named = [self.model, *self.models, self.twin or "", self.metadata or "", self.profile or "", *self.oracle]
         return {name: content for name in named if (content := _content(name)) is not None}
 
     def bound(self) -> dict[str, Any]:
@@ -185,6 +199,12 @@ def _number(value: Any) -> float:
     return float(value)
 
 
+def _not_negative(value: Any) -> float:
+    if _number(value) < 0:
+        raise ValueError("give a number that is not negative")
+    return float(value)
+
+
 def _share(value: Any) -> float:
     if not 0 < _number(value) < 1:
         raise ValueError("give a share above 0 and below 1 (alpha 0.02, beta 0.2)")
@@ -241,7 +261,7 @@ def _count(value: Any) -> int:
 
 
 def _whole(value: Any) -> int:
-    """As the seed of randomness wants it: not negative."""
+    """Not negative, as the seed of randomness wants it."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
         raise ValueError("give a whole number from 0 to 2^63 - 1")
     return value
@@ -254,19 +274,21 @@ def _channels(value: Any) -> int:
 
 
 _PARSERS: Mapping[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("oracle", "layers", "coverage", "transforms"), _names),
+    **dict.fromkeys(("oracle", "layers", "coverage", "transforms", "models", "mutator", "strategy"), _names),
     "range": _range,
     "mean": _numbers,
     "std": _std,
     "size": _size,
     "budget": _duration,
     **dict.fromkeys(("executions", "findings", "batch", "newest", "sample", "tries"), _count),
-    **dict.fromkeys(("sections", "buckets", "top"), _count),
+    **dict.fromkeys(("sections", "buckets", "top", "others", "iterations", "rounds", "levels"), _count),
+    "neurons": _whole,
     "channels": _channels,
     "agree": _shown,
     "seed": _whole,
     **dict.fromkeys(("threshold", "recency", "sigma", "radius", "active", "fresh"), _number),
+    **dict.fromkeys(("balance", "limit", "reach", "desired"), _not_negative),
     **dict.fromkeys(("alpha", "beta"), _share),
     **dict.fromkeys(("gamma", "p_min"), _number),
-    **dict.fromkeys(("gradients", "trust_model", "force"), _flag),
+    **dict.fromkeys(("gradients", "trust_model", "force", "as_images", "minimise"), _flag),
 }

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from jostle.records import Candidates, StepRecord, Trace, Verdicts
+from jostle.records import Candidates, Lesson, Linearised, StepRecord, Trace, Verdicts
 
 
 class Target(Protocol):
@@ -21,11 +21,18 @@ class Target(Protocol):
         """Everything watched while the batch runs."""
 
 
+class Differentiable(Protocol):
+    """Which way must an input change for the model to do something else?"""
+
+    def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
+        """A forward pass over inputs [batch, ...] with its vector-Jacobian product; rows do not mix."""
+
+
 class Mutator(Protocol):
     """What do we try next?"""
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
-        """One child for each row; the child keeps its parent's lineage."""
+        """At most one child for each row, at least one in all; a child keeps its parent's lineage."""
 
 
 class Feedback(Protocol):
@@ -54,7 +61,7 @@ class Scheduler(Protocol):
     """Whom do we mutate, how often?"""
 
     def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
-        """Corpus ids [children] of the parents, each as often as it shall be mutated."""
+        """Corpus ids [at most children] of the parents, each as often as it shall be mutated; none ends the run."""
 
 
 @runtime_checkable
@@ -64,8 +71,8 @@ class Learner(Protocol):
     Law: planning and learning anew through the same steps leads to the same state.
     """
 
-    def learn(self, kept: Candidates, gains: Tensor) -> None:
-        """What a step added to the corpus, and by how much each row was new to each criterion [kept, criteria]."""
+    def learn(self, lesson: Lesson) -> None:
+        """Takes in what a step added to the corpus and found."""
 
 
 class Listener(Protocol):

@@ -18,6 +18,7 @@ NO_LABEL = -1
 NO_PARENT = -1
 NO_BUG = -1
 UNCHANGED = "unchanged"  # the step of a child that came out like its parent
+NO_GRADIENT = "gradient not finite"  # the step of an input whose gradient, needed to go on from it, is not finite
 
 MODEL = "model"  # the variant under test in Trace.outputs
 TWIN = "twin"
@@ -86,7 +87,7 @@ class Candidates:
     @property
     def changed(self) -> Tensor:
         """[batch] bool: false of children that came out like their parents."""
-        return torch.tensor([step != UNCHANGED for step in self.steps])
+        return torch.tensor([step not in (UNCHANGED, NO_GRADIENT) for step in self.steps], dtype=torch.bool)
 
     @property
     def labels(self) -> Tensor:
@@ -117,6 +118,10 @@ class Candidates:
     def mutated(self, inputs: Tensor, step: str) -> Candidates:
         """The same lineage with new inputs, made by one named mutation."""
         return replace(self, inputs=inputs, steps=(step,) * len(self))
+
+    def with_children(self, made: Tensor, inputs: Tensor, steps: Sequence[str]) -> Candidates:
+        """Of these parents, the rows that a child was made for, with the child's inputs [batch, ...] and steps."""
+        return replace(self, inputs=inputs, steps=tuple(steps)).select(made)
 
 
 @dataclass(frozen=True)
@@ -183,6 +188,44 @@ class Trace:
         return [*self.activations.items(), *outputs, *self.metadata.items()]
 
 
+@dataclass(frozen=True)
+class Linearised:
+    """A forward pass that can be differentiated once, by its vector-Jacobian product."""
+
+    scores: Mapping[str, Tensor]  # by variant, [batch, classes] before any softmax
+    activations: Mapping[str, Tensor]  # by layer as executed, [batch, neurons]
+    extremes: Mapping[str, Tensor]  # [batch, 2] of all values of a layer, where asked for
+    pull: Callable[[Mapping[str, Tensor], Mapping[str, Tensor]], Tensor]
+    """Weights of scores and of activations, in their shapes, to the gradient of the weighted sum [batch, ...]."""
+
+    @staticmethod
+    def joined(parts: Sequence[Linearised]) -> Linearised:
+        """The rows of several passes, one after another."""
+        sizes = [len(next(iter(part.scores.values()))) for part in parts]
+
+        def pull(scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]) -> Tensor:
+            by_part = zip(parts, _split(scores, sizes), _split(activations, sizes), strict=True)
+            return torch.cat([part.pull(some, others) for part, some, others in by_part])
+
+        return Linearised(
+            scores=_chained([part.scores for part in parts]),
+            activations=_chained([part.activations for part in parts]),
+            extremes=_chained([part.extremes for part in parts]),
+            pull=pull,
+        )
+
+
+def _chained(groups: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """What all groups hold, one after another."""
+    names = [name for name in groups[0] if all(name in group for group in groups)]
+    return {name: torch.cat([group[name] for group in groups]) for name in names}
+
+
+def _split(values: Mapping[str, Tensor], sizes: Sequence[int]) -> list[dict[str, Tensor]]:
+    split = {name: value.split(list(sizes)) for name, value in values.items()}
+    return [{name: parts[number] for name, parts in split.items()} for number in range(len(sizes))]
+
+
 def _stacked(traces: Sequence[Trace], values: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     places = {name: value for group in values for name, value in group.items()}
 
@@ -238,16 +281,28 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Lesson:
+    """What one step taught."""
+
+    kept: Candidates  # what it added to the corpus
+    gains: Tensor  # [kept, criteria] by how much each row was new
+    trace: Trace  # of the rows kept
+    found: tuple[str, ...]  # the mutations that showed bugs not seen before
+
+
+@dataclass(frozen=True)
 class StepRecord:
     """One turn of the loop, as its listeners see it; step 0 plants the seeds."""
 
     step: int
+    planned: int  # inputs asked for; a mutator may make fewer
     executions: int  # so far
     seconds: float  # so far
     kept: Candidates  # what entered the corpus
     findings: tuple[Finding, ...]  # bugs not seen before
     found: Mapping[str, int]  # distinct bugs so far by kind
     violations: Mapping[str, int]  # violating inputs of this step by kind
+    unconfirmed: Mapping[str, int]  # inputs of this step by kind that violate no more when saved
     corpus: int  # entries so far
     admission_rate: float  # share of the mutants so far that were kept
     coverage: Mapping[str, Mapping[str, float]]  # by criterion
@@ -259,7 +314,9 @@ class PastStep:
 
     step: int
     executions: int  # so far
+    planned: int  # inputs asked for
     kept: int  # entries
+    found: tuple[str, ...] = ()  # the mutations that showed bugs not seen before
 
 
 @dataclass(frozen=True)
@@ -272,6 +329,7 @@ class History:
     bugs: frozenset[tuple[str, int]]  # (kind, number)
     findings: Mapping[str, int]  # distinct bugs by kind
     violations: Mapping[str, int]  # violating inputs by kind
+    unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
 
     @property
     def executions(self) -> int:

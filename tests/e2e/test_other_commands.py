@@ -13,24 +13,29 @@ import pytest
 from running import ENVIRONMENT, JOSTLE, PATIENCE, Ended
 
 from jostle.cli.exits import Exit
+from jostle.mutators.neuron_choice import STRATEGIES
+from jostle.mutators.perturbations import PERTURBATIONS
 from jostle.mutators.transforms import TRANSFORMS
 from jostle.recipes.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS
 
 Run = Callable[..., Ended]
+KINDS = (
+    ("mutator", MUTATORS),
+    ("transform", TRANSFORMS),
+    ("strategy", STRATEGIES),
+    ("perturbation", PERTURBATIONS),
+    ("coverage", CRITERIA),
+    ("oracle", ORACLES),
+    ("scheduler", SCHEDULERS),
+)
 SHORT = ["fuzz", "jostle.zoo:lenet5", "--seeds", "ok.npy", "--executions", "2000"]
 
 
 def test_list_names_every_part_with_one_line(jostle: Run) -> None:
     told = jostle("list", "--json").json()
-    assert told.keys() == {"recipe", "mutator", "transform", "coverage", "oracle", "scheduler", "twin"}
-    assert told["recipe"].keys() == {"tensorfuzz", "deephunter", "random"}
-    for kind, parts in (
-        ("mutator", MUTATORS),
-        ("transform", TRANSFORMS),
-        ("coverage", CRITERIA),
-        ("oracle", ORACLES),
-        ("scheduler", SCHEDULERS),
-    ):
+    assert told.keys() == {kind for kind, _ in KINDS} | {"recipe", "twin"}
+    assert told["recipe"].keys() == {"tensorfuzz", "deephunter", "dlfuzz", "deepxplore", "random"}
+    for kind, parts in KINDS:
         assert parts.keys() <= told[kind].keys()
     assert all(line.strip() and "\n" not in line for parts in told.values() for line in parts.values())
     shown = jostle("list")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -11,11 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jostle.interfaces import Mutator
+from jostle.mutators.ascent import Ascent
+from jostle.mutators.goals import AnotherClass
 from jostle.mutators.metamorphic import Metamorphic
+from jostle.mutators.mixed import Costed, Mixed
+from jostle.mutators.neuron_choice import NeuronChoice, near, uncovered
 from jostle.mutators.noise import Noise
+from jostle.mutators.perturbations import occlusion
 from jostle.randomness import randomness
 from jostle.records import Candidates
+from jostle.targets.torch_target import TorchTarget
+from jostle.zoo import lenet1
 from making import batch_of
+
+VALUES = ((5, 3), (2, 3, 8, 8), (1, 7, 2))
+IMAGES = ((2, 3, 8, 8), (2, 1, 9, 6))
+DIGITS = ((3, 1, 28, 28),)  # what a LeNet takes
 
 
 @dataclass(frozen=True)
@@ -27,7 +39,29 @@ class Case:
     high: float = 1.0
     radius: float = float("inf")
     away: float = 1.0  # how far parents may be from their root, as a share of the range
-    images: bool = False  # takes nothing else
+    shapes: tuple[tuple[int, ...], ...] = VALUES  # among those that it takes
+    fewer: bool = False  # may make fewer children than it is given rows, though never none
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """The shape of a few parents."""
+        return (6, 1, 28, 28) if self.shapes == DIGITS else (6, 1, 4, 4)
+
+
+WATCHED = (("conv1", 4), ("conv2", 12))
+
+
+def ascent(**choices: Any) -> Ascent:
+    target = TorchTarget(lenet1(), [name for name, _ in WATCHED], extremes=True)
+    return Ascent(target, AnotherClass(10, 4), 0, 1, **choices)
+
+
+def towards_neurons() -> Ascent:
+    return ascent(choice=NeuronChoice(WATCHED, 4, (near, uncovered)))
+
+
+def mixed(**mutators: Mutator) -> Mixed:
+    return Mixed({name: Costed(mutator) for name, mutator in mutators.items()})
 
 
 MUTATORS: dict[str, Case] = {
@@ -36,20 +70,37 @@ MUTATORS: dict[str, Case] = {
     "noise in a ball": Case(lambda: Noise(0.3, 0, 1, radius=0.2), radius=0.2),
     "noise on bytes": Case(lambda: Noise(25, 0, 255, radius=16), 0, 255, 16),
     "noise around zero": Case(lambda: Noise(0.2, -1, 1, radius=0.4), -1, 1, 0.4),
-    "metamorphic": Case(lambda: Metamorphic(0, 1), away=0.1, images=True),
-    "metamorphic on bytes": Case(lambda: Metamorphic(0, 255), 0, 255, away=0.1, images=True),
-    "metamorphic around zero": Case(lambda: Metamorphic(-1, 1), -1, 1, away=0.1, images=True),
+    "metamorphic": Case(lambda: Metamorphic(0, 1), away=0.1, shapes=IMAGES),
+    "metamorphic on bytes": Case(lambda: Metamorphic(0, 255), 0, 255, away=0.1, shapes=IMAGES),
+    "metamorphic around zero": Case(lambda: Metamorphic(-1, 1), -1, 1, away=0.1, shapes=IMAGES),
+    "gradient": Case(towards_neurons, shapes=DIGITS, fewer=True),
+    "gradient in a box, as images": Case(
+        lambda: ascent(perturbation=occlusion, as_images=True), shapes=DIGITS, fewer=True
+    ),
+    "noise and metamorphic": Case(
+        lambda: mixed(noise=Noise(0.1, 0, 1), metamorphic=Metamorphic(0, 1)), away=0.1, shapes=IMAGES
+    ),
+    "noise and gradient": Case(
+        lambda: mixed(noise=Noise(0.1, 0, 1), gradient=towards_neurons()), shapes=DIGITS, fewer=True
+    ),
 }
 every_mutator = pytest.mark.parametrize("name", MUTATORS)
 
 
-def parents_for(case: Case, seed: int, shape: tuple[int, ...] = (6, 1, 4, 4)) -> Candidates:
-    """Parents somewhere in the ball around their root seeds, which touch both ends of the range."""
+def parents_for(case: Case, seed: int, shape: tuple[int, ...] = ()) -> Candidates:
+    """Parents somewhere in the ball around their root seeds, which touch both ends of the range; ids go up from 100."""
     rng = randomness(seed, 0)
+    shape = shape or case.parents
     span = case.high - case.low
     references = (torch.rand(shape, generator=rng) * 1.4 - 0.2).clamp(0, 1) * span + case.low
     away = (torch.rand(shape, generator=rng) * 2 - 1) * min(case.radius, case.away * span)
-    return batch_of((references + away).clamp(case.low, case.high), references=references)
+    labels = torch.full(shape[:1], 8)  # what a LeNet takes most such noise for
+    return batch_of((references + away).clamp(case.low, case.high), labels, references)
+
+
+def own_parents(children: Candidates, parents: Candidates) -> Candidates:
+    """The parent of each child, found by its id."""
+    return parents.select(children.parents - 100)
 
 
 @every_mutator
@@ -61,29 +112,40 @@ def test_children_stay_in_the_range_and_in_the_ball_around_their_root(name: str,
     children = case.make().mutate(parents, randomness(seed, 1))
     assert children.inputs.isfinite().all()
     assert case.low <= float(children.inputs.min()) <= float(children.inputs.max()) <= case.high
-    change = (children.inputs.double() - parents.references.double()).abs().max()
+    change = (children.inputs.double() - own_parents(children, parents).references.double()).abs().max()
     assert float(change) <= case.radius + 1e-6 * case.high
 
 
 @every_mutator
-def test_there_is_one_child_per_parent_in_its_shape_and_lineage(name: str) -> None:
+def test_parents_have_one_child_each_in_their_shape_and_lineage(name: str) -> None:
     case = MUTATORS[name]
-    for shape in [(2, 3, 8, 8), (2, 1, 9, 6)] if case.images else [(5, 3), (2, 3, 8, 8), (1, 7, 2)]:
+    for shape in case.shapes:
         parents = parents_for(case, 0, shape)
         children = case.make().mutate(parents, randomness(0, 1))
         assert (children.inputs.shape, children.inputs.dtype) == (shape, torch.float32)
-        for field in ("originals", "parents", "roots", "labels"):
-            assert torch.equal(getattr(children, field), getattr(parents, field))
+        assert children.parents.sort().values.equal(parents.parents)
+        for field in ("originals", "roots", "labels"):
+            assert torch.equal(getattr(children, field), getattr(own_parents(children, parents), field))
         assert len(children) == len(parents) == len(children.placements) and all(children.steps)
+
+
+@every_mutator
+def test_no_row_has_two_children_and_only_mutators_that_may_leave_rows_out(name: str) -> None:
+    case = MUTATORS[name]
+    parents = parents_for(case, 0).select(torch.tensor([0, 1, 0, 0, 2, 0, 1, 0]))
+    children = case.make().mutate(parents, randomness(0, 1))
+    rows, made = (some.parents.bincount(minlength=103) for some in (parents, children))
+    assert (made <= rows).all() and len(children) > 0
+    assert case.fewer or torch.equal(made, rows)
 
 
 @every_mutator
 def test_every_child_differs_from_its_parent_and_from_its_siblings(name: str) -> None:
     case = MUTATORS[name]
-    parents = parents_for(case, 0).select(torch.tensor([0, 0, 1, 1]))
-    children = case.make().mutate(parents, randomness(0, 1)).inputs.flatten(1)
-    assert (children != parents.inputs.flatten(1)).any(1).all()
-    assert len(children.unique(dim=0)) == 4
+    parents = parents_for(case, 0)
+    children = case.make().mutate(parents.select(torch.tensor([0, 0, 1, 1])), randomness(0, 1))
+    assert (children.inputs != own_parents(children, parents).inputs).flatten(1).any(1).all()
+    assert len(children.inputs.unique(dim=0)) == len(children)
 
 
 @every_mutator

@@ -17,6 +17,7 @@ from jostle.oracles.crash import NoCrash
 from jostle.oracles.labels import LabelKept
 from jostle.oracles.numeric import Finite
 from jostle.oracles.properties import Element, Property
+from jostle.oracles.unanimity import Unanimous
 from jostle.randomness import randomness
 from jostle.records import NO_BUG, NO_LABEL, Candidates, Trace
 from making import batch_of, seeds_of, trace_of
@@ -35,6 +36,7 @@ def large_loss(element: Element) -> bool:
 JUDGES_VALUES: dict[str, Callable[[], Oracle]] = {
     "nan": Finite,
     "flip": LabelKept,
+    "differ": Unanimous,
     "agree argmax": lambda: Agreement(SameTop()),
     "agree top2": lambda: Agreement(SameTop(2)),
     "agree 1e-3": lambda: Agreement(Close(1e-3)),

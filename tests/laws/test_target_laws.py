@@ -14,6 +14,7 @@ from jostle.records import MODEL, Candidates, Trace
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained
 from jostle.targets.functions import Function
+from jostle.targets.panel import Panel
 from jostle.targets.probes import every_unit
 from jostle.targets.torch_target import TorchTarget
 from jostle.targets.twins import Twins, int8
@@ -49,6 +50,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "contained": lambda: Contained(TorchTarget(lenet1(), WATCHED, metadata=losses)),
     "in chunks": lambda: InChunks(TorchTarget(lenet1(), WATCHED, metadata=losses), 4),
     "twins": lambda: Twins(TorchTarget(lenet1(), WATCHED), TorchTarget(lenet5())),
+    "panel": lambda: Panel([TorchTarget(lenet1(), WATCHED), InChunks(TorchTarget(lenet5(), WATCHED), 4)]),
     "int8 twin in chunks, contained": lambda: Contained(
         Twins(InChunks(TorchTarget(lenet5(), WATCHED), 3), TorchTarget(int8(lenet5())))
     ),

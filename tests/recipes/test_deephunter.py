@@ -63,7 +63,7 @@ def both(fuzz: Fuzz, digits: int, seed: int, executions: int = EXECUTIONS) -> tu
     """KMNC with guidance and without, after the same executions."""
     guided, guided_inputs = fuzz(digits, seed, executions, recipe="deephunter", profile=TRAINING)
     unguided, unguided_inputs = fuzz(
-        digits, seed, executions, recipe="random", mutator="metamorphic", oracle=("flip", "nan")
+        digits, seed, executions, recipe="random", mutator=("metamorphic",), oracle=("flip", "nan")
     )
     assert guided.executions == unguided.executions == executions
     with_guidance = sections_covered(guided_inputs)

@@ -14,16 +14,18 @@ from torch import Tensor, nn
 
 from jostle.campaign import Budget, Campaign
 from jostle.feedback.nearest import FarFromSeen
-from jostle.interfaces import Feedback, Scheduler
+from jostle.interfaces import Feedback, Mutator, Scheduler
+from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.noise import Noise
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.labels import LabelKept
 from jostle.oracles.numeric import Finite
 from jostle.randomness import randomness
-from jostle.records import NO_PARENT, Candidates, History, StepRecord, Trace
+from jostle.records import NO_PARENT, History, Lesson, StepRecord, Trace
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
 from jostle.schedulers.recent import NewestFew
+from jostle.schedulers.seed_list import SeedList
 from jostle.schedulers.seldom import SeldomFuzzed
 from jostle.schedulers.uniform import Uniform
 from jostle.storage.archive import journal_line, open_archive
@@ -54,6 +56,7 @@ class Run:
     seeds: Any = SEEDS
     oracles: tuple[Any, ...] = (Finite, NoCrash)
     feedbacks: Callable[[], list[Feedback]] = lambda: [FarFromSeen([])]
+    mutator: Callable[[], Mutator] = lambda: Noise(0.2, 0, 1)
     scheduler: Callable[[], Scheduler] = NewestFew
     told: list[StepRecord] = field(default_factory=list)
     listeners: tuple[Any, ...] = ()
@@ -62,7 +65,7 @@ class Run:
     def __post_init__(self) -> None:
         self.campaign = Campaign(
             target=Contained(TorchTarget(self.module)),
-            mutator=Noise(0.2, 0, 1),
+            mutator=self.mutator(),
             feedbacks=self.feedbacks(),
             oracles=[oracle() for oracle in self.oracles],
             scheduler=self.scheduler(),
@@ -214,10 +217,10 @@ class Told(Uniform):
     """A scheduler that writes down what it is told of."""
 
     def __init__(self) -> None:
-        self.lessons: list[tuple[Candidates, Tensor]] = []
+        self.lessons: list[Lesson] = []
 
-    def learn(self, kept: Candidates, gains: Tensor) -> None:
-        self.lessons.append((kept, gains))
+    def learn(self, lesson: Lesson) -> None:
+        self.lessons.append(lesson)
 
 
 @pytest.fixture
@@ -238,18 +241,24 @@ def test_a_row_that_is_new_to_any_criterion_is_kept(of_two: Run) -> None:
     assert of_two.told[-1].coverage == of_two.summary.coverage
 
 
-def test_a_part_that_learns_is_told_of_what_each_step_kept_and_of_its_gains(of_two: Run, scheduler: Told) -> None:
+def test_a_part_that_learns_is_told_of_what_each_step_kept_and_found(of_two: Run, scheduler: Told) -> None:
     assert len(scheduler.lessons) == len(of_two.told)
-    for (kept, gains), record in zip(scheduler.lessons, of_two.told, strict=True):
-        assert kept is record.kept and gains.shape == (len(kept), 2)
-        expected = torch.stack([kept.inputs.sum(1) - 2, kept.inputs[:, 0] * 2 - 1.2], 1).clamp(min=0)
-        torch.testing.assert_close(gains, expected, rtol=0, atol=1e-5)
-    assert len(scheduler.lessons[0][0]) == 12
+    for lesson, record in zip(scheduler.lessons, of_two.told, strict=True):
+        inputs = lesson.kept.inputs
+        assert lesson.kept is record.kept and lesson.gains.shape == (len(inputs), 2)
+        outputs = torch.stack([inputs.sum(1), inputs[:, 0] * 2], 1)
+        torch.testing.assert_close(lesson.trace.outputs["model"], outputs, rtol=0, atol=1e-5)
+        expected = (outputs - torch.tensor([2.0, 1.2])).clamp(min=0)
+        torch.testing.assert_close(lesson.gains, expected, rtol=0, atol=1e-5)
+        assert lesson.found == tuple(finding.row.steps[0] for finding in record.findings)
+    assert len(scheduler.lessons[0].kept) == 12
+    assert any(lesson.found for lesson in scheduler.lessons)
 
 
 def test_without_criteria_a_part_that_learns_is_told_of_the_seeds_alone(scheduler: Told) -> None:
     Run(Budget(executions=200), feedbacks=list, scheduler=lambda: scheduler).to_the_end()
-    assert [(len(kept), gains.shape[1]) for kept, gains in scheduler.lessons] == [(12, 0)] + [(0, 0)] * 12
+    told = [(len(lesson.kept), lesson.gains.shape[1]) for lesson in scheduler.lessons]
+    assert told == [(12, 0)] + [(0, 0)] * 12
 
 
 def test_the_summary_fits_into_json(found: Run) -> None:
@@ -343,21 +352,28 @@ def near_and_large() -> list[Feedback]:
     return [FarFromSeen([]), FarFromSeen([], criterion="magnitude")]
 
 
-LEARNING: dict[str, Callable[[], Scheduler]] = {
-    "pool": lambda: BatchPool(1.0, sample=8),
-    "seldom": SeldomFuzzed,
-    "adaptive": WhereGainsCome,
+def two_mutators() -> Mixed:
+    return Mixed({"mild": Costed(Noise(0.1, 0, 1)), "violent": Costed(Noise(0.5, 0, 1), 2)})
+
+
+LEARNING: dict[str, dict[str, Callable[[], object]]] = {
+    "pool": {"scheduler": lambda: BatchPool(1.0, sample=8)},
+    "seldom": {"scheduler": SeldomFuzzed},
+    "adaptive": {"scheduler": WhereGainsCome},
+    "list": {"scheduler": lambda: SeedList(limit=1.0)},
+    "mixed": {"mutator": two_mutators},
 }
 
 
 @pytest.mark.parametrize("name", LEARNING)
 @pytest.mark.parametrize("module", [Sturdy, Fragile])
-def test_an_interruption_changes_nothing_for_schedulers_that_learn(
+def test_an_interruption_changes_nothing_for_parts_that_learn(
     name: str, module: type[nn.Module], tmp_path: Path
 ) -> None:
-    choices = {"scheduler": LEARNING[name], "feedbacks": near_and_large, "module": module()}
+    choices = {**LEARNING[name], "feedbacks": near_and_large, "module": module()}
     at_once = Run(Budget(executions=12 + 16 * 40), **choices).to_the_end()
-    run, history = interrupted(tmp_path, 12 + 16 * 15, Budget(executions=12 + 16 * 40), **choices)
+    after = at_once.told[15].executions  # not always as many as were planned
+    run, history = interrupted(tmp_path, after, Budget(executions=12 + 16 * 40), **choices)
     run.to_the_end(history)
     assert run.journal() == at_once.journal()[16:]
     assert run.summary.corpus == at_once.summary.corpus > 30
@@ -371,9 +387,12 @@ def test_a_part_that_learns_is_told_again_what_an_earlier_run_kept(
     run, history = interrupted(tmp_path, 12 + 16 * 10, Budget(executions=1000), **choices)
     again.lessons.clear()
     run.to_the_end(history)
-    for (kept, gains), (expected, expected_gains) in zip(again.lessons, scheduler.lessons, strict=True):
-        assert torch.equal(kept.inputs, expected.inputs) and torch.equal(kept.parents, expected.parents)
-        torch.testing.assert_close(gains, expected_gains)
+    for told, expected in zip(again.lessons, scheduler.lessons, strict=True):
+        assert torch.equal(told.kept.inputs, expected.kept.inputs) and told.found == expected.found
+        assert torch.equal(told.kept.parents, expected.kept.parents)
+        torch.testing.assert_close(told.gains, expected.gains)
+        if len(told.kept):
+            torch.testing.assert_close(told.trace.outputs["model"], expected.trace.outputs["model"])
 
 
 # Running a finding alone

@@ -26,17 +26,20 @@ def fuzz(
     model: Annotated[str | None, typer.Argument(help=options.MODEL_HELP)] = None,
     seeds: Annotated[str | None, typer.Option(help=options.DATA_HELP)] = None,
     recipe: Annotated[
-        str | None, typer.Option(help="tensorfuzz (default), deephunter or random; see `jostle list`.")
+        str | None, typer.Option(help="tensorfuzz (default), deephunter, dlfuzz, deepxplore or random.")
     ] = None,
     oracle: Annotated[
-        str | None, typer.Option(help="What counts as a defect: nan,crash,flip,agree,FILE.py:function.")
+        str | None, typer.Option(help="What counts as a defect: nan,crash,flip,agree,differ,FILE.py:function.")
     ] = None,
     twin: Annotated[
         str | None,
         typer.Option(help="float16, bfloat16, weights16, weights16:50%, int8, FILE.py:function or a .pt2 file."),
     ] = None,
     agree: Annotated[str | None, typer.Option(help="When twins agree: argmax, topK or a tolerance like 1e-3.")] = None,
-    mutator: Annotated[str | None, typer.Option(help="noise, or metamorphic (image transformations).")] = None,
+    models: Annotated[str | None, typer.Option(help="Other models of the same task, for deepxplore.")] = None,
+    mutator: Annotated[
+        str | None, typer.Option(help="noise, metamorphic (image transformations), gradient, or several.")
+    ] = None,
     coverage: Annotated[
         str | None,
         typer.Option(help="What guides: nearest, magnitude, nc, kmnc, nbc, snac, tknc, bknc, or several."),
@@ -46,13 +49,14 @@ def fuzz(
     buckets: options.Buckets = None,
     top: options.Top = None,
     active: options.Active = None,
+    levels: options.Levels = None,
     distance: Annotated[str | None, typer.Option(help="Of activations: euclidean (default) or cosine.")] = None,
     threshold: Annotated[
         float | None,
         typer.Option(help="Distance above which activations are new; calibrated on the seeds if left out."),
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="Whom to mutate: recent, smooth, uniform, pool, seldom or adaptive.")
+        str | None, typer.Option(help="Whom to mutate: recent, smooth, uniform, pool, seldom, list or adaptive.")
     ] = None,
     newest: Annotated[int | None, typer.Option(help="How many of the newest entries `recent` prefers (5).")] = None,
     recency: Annotated[
@@ -75,6 +79,31 @@ def fuzz(
     alpha: Annotated[float | None, typer.Option(help="Share of values that may change by any amount (0.02).")] = None,
     beta: Annotated[float | None, typer.Option(help="Share of the range that all values may change by (0.2).")] = None,
     tries: Annotated[int | None, typer.Option(help="Tries for a meaningful transformation (50).")] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="Which neurons `gradient` activates: frequent, rare, heavy, near, uncovered.")
+    ] = None,
+    neurons: Annotated[int | None, typer.Option(help="How many neurons `gradient` activates (10).")] = None,
+    balance: Annotated[float | None, typer.Option(help="What a neuron weighs beside the label (0.25).")] = None,
+    others: Annotated[int | None, typer.Option(help="Other classes that `gradient` heads for (4).")] = None,
+    perturbation: Annotated[
+        str | None, typer.Option(help="How gradients change inputs: gradient, sign, light, occlusion, blackout.")
+    ] = None,
+    iterations: Annotated[int | None, typer.Option(help="Gradient steps for each entry of the list (3).")] = None,
+    limit: Annotated[
+        float | None, typer.Option(help="Relative distance from the root below which mutants join the list (0.02).")
+    ] = None,
+    reach: Annotated[float | None, typer.Option(help="Largest relative distance from the root (0.3).")] = None,
+    desired: Annotated[
+        float | None, typer.Option(help="Share of coverage that a mutant must add to join the list (0.01).")
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(help="How often `list` goes through its entries (no limit).")] = None,
+    as_images: Annotated[
+        bool | None,
+        typer.Option("--as-images/--not-as-images", help="Findings must survive rounding to 8 bits (dlfuzz: yes)."),
+    ] = None,
+    minimise: Annotated[
+        bool | None, typer.Option("--minimise/--no-minimise", help="Shrink what changed at the end (dlfuzz: yes).")
+    ] = None,
     layers: options.Layers = None,
     units: options.Units = None,
     metadata: Annotated[
@@ -119,6 +148,8 @@ def run_campaign(settings: Settings, as_json: bool) -> Exit:
         assembled.campaign.run(assembled.history)
     summary = assembled.campaign.summary()
     assembled.archive.write_status(summary.seconds)
+    if not asked.stop:  # else the same command does it when it goes on
+        assembled.finisher.finish(assembled.archive.folder, partial(shown, moving, "finishing findings"))
     assembled.archive.close()
     ran = summary.executions - (assembled.history.executions if assembled.history else 0)
     if not ran:

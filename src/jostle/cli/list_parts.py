@@ -10,9 +10,11 @@ import typer
 from rich.table import Table
 
 from jostle.cli.consoles import output
+from jostle.mutators.neuron_choice import STRATEGIES
+from jostle.mutators.perturbations import PERTURBATIONS
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, told
 from jostle.oracles.properties import Property
-from jostle.recipes.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS, Counting, Named, Ranging
+from jostle.recipes.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS, Counting, Named, NamedMutator, Ranging
 from jostle.recipes.settling import RECIPES
 from jostle.targets.twins import TWINS
 
@@ -20,6 +22,8 @@ CATALOGUE: Mapping[str, Mapping[str, object]] = {
     "recipe": {name: recipe.choices for name, recipe in RECIPES.items()},
     "mutator": MUTATORS,
     "transform": TRANSFORMS,
+    "strategy": STRATEGIES,
+    "perturbation": PERTURBATIONS,
     "coverage": CRITERIA,
     "oracle": {**ORACLES, "FILE.py:function": Property},
     "scheduler": SCHEDULERS,
@@ -28,7 +32,7 @@ CATALOGUE: Mapping[str, Mapping[str, object]] = {
 
 
 def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """List every recipe, mutator, transform, coverage criterion, oracle, scheduler and twin with one line each."""
+    """List every part that has a name, from recipes to twins, with one line each."""
     lines = {kind: {name: _first_line(part) for name, part in parts.items()} for kind, parts in CATALOGUE.items()}
     if as_json:
         print(json.dumps(lines))
@@ -45,5 +49,5 @@ def _first_line(part: object) -> str:
         return part.line
     if isinstance(part, Linear | Filter | Affine):
         return told(part)
-    described = part.part if isinstance(part, Named) else part
+    described = part.part if isinstance(part, Named | NamedMutator) else part
     return (described.__doc__ or "").strip().splitlines()[0]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import sys
 import traceback
+from collections.abc import Callable, Mapping
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import Abort, TyperException
@@ -20,9 +21,20 @@ from jostle.cli.exits import Exit
 from jostle.cli.fuzz import fuzz
 from jostle.cli.list_parts import list_parts
 from jostle.cli.profile import profile
+from jostle.cli.retrain import retrain
 from jostle.errors import JostleError, UsageError
 
 CLICKS_INTERRUPTED = 130
+COMMANDS: Mapping[str, Callable[..., Any]] = {
+    "fuzz": fuzz,
+    "coverage": coverage,
+    "profile": profile,
+    "evaluate": evaluate,
+    "retrain": retrain,
+    "demo": demo,
+    "doctor": doctor,
+    "list": list_parts,
+}
 
 app = typer.Typer(
     help="Coverage-guided fuzzing for neural networks: finds NaNs, crashes, flipped labels and disagreeing twins.",
@@ -41,16 +53,13 @@ def jostle(
     if version:
         print(f"jostle {__version__}")
     elif context.invoked_subcommand is None:
-        raise UsageError("which command? fuzz, coverage, profile, evaluate, demo, doctor or list (see jostle --help)")
+        raise UsageError(
+            "which command? fuzz, coverage, profile, evaluate, retrain, demo, doctor or list (see jostle --help)"
+        )
 
 
-app.command()(fuzz)
-app.command()(coverage)
-app.command()(profile)
-app.command()(evaluate)
-app.command()(demo)
-app.command()(doctor)
-app.command("list")(list_parts)
+for name, command in COMMANDS.items():
+    app.command(name)(command)
 
 
 def main() -> None:

@@ -21,6 +21,9 @@ Sections = Annotated[int | None, typer.Option(help="Sections of a neuron's range
 Buckets = Annotated[int | None, typer.Option(help="Sections counted beyond a range (nbc, snac; 10).")]
 Top = Annotated[int | None, typer.Option(help="How many of a layer count (tknc, bknc; 10).")]
 Active = Annotated[float | None, typer.Option(help="Scaled activation that counts as active (nc, 0.75).")]
+Levels = Annotated[
+    int | None, typer.Option(help="Levels below that, which lead the search and count for nothing (10, dlfuzz 100).")
+]
 Layers = Annotated[str | None, typer.Option(help="Layers to watch and to guide by: 'conv*,fc1'.")]
 Units = Annotated[str | None, typer.Option(help="A neuron is the mean of a channel (channels) or every unit.")]
 Range = Annotated[str | None, typer.Option(help="Lowest and highest input value (0,1).")]

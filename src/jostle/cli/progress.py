@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sized
+from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -16,7 +17,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from jostle.records import Seeds
+Part = TypeVar("Part", bound=Sized)
 
 
 class Rate(ProgressColumn):
@@ -26,7 +27,7 @@ class Rate(ProgressColumn):
         return Text("" if task.speed is None else f"{task.speed:,.0f}/s")
 
 
-def shown(console: Console, doing: str, parts: Iterator[Seeds], count: int) -> Iterator[Seeds]:
+def shown(console: Console, doing: str, parts: Iterable[Part], count: int) -> Iterator[Part]:
     """The same parts, with a bar of how many inputs they held so far, the rate and the time left."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

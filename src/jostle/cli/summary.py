@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -26,14 +28,29 @@ def print_summary(console: Console, summary: Summary, folder: Path) -> None:
     if TWIN in summary.rates:
         table.add_row("[bold]speed[/bold]", _speeds(summary))
     for kind, count in sorted(summary.findings.items()):
-        table.add_row(
-            f"[bold red]{kind}[/bold red]", f"{count:,} distinct, shown by {summary.violations[kind]:,} inputs"
-        )
+        shown = f"{count:,} distinct, shown by {summary.violations[kind]:,} inputs"
+        table.add_row(f"[bold red]{kind}[/bold red]", shown + _lost(summary.unconfirmed.get(kind, 0)))
     if not summary.findings:
         table.add_row("[bold green]findings[/bold green]", "none")
+    told = [(path.parent, json.loads(path.read_text())) for path in sorted(folder.glob("findings/*/finding.json"))]
+    if any("minimised" in finding for _, finding in told):
+        table.add_row("[bold]changes[/bold]", _changes([finding for _, finding in told]))
     table.add_row("[bold]written to[/bold]", escape(str(folder)))
     console.print(table, soft_wrap=True)
-    _print_examples(console, folder)
+    _print_examples(console, folder, told)
+
+
+def _lost(count: int) -> str:
+    return f"; {count:,} more do not show it when saved as images" if count else ""
+
+
+def _changes(findings: list[dict[str, Any]]) -> str:
+    """How far findings are from their seeds, before and after they were minimised; seeds that fail alone left out."""
+    shrunk = [told for told in findings if "minimised" in told and told["change"]["L2"] > 0]
+    if not shrunk:
+        return "none"
+    before, after = (median(told[when]["relative L2"] for told in shrunk) for when in ("change", "minimised"))
+    return f"median relative L2 {before:.3f}, {after:.3f} when minimised"
 
 
 def _speeds(summary: Summary) -> str:
@@ -42,9 +59,8 @@ def _speeds(summary: Summary) -> str:
     return f"model {model:,.0f}/s, twin {twin:,.0f}/s: the twin is {twin / model:.2f} times as fast"
 
 
-def _print_examples(console: Console, folder: Path) -> None:
+def _print_examples(console: Console, folder: Path, told: list[tuple[Path, dict[str, Any]]]) -> None:
     """The first findings of each kind, with where to look."""
-    told = [(path.parent, json.loads(path.read_text())) for path in sorted(folder.glob("findings/*/finding.json"))]
     shown: Counter[str] = Counter()
     for place, finding in told:
         shown[finding["kind"]] += 1

@@ -16,10 +16,10 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.feedback.new_units import NewUnits
 from jostle.profile import Layers, Profile
+from jostle.scaling import TINY, layer_numbers
 
 LEVELS = 50  # from the middle of a range to its end
 ROUNDING = 1e-5  # of a range: in batches of another size, the same input differs by less
-TINY = 1e-30
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class ActiveNeurons:
         if not 0 < threshold < 1:
             raise UsageError(f"--active {threshold}: activations are scaled to 0..1: give a number between")
         self._threshold, self._levels = threshold, levels
-        self._layer_of = torch.repeat_interleave(torch.tensor([size for _, size in layers], dtype=torch.int64))
+        self._layer_of = layer_numbers(layers)
         self._neurons = len(self._layer_of)
         self._bases = torch.arange(self._neurons) * (levels + 1)
         self.total = self._neurons * (levels + 1)

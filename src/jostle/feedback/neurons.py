@@ -12,6 +12,7 @@ from jostle.feedback.criteria import Activity, Criterion
 from jostle.feedback.new_units import NewUnits
 from jostle.profile import Layers, layers_in, neurons_in
 from jostle.records import Trace
+from jostle.scaling import extremes_in
 
 MOST_UNITS = 4_000_000_000  # eight gigabytes
 
@@ -36,7 +37,7 @@ class NeuronCoverage:
         gain = torch.zeros(len(values))
         if len(rows):
             whole = len(rows) == len(values)
-            extremes = _extremes(trace, self._layers)
+            extremes = extremes_in(trace.extremes, self._layers, len(values)) if trace.extremes else values[:, :0]
             activity = Activity(values, extremes) if whole else Activity(values[rows], extremes[rows])
             gain[rows] = self._seen.add(criterion.units(activity)).float()
         return gain
@@ -57,12 +58,3 @@ class NeuronCoverage:
             )
         self._seen = NewUnits(self._criterion.total)
         return self._criterion
-
-
-def _extremes(trace: Trace, layers: Layers) -> Tensor:
-    """[batch, layers, 2], or [batch, 0] where they were not asked for."""
-    batch = len(trace.outcome)
-    if not trace.extremes:
-        return torch.empty(batch, 0)
-    absent = torch.zeros(1, 1).expand(batch, 2)
-    return torch.stack([trace.extremes.get(name, absent).float() for name, _ in layers], 1)

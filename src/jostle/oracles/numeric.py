@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from jostle.oracles.numbering import bug_number
-from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
+from jostle.records import NO_BUG, NO_GRADIENT, Candidates, Trace, Verdicts, Violation
 
 
 class Finite:
@@ -21,7 +21,15 @@ class Finite:
                 number = bug_number(violation.fingerprint)
                 described[number] = violation
                 bugs[shown & (bugs == NO_BUG)] = number
+        number = bug_number(GRADIENT.fingerprint)
+        described[number] = GRADIENT
+        bugs[torch.tensor([step == NO_GRADIENT for step in candidates.steps]) & (bugs == NO_BUG)] = number
         return Verdicts.where("nan", trace, bugs != NO_BUG, bugs, lambda row: described[int(bugs[row])])
+
+
+GRADIENT = Violation(
+    "nan", "nan:gradient", "NaN or infinity in the gradient of the scores by the input", {"place": "gradient"}
+)
 
 
 def _suspicious(places: list[tuple[str, Tensor]]) -> list[tuple[str, Tensor]]:

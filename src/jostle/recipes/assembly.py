@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from jostle.campaign import Budget, Campaign
 from jostle.config import Settings
+from jostle.distances import as_image_file
 from jostle.interfaces import Feedback, Listener, Oracle, Target
 from jostle.preflight import Flight
 from jostle.profile import Profile, encode_profile, load_profile
+from jostle.recipes.ascending import Means
 from jostle.recipes.catalogue import RANGED, Guides, feedbacks_of, mutator_of, oracles, scheduler_of
+from jostle.recipes.finishing import Finisher
 from jostle.recipes.loading import Loaded, load
 from jostle.recipes.naming import chosen
 from jostle.recipes.profiling import Progress, profile_named, profile_of_seeds, quietly
@@ -30,6 +34,7 @@ class Assembled:
     """A campaign with all that a front end shows about it."""
 
     campaign: Campaign
+    finisher: Finisher
     archive: Archive
     history: History | None
     flight: Flight
@@ -46,7 +51,8 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: P
     identity, unbound = settings.identity(loaded.digest), settings.unbound()
     folder = settings.folder(loaded.digest)
     check_folder(folder, identity, unbound)
-    mutator, scheduler = mutator_of(settings), scheduler_of(settings)  # before a profile is taken, which may take long
+    means = Means(loaded.watched.gradients, loaded.watched.incoming, seeds, loaded.flight.classes)
+    mutator, scheduler = mutator_of(settings, means), scheduler_of(settings)  # before a profile, which may take long
     profile, flight = _profile(loaded, folder, progress)
     guides = Guides(loaded.watched.novelty_layers, profile)
     judges = oracles(settings, bool(flight.classes))
@@ -65,9 +71,12 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: P
         seed=settings.seed,
         batch=settings.batch,
         listeners=[archive, *listeners],
+        saved=partial(as_image_file, low=settings.range[0], high=settings.range[1]) if settings.as_images else None,
     )
     history = read_history(archive.folder, seeds)
-    return Assembled(campaign, archive, history, flight, tuple(loaded.watched.layers), profile)
+    named = {name: judge for name, judge in zip(settings.oracle, judges, strict=True) if name != "crash"}
+    finisher = Finisher(settings, target, loaded.watched.plain, means.gradients, seeds, flight.classes, named)
+    return Assembled(campaign, finisher, archive, history, flight, tuple(loaded.watched.layers), profile)
 
 
 def budget_of(settings: Settings) -> Budget:

@@ -13,7 +13,9 @@ from jostle.feedback.criteria import ActiveNeurons, Boundaries, Criterion, Ranke
 from jostle.feedback.nearest import EMBEDDINGS, FarFromSeen
 from jostle.feedback.neurons import NeuronCoverage
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
+from jostle.mutators.ascent import Ascent
 from jostle.mutators.metamorphic import Metamorphic
+from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.noise import Noise
 from jostle.named_objects import find_object, names_object
 from jostle.oracles.agreement import Agreement, comparison_named
@@ -21,17 +23,22 @@ from jostle.oracles.crash import NoCrash
 from jostle.oracles.labels import LabelKept
 from jostle.oracles.numeric import Finite
 from jostle.oracles.properties import Property
+from jostle.oracles.unanimity import Unanimous
 from jostle.profile import Layers, Profile
+from jostle.recipes.ascending import Means, ascent
 from jostle.recipes.naming import chosen
 from jostle.recipes.transforming import transforms_named
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
 from jostle.schedulers.fresh import WithSeeds
 from jostle.schedulers.recent import NewestFew, SmoothRecency
+from jostle.schedulers.seed_list import SeedList
 from jostle.schedulers.seldom import Priority, SeldomFuzzed
 from jostle.schedulers.uniform import Uniform
 from jostle.targets.probes import Reduction, channel_means, every_unit
 
+ACTIVE = 0.75  # scaled activation that counts as active
+LEVELS = 10  # on the way there
 Made = TypeVar("Made")
 
 
@@ -41,6 +48,15 @@ class Named(Generic[Made]):
 
     part: object
     make: Callable[[Settings], Made]
+
+
+@dataclass(frozen=True)
+class NamedMutator:
+    """A mutator that a user can name: what it is, how it is made, and what a mutant costs in passes of the model."""
+
+    part: object
+    make: Callable[[Settings, Means], Mutator]
+    cost: float
 
 
 @dataclass(frozen=True)
@@ -67,14 +83,26 @@ class Guides:
     profile: Profile | None
 
 
-def _noise(settings: Settings) -> Noise:
+def _noise(settings: Settings, means: Means) -> Noise:
     assert settings.sigma is not None, "settled before"
     return Noise(settings.sigma, *settings.range, settings.radius)
 
 
-def _metamorphic(settings: Settings) -> Metamorphic:
+def _metamorphic(settings: Settings, means: Means) -> Metamorphic:
     transforms = transforms_named(settings.transforms)
     return Metamorphic(*settings.range, settings.alpha, settings.beta, settings.tries, transforms)
+
+
+def _ascent(settings: Settings, means: Means) -> Ascent:
+    return ascent(settings, means, _threshold(settings))
+
+
+def _threshold(settings: Settings) -> float:
+    return ACTIVE if settings.active is None else settings.active
+
+
+def _list(settings: Settings) -> SeedList:
+    return SeedList(settings.iterations or 1, settings.limit or 0.0, settings.desired, settings.rounds)
 
 
 def _pool(settings: Settings) -> BatchPool:
@@ -86,9 +114,10 @@ def _priority(settings: Settings) -> Priority:
     return Priority(settings.gamma, settings.p_min)
 
 
-MUTATORS: Mapping[str, Named[Mutator]] = {
-    "noise": Named(Noise, _noise),
-    "metamorphic": Named(Metamorphic, _metamorphic),
+MUTATORS: Mapping[str, NamedMutator] = {
+    "noise": NamedMutator(Noise, _noise, cost=1),
+    "metamorphic": NamedMutator(Metamorphic, _metamorphic, cost=1),
+    "gradient": NamedMutator(Ascent, _ascent, cost=4),  # forward and backward at one point, forward at the next
 }
 SCHEDULERS: Mapping[str, Named[Scheduler]] = {
     "uniform": Named(Uniform, lambda settings: Uniform()),
@@ -96,12 +125,14 @@ SCHEDULERS: Mapping[str, Named[Scheduler]] = {
     "smooth": Named(SmoothRecency, lambda settings: SmoothRecency(settings.recency)),
     "pool": Named(BatchPool, _pool),
     "seldom": Named(SeldomFuzzed, lambda settings: SeldomFuzzed(_priority(settings))),
+    "list": Named(SeedList, _list),
     "adaptive": Named(WhereGainsCome, lambda settings: WhereGainsCome(_priority(settings))),
 }
 ORACLES: Mapping[str, Named[Oracle]] = {
     "nan": Named(Finite, lambda settings: Finite()),
     "crash": Named(NoCrash, lambda settings: NoCrash()),
     "flip": Named(LabelKept, lambda settings: LabelKept()),
+    "differ": Named(Unanimous, lambda settings: Unanimous()),
     "agree": Named(Agreement, lambda settings: Agreement(comparison_named(settings.agree or "argmax"))),
 }
 
@@ -109,7 +140,7 @@ ORACLES: Mapping[str, Named[Oracle]] = {
 NEURON_CRITERIA: Mapping[str, Counting | Ranging] = {
     "nc": Counting(
         "Neurons whose activation, scaled to 0..1 over its layer and input, exceeds a threshold (DeepXplore).",
-        lambda settings, layers: ActiveNeurons(layers, settings.active),
+        lambda settings, layers: ActiveNeurons(layers, _threshold(settings), settings.levels or LEVELS),
     ),
     "kmnc": Ranging(
         "Sections of the range that each neuron has on known data, 1000 equal ones (DeepGauge).",
@@ -138,9 +169,12 @@ UNITS: Mapping[str, Reduction] = {"channels": channel_means, "every": every_unit
 DISTANCES = ("euclidean", "cosine")
 
 
-def mutator_of(settings: Settings) -> Mutator:
+def mutator_of(settings: Settings, means: Means) -> Mutator:
     assert settings.mutator, "settled before"
-    return MUTATORS[chosen("--mutator", settings.mutator, MUTATORS)].make(settings)
+    named = {name: MUTATORS[chosen("--mutator", name, MUTATORS)] for name in settings.mutator}
+    if len(named) == 1:
+        return next(iter(named.values())).make(settings, means)
+    return Mixed({name: Costed(part.make(settings, means), part.cost) for name, part in named.items()})
 
 
 def scheduler_of(settings: Settings) -> Scheduler:
@@ -172,8 +206,11 @@ def _over_layers(settings: Settings, named: Counting | Ranging, profile: Profile
 
 
 def oracles(settings: Settings, classes: bool) -> list[Oracle]:
-    if "flip" in settings.oracle and not classes:
-        raise UsageError("--oracle flip needs a model that gives class scores [batch, classes]: use nan or a property")
+    for name in ("flip", "differ"):
+        if name in settings.oracle and not classes:
+            raise UsageError(
+                f"--oracle {name} needs a model that gives class scores [batch, classes]: use nan or a property"
+            )
     return [_oracle(settings, name) for name in settings.oracle]
 
 

@@ -13,7 +13,7 @@ def deephunter(settings: Settings) -> Settings:
     """Image transformations that keep the meaning, guided by neuron coverage; finds labels that change."""
     return replace(
         settings,
-        mutator=settings.mutator or "metamorphic",
+        mutator=settings.mutator or ("metamorphic",),
         coverage=settings.coverage or ("kmnc",),
         scheduler=settings.scheduler or ("adaptive" if len(settings.coverage) > 1 else "pool"),
         fresh=FRESH if settings.fresh is None else settings.fresh,

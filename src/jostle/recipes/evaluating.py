@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from jostle.config import Settings, checked
+from jostle.config import Settings
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import attempt
 from jostle.preflight import preflight
 from jostle.recipes.loading import image_form, load_models, plain_target, twin_or_model, weights
+from jostle.recipes.reopening import settings_of
 from jostle.records import NO_PARENT, Candidates, Crash
 from jostle.seeds import load_seeds
 from jostle.storage.entries import digest_of
@@ -49,7 +48,7 @@ class Evaluation:
 
 def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model: bool = False) -> Evaluation:
     """Runs what the campaign in the folder kept on its own model and on each of these."""
-    settings, digest = _settings_of(folder)
+    settings, digest = settings_of(folder)
     settings = replace(settings, trust_model=trust_model)  # consent is the user's to give, not the folder's
     seeds = load_seeds(settings.seeds, image_form(settings))
     own, twin = load_models(settings)
@@ -102,20 +101,3 @@ class _Judge:
                 f"{self._classes} classes: give a model of the same classes"
             )
         return outputs.argmax(1)
-
-
-def _settings_of(folder: Path) -> tuple[Settings, str]:
-    """The settings that a campaign was run with, and the digest of its seeds and weights."""
-    try:
-        told: dict[str, Any] = json.loads((folder / "config.json").read_text())
-        digest = told["seeds and weights"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})") from error
-    known = {field.name for field in fields(Settings)}
-    given = {name: value for name, value in told.items() if name in known and value is not None}
-    if not {"model", "seeds"} <= given.keys():
-        raise UsageError(f"{folder} holds a config.json that is not of a campaign")
-    settings = Settings(**{name: checked(name, value) for name, value in given.items()})
-    if settings.contents() != told.get("files"):  # before any of them is opened
-        raise UsageError(f"files that the campaign in {folder} was run with have changed: bring them back")
-    return settings, digest

@@ -6,12 +6,14 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from jostle.config import Settings
+from jostle.distances import as_image_file
 from jostle.errors import PreflightFailed, UsageError
 from jostle.foreign import attempt
 from jostle.interfaces import Target
@@ -25,8 +27,18 @@ from jostle.seeds import ImageForm, load_seeds
 from jostle.storage.entries import digest_of
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained
-from jostle.targets.layers import Layer, before_softmax, layers_of, matching, speaking, working
+from jostle.targets.layers import (
+    Layer,
+    before_softmax,
+    incoming_weights,
+    layers_of,
+    matching,
+    scores_layer,
+    speaking,
+    working,
+)
 from jostle.targets.loading import Model, load_model
+from jostle.targets.panel import Member, Panel, layer_name
 from jostle.targets.torch_target import Metadata, TorchTarget
 from jostle.targets.twins import TWINS, Twins, twin_named
 
@@ -36,8 +48,11 @@ class Watched:
     """A model as a target, with the layers that are watched."""
 
     target: Target
+    plain: Target  # the model alone, asked for nothing but its outputs
+    gradients: Member
     layers: list[str]  # watched
     novelty_layers: list[str]
+    incoming: dict[str, Tensor]  # by layer, [neurons] how strong the weights into each neuron are
     belongs_to: dict[str, Any]  # what a profile of it says it is of
 
 
@@ -56,18 +71,29 @@ def load(settings: Settings) -> Loaded:
     seeds = load_seeds(settings.seeds, image_form(settings))
     _check_seeds(settings, seeds)
     model, twin = load_models(settings)
-    digest = digest_of(seeds.inputs, seeds.labels, *weights(model), *weights(twin))
+    panel = [load_seeded(settings, spec) for spec in settings.models]
+    digest = digest_of(seeds.inputs, seeds.labels, *weights(model), *weights(twin), *chain(*map(weights, panel)))
     layers = _layers(model, seeds)
     watched = watch(settings, model, twin, layers)
+    if panel:
+        watched = seated(settings, [watched, *(watch(settings, one, None, _layers(one, seeds)) for one in panel)])
     flight = preflight(model.module, watched.target, seeds, *settings.range, settings.batch, settings.force)
     if settings.layers and not layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
     if "flip" in RECIPES[settings.recipe].hunts and not settings.oracle and not flight.classes:
         warning = "the model gives no class scores, so no labels are compared: only NaNs and crashes are sought"
         flight = replace(flight, warnings=(*flight.warnings, warning))
-    settings = settled(settings, bool(flight.classes))
-    if settings.mutator == "metamorphic":
+    images = _are_images(seeds, *settings.range)
+    settings = settled(settings, bool(flight.classes), images)
+    if "metamorphic" in settings.mutator:
         check_images(seeds)
+    if settings.as_images and not images:
+        raise PreflightFailed(
+            f"--as-images: seeds of shape {list(seeds.inputs.shape[1:])} are not what 8-bit image files hold between "
+            f"{settings.range[0]:g} and {settings.range[1]:g}: leave it out"
+        )
+    if settings.models:
+        _check_panel(settings, watched, flight)
     return Loaded(settings, watched, flight, digest)
 
 
@@ -90,17 +116,60 @@ def load_seeded(settings: Settings, spec: str) -> Model:
 
 def watch(settings: Settings, model: Model, twin: Model | None, layers: Sequence[Layer]) -> Watched:
     """The model as a target that watches what the criteria need."""
-    coverage = RECIPES[settings.recipe].choices(settings).coverage
-    counted = speaking(layers) if any(name in NEURON_CRITERIA for name in coverage) else working(layers)
+    choices = RECIPES[settings.recipe].choices(settings)
+    coverage = choices.coverage
+    neurons = any(name in NEURON_CRITERIA for name in coverage) or "gradient" in choices.mutator
+    counted = speaking(layers) if neurons else working(layers)
     names = matching(layers, settings.layers) if settings.layers and layers else counted
-    target = _target(settings, model, twin, names, extremes="nc" in coverage)
+    scaled = "nc" in coverage or "gradient" in choices.mutator
+    own = _own_target(settings, model, names, scaled, scores_layer(layers))
+    target = Contained(own if twin is None else Twins(own, plain_target(settings, twin)))
     belongs_to = {
         "weights": digest_of(*weights(model)),
         "architecture": hashlib.sha256(str(model.module).encode()).hexdigest()[:16],
         **{name: getattr(settings, name) for name in ("units", "mean", "std")},
         "layers": names,
     }
-    return Watched(target, names, names if settings.layers else before_softmax(layers), belongs_to)
+    novelty_layers = names if settings.layers else before_softmax(layers)
+    plain = Contained(plain_target(settings, model))
+    return Watched(target, plain, own, names, novelty_layers, incoming_weights(model.module, layers), belongs_to)
+
+
+def seated(settings: Settings, members: Sequence[Watched]) -> Watched:
+    """Several models of one task as one target."""
+    first = members[0]
+    named = [(number, name) for number, member in enumerate(members) for name in member.layers]
+    panel = Panel([member.gradients for member in members])
+    return replace(
+        first,
+        target=Contained(panel),
+        gradients=panel,
+        layers=[layer_name(number, name) for number, name in named],
+        incoming={
+            layer_name(number, name): strength
+            for number, member in enumerate(members)
+            for name, strength in member.incoming.items()
+        },
+    )
+
+
+def _check_panel(settings: Settings, watched: Watched, flight: Flight) -> None:
+    """All models must tell the same classes apart."""
+    trace = watched.target.run(flight.seeds.as_candidates().select(torch.arange(1)))
+    for spec, outputs in zip((settings.model, *settings.models), trace.outputs.values(), strict=True):
+        if outputs.shape[1:] != (flight.classes,):
+            raise UsageError(
+                f"--models {spec} gives outputs of shape {list(outputs.shape[1:])}, the model scores of "
+                f"{flight.classes} classes: give models of the same task"
+            )
+
+
+def _are_images(seeds: Seeds, low: float, high: float) -> bool:
+    """Whether 8-bit image files could hold the seeds just as they are."""
+    inputs = seeds.inputs
+    if inputs.ndim != 4 or inputs.shape[1] not in (1, 3):
+        return False
+    return torch.allclose(as_image_file(inputs, low, high).float(), inputs.float(), rtol=0, atol=1e-6 * (high - low))
 
 
 def check_images(seeds: Seeds) -> None:
@@ -149,17 +218,14 @@ def weights(model: Model | None) -> list[Tensor]:
     return [value for value in state.values() if isinstance(value, Tensor)]  # quantised layers hold other things too
 
 
-def _target(
-    settings: Settings, model: Model, twin: Model | None, watched: Sequence[str], extremes: bool = False
-) -> Target:
+def _own_target(settings: Settings, model: Model, watched: Sequence[str], extremes: bool, scores: str | None) -> Member:
     metadata = _metadata(settings)
     reduction = UNITS[chosen("--units", settings.units, UNITS)]
     normalised = (settings.mean, settings.std)
-    own = TorchTarget(model.module, watched, reduction, *normalised, metadata, settings.gradients, extremes)
-    target = _sized(own, model.batch)
-    if twin is not None:
-        target = Twins(target, plain_target(settings, twin))
-    return Contained(target)
+    return _sized(
+        TorchTarget(model.module, watched, reduction, *normalised, metadata, settings.gradients, extremes, scores),
+        model.batch,
+    )
 
 
 def plain_target(settings: Settings, model: Model) -> Target:
@@ -167,7 +233,7 @@ def plain_target(settings: Settings, model: Model) -> Target:
     return _sized(TorchTarget(model.module, mean=settings.mean, std=settings.std), model.batch)
 
 
-def _sized(target: Target, batch: int | None) -> Target:
+def _sized(target: TorchTarget, batch: int | None) -> Member:
     return target if batch is None else InChunks(target, batch)
 
 

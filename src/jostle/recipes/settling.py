@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jostle.config import Settings
 from jostle.errors import UsageError
 from jostle.named_objects import names_object
 from jostle.recipes.deephunter import deephunter
+from jostle.recipes.deepxplore import deepxplore
+from jostle.recipes.dlfuzz import dlfuzz
 from jostle.recipes.tensorfuzz import tensorfuzz
 from jostle.recipes.unguided import unguided
 
 NOISE_SHARE = 0.1  # of the value range: TensorFuzz's σ of 0.2 on values from -1 to 1
 FLIP_SHARE = 0.1  # of the value range: farther from its root, a mutant may rightly have another label
+# Of gradient ascent where a recipe leaves them open: DLFuzz's (§4.1), but for λ, which the paper leaves open.
+ITERATIONS, LIMIT, REACH, NEURONS, BALANCE = 3, 0.02, 0.3, 10, 0.25
 UNSET = Settings(model="", seeds="")
 
 
@@ -23,60 +27,93 @@ class Recipe:
 
     choices: Callable[[Settings], Settings]
     hunts: tuple[str, ...] = ("nan",)
+    shrinks: bool = False  # its changes are meant to be small: findings must survive saving, and are minimised
 
 
 RECIPES: Mapping[str, Recipe] = {
     "tensorfuzz": Recipe(tensorfuzz),
     "deephunter": Recipe(deephunter, hunts=("flip", "nan")),
+    "dlfuzz": Recipe(dlfuzz, hunts=("flip", "nan"), shrinks=True),
+    "deepxplore": Recipe(deepxplore, hunts=("differ", "nan"), shrinks=True),
     "random": Recipe(unguided),
 }
 # Settings that do something only beside a part of one of these names.
-NEEDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("sigma", "radius"), ("mutator", ("noise",))),
-    **dict.fromkeys(("alpha", "tries", "transforms"), ("mutator", ("metamorphic",))),
-    **dict.fromkeys(("threshold", "distance"), ("coverage", ("nearest", "magnitude"))),
-    **dict.fromkeys(("profile", "sections"), ("coverage", ("kmnc", "nbc", "snac"))),
-    "buckets": ("coverage", ("nbc", "snac")),
-    "top": ("coverage", ("tknc", "bknc")),
-    "active": ("coverage", ("nc",)),
-    "newest": ("scheduler", ("recent",)),
-    "recency": ("scheduler", ("smooth",)),
-    "sample": ("scheduler", ("pool",)),
-    **dict.fromkeys(("gamma", "p_min"), ("scheduler", ("pool", "seldom", "adaptive"))),
-}
+NEEDS: Sequence[tuple[tuple[str, ...], Mapping[str, tuple[str, ...]]]] = (
+    (("sigma", "radius"), {"mutator": ("noise",)}),
+    (("alpha", "tries", "transforms"), {"mutator": ("metamorphic",)}),
+    (("beta",), {"mutator": ("metamorphic",), "scheduler": ("pool",)}),
+    (("strategy", "neurons", "balance", "others", "perturbation", "reach"), {"mutator": ("gradient",)}),
+    (("iterations", "limit"), {"mutator": ("gradient",), "scheduler": ("list",)}),
+    (("desired", "rounds"), {"scheduler": ("list",)}),
+    (("models",), {"oracle": ("differ",)}),
+    (("threshold", "distance"), {"coverage": ("nearest", "magnitude")}),
+    (("profile", "sections"), {"coverage": ("kmnc", "nbc", "snac")}),
+    (("buckets",), {"coverage": ("nbc", "snac")}),
+    (("top",), {"coverage": ("tknc", "bknc")}),
+    (("active",), {"coverage": ("nc",), "mutator": ("gradient",)}),
+    (("levels",), {"coverage": ("nc",)}),
+    (("newest",), {"scheduler": ("recent",)}),
+    (("recency",), {"scheduler": ("smooth",)}),
+    (("sample",), {"scheduler": ("pool",)}),
+    (("gamma", "p_min"), {"scheduler": ("pool", "seldom", "adaptive")}),
+)
 
 
-def settled(settings: Settings, classes: bool) -> Settings:
-    """The settings with nothing left open; `classes` tells whether the model gives class scores."""
+def settled(settings: Settings, classes: bool, images: bool = False) -> Settings:
+    """The settings with nothing left open, for a model that gives class scores or not, and seeds that are 8-bit images.
+
+    Seeds are such images if a file could hold them just as they are.
+    """
     recipe = RECIPES[settings.recipe]
     span = settings.range[1] - settings.range[0]
-    hunted = tuple(name for name in recipe.hunts if classes or name != "flip")
+    hunted = tuple(name for name in recipe.hunts if classes or name not in ("flip", "differ"))
     oracle = settings.oracle or (*hunted, *(("agree",) if settings.twin else ()))
     oracle = oracle if "crash" in oracle else (*oracle, "crash")  # an exception is always a defect
     chosen = recipe.choices(replace(settings, oracle=oracle))
     _refuse_idle(settings, chosen)
-    noisy = chosen.mutator == "noise"
+    noisy = "noise" in chosen.mutator
     flip_radius = FLIP_SHARE * span if noisy and "flip" in oracle else None
     return replace(
-        chosen,
+        _ascending(chosen),
         agree=settings.agree or ("argmax" if classes else "1e-5") if settings.twin else None,
         sigma=NOISE_SHARE * span if noisy and settings.sigma is None else settings.sigma,
         radius=flip_radius if settings.radius is None else settings.radius,
+        as_images=images and recipe.shrinks if settings.as_images is None else settings.as_images,
+        minimise=recipe.shrinks if settings.minimise is None else settings.minimise,
+    )
+
+
+def _ascending(chosen: Settings) -> Settings:
+    """The settings with those of gradient ascent where it is there."""
+    if "gradient" not in chosen.mutator and chosen.scheduler != "list":
+        return chosen
+    return replace(
+        chosen,
+        perturbation=chosen.perturbation or "gradient",
+        strategy=chosen.strategy or ("frequent",),
+        neurons=NEURONS if chosen.neurons is None else chosen.neurons,
+        balance=BALANCE if chosen.balance is None else chosen.balance,
+        iterations=chosen.iterations or ITERATIONS,
+        limit=LIMIT if chosen.limit is None else chosen.limit,
+        reach=REACH if chosen.reach is None else chosen.reach,
     )
 
 
 def _refuse_idle(given: Settings, chosen: Settings) -> None:
     """A setting of a part that is not there would do nothing."""
-    for setting, (kind, names) in NEEDS.items():
-        value = getattr(chosen, kind)
-        there = set(names) & set(value if isinstance(value, tuple) else (value,))
-        if not there and _given(given, setting):
-            flag = _given(given, setting)[0]
-            if given.recipe == "random" and kind != "mutator":
+    for settings, needs in NEEDS:
+        there = any(set(names) & set(_named(chosen, kind)) for kind, names in needs.items())
+        if not there and _given(given, *settings):
+            flag = _given(given, *settings)[0]
+            if given.recipe == "random" and "mutator" not in needs:
                 raise UsageError(f"--recipe random is unguided: leave out {flag}")
-            raise UsageError(f"{flag} needs --{kind} {' or '.join(names)}")
-    if _given(given, "beta") and chosen.mutator != "metamorphic" and chosen.scheduler != "pool":
-        raise UsageError("--beta needs --mutator metamorphic or --scheduler pool")
+            parts = (f"--{kind} {' or '.join(names)}" for kind, names in needs.items())
+            raise UsageError(f"{flag} needs {' or '.join(parts)}")
+
+
+def _named(settings: Settings, kind: str) -> tuple[str, ...]:
+    value = getattr(settings, kind)
+    return value if isinstance(value, tuple) else (value,)
 
 
 def refuse_contradictions(settings: Settings) -> None:
@@ -99,6 +136,24 @@ def refuse_contradictions(settings: Settings) -> None:
             "--distance cosine forgets magnitudes: use --coverage nearest with it",
         ),
         (settings.recipe == "random" and guidance, f"--recipe random is unguided: leave out {' and '.join(guidance)}"),
+        (
+            "differ" in settings.oracle and not settings.models,
+            "--oracle differ compares models of one task: name the others with --models",
+        ),
+        (
+            settings.recipe == "deepxplore" and not settings.models,
+            "--recipe deepxplore compares models of one task: name the others with --models, or use --recipe dlfuzz, "
+            "which needs one model",
+        ),
+        (
+            settings.models and settings.twin,
+            "--models and --twin: compare with several models or with a twin, not both",
+        ),
+        (
+            settings.models and settings.others != UNSET.others,
+            "--others is of the goal for one model: leave it out beside --models",
+        ),
+        (len(set(settings.mutator)) < len(settings.mutator), "--mutator names a mutator twice: name each once"),
         (len(set(settings.coverage)) < len(settings.coverage), "--coverage names a criterion twice: name each once"),
     ):
         if contradiction:

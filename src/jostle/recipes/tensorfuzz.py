@@ -13,7 +13,7 @@ def tensorfuzz(settings: Settings) -> Settings:
     only_nan = set(settings.oracle) <= {"nan", "crash"} and settings.distance == "euclidean"
     return replace(
         settings,
-        mutator=settings.mutator or "noise",
+        mutator=settings.mutator or ("noise",),
         coverage=settings.coverage or (("magnitude",) if only_nan else ("nearest",)),
         scheduler=settings.scheduler or "recent",
     )

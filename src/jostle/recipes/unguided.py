@@ -9,4 +9,4 @@ from jostle.config import Settings
 
 def unguided(settings: Settings) -> Settings:
     """Noise on the seeds, nothing kept: the baseline that guidance must beat."""
-    return replace(settings, mutator=settings.mutator or "noise", coverage=(), scheduler="uniform")
+    return replace(settings, mutator=settings.mutator or ("noise",), coverage=(), scheduler="uniform")

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.records import Candidates
+from jostle.records import Lesson
 from jostle.schedulers.seldom import Growing, Numbers, Priority, drawn
 
 MEMORY = 0.95  # of the recent gain that is left after one step
@@ -29,8 +29,9 @@ class WhereGainsCome:
         self._recent = np.zeros(0)
         self._known = 0  # entries
 
-    def learn(self, kept: Candidates, gains: Tensor) -> None:
+    def learn(self, lesson: Lesson) -> None:
         """Notes which criteria each entry was new to (seeds to all), and how much each criterion gained."""
+        kept, gains = lesson.kept, lesson.gains
         if not gains.shape[1]:
             raise UsageError("--scheduler adaptive chooses among criteria and there is none: name some with --coverage")
         if not self._entries:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.records import Candidates
+from jostle.records import Candidates, Lesson
 from jostle.schedulers.seldom import Growing, Numbers, Priority, drawn
 
 SEEDS_PER_BATCH = 100  # as in DeepHunter's experiments
@@ -30,8 +30,9 @@ class BatchPool:
         self._fuzzed = Growing()  # how often each batch was drawn
         self._potentials = Growing()  # of each entry
 
-    def learn(self, kept: Candidates, gains: Tensor) -> None:
+    def learn(self, lesson: Lesson) -> None:
         """Takes in what a step kept, as batches."""
+        kept = lesson.kept
         if not len(kept):
             return
         size = len(kept) if self._ends else SEEDS_PER_BATCH

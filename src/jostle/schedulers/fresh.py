@@ -7,7 +7,7 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.interfaces import Learner, Scheduler
-from jostle.records import Candidates
+from jostle.records import Lesson
 
 
 class WithSeeds:
@@ -23,13 +23,13 @@ class WithSeeds:
         self._scheduler, self._share = scheduler, share
         self._planted = 0
 
-    def learn(self, kept: Candidates, gains: Tensor) -> None:
+    def learn(self, lesson: Lesson) -> None:
         """Takes what is told first for the seeds, and passes all on to a scheduler that learns too."""
-        self._planted = self._planted or len(kept)
+        self._planted = self._planted or len(lesson.kept)
         if isinstance(self._scheduler, Learner):
-            self._scheduler.learn(kept, gains)
+            self._scheduler.learn(lesson)
 
     def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
         ids = self._scheduler.plan(entries, children, rng)
-        seeds = torch.randint(self._planted, (children,), generator=rng)
-        return torch.where(torch.rand(children, generator=rng) < self._share, seeds, ids)
+        seeds = torch.randint(self._planted, (len(ids),), generator=rng)
+        return torch.where(torch.rand(len(ids), generator=rng) < self._share, seeds, ids)

@@ -12,6 +12,7 @@ lock                            held while a process works in the folder
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Mapping
 from itertools import count
 from pathlib import Path
@@ -50,6 +51,8 @@ class Archive:
     def _write(self, record: StepRecord) -> None:
         for finding in record.findings:
             write_finding(self._place(finding), finding)
+        if record.findings:
+            os.sync()  # one for all, because a step may find hundreds
         if len(record.kept):
             write_whole(self.folder / "corpus" / f"{record.step:08}.safetensors", encode_entries(record.kept))
         self._journal.write(json.dumps(journal_line(record)) + "\n")
@@ -129,9 +132,12 @@ def journal_line(record: StepRecord) -> dict[str, Any]:
     """Everything about a step that the seed determines, and nothing else."""
     return {
         "step": record.step,
+        "planned": record.planned,
         "executions": record.executions,
         "kept": len(record.kept),
         "digest": digest_of(record.kept.inputs) if len(record.kept) else "",
         "findings": [finding.violation.fingerprint for finding in record.findings],
+        "found by": [finding.row.steps[0] for finding in record.findings],
         "violations": dict(record.violations),
+        "unconfirmed": dict(record.unconfirmed),
     }

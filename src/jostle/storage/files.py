@@ -28,9 +28,9 @@ def temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.tmp")
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: Any, synced: bool = True) -> None:
     """As JSON that every parser reads: NaN and infinities become their names."""
-    write_whole(path, (json.dumps(_portable(value), indent=2, allow_nan=False) + "\n").encode(), synced=True)
+    write_whole(path, (json.dumps(_portable(value), indent=2, allow_nan=False) + "\n").encode(), synced)
 
 
 def _portable(value: Any) -> Any:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from PIL import Image
 from torch import Tensor
 
+from jostle.distances import LEVELS
 from jostle.errors import OutputRefused
 from jostle.records import Finding
 from jostle.storage.files import write_json, write_whole
@@ -27,14 +30,14 @@ def folder_name(number: int, finding: Finding) -> str:
 
 
 def write_finding(folder: Path, finding: Finding) -> None:
-    """Writes all of it, the record last: a folder with a record is whole."""
+    """Writes all of it, the record last: a folder with a record is whole. Who calls this syncs, once for many."""
     violation, row = finding.violation, finding.row
     folder.mkdir(exist_ok=True)
     input, reference = row.inputs[0], row.references[0]
-    write_whole(folder / "input.npy", _npy(input), synced=True)
-    write_whole(folder / "reference.npy", _npy(reference), synced=True)
+    write_whole(folder / "input.npy", _npy(input))
+    write_whole(folder / "reference.npy", _npy(reference))
     if row.moved[0]:
-        write_whole(folder / "seed.npy", _npy(row.originals[0]), synced=True)
+        write_whole(folder / "seed.npy", _npy(row.originals[0]))
     write_json(
         folder / "finding.json",
         {
@@ -52,19 +55,69 @@ def write_finding(folder: Path, finding: Finding) -> None:
             "largest change": float((input.float() - reference.float()).abs().max()),
             "details": dict(violation.details),
         },
+        synced=False,
     )
+
+
+@dataclass(frozen=True)
+class SavedFinding:
+    """A finding as its folder holds it."""
+
+    folder: Path
+    told: dict[str, Any]  # finding.json
+    input: Tensor
+    reference: Tensor
+
+
+def read_findings(findings: Path) -> list[SavedFinding]:
+    """Every whole finding, in order."""
+    return [
+        SavedFinding(folder, told, _needed(folder, "input"), _needed(folder, "reference"))
+        for folder, told in recorded(findings)
+    ]
+
+
+def add_to_finding(finding: SavedFinding, arrays: Mapping[str, Tensor], told: Mapping[str, Any]) -> None:
+    """More about a finding: arrays as files of their own, and then words in its record."""
+    for name, array in arrays.items():
+        write_whole(finding.folder / f"{name}.npy", _npy(array))
+    write_json(finding.folder / "finding.json", {**finding.told, **told}, synced=False)
+
+
+def write_png(path: Path, image: Tensor, low: float, high: float) -> None:
+    """An image [channels, height, width] of values that eight bits hold, as a file."""
+    levels = ((image.float() - low) / (high - low) * LEVELS).round().to(torch.uint8).permute(1, 2, 0)
+    array = levels.squeeze(2) if levels.shape[2] == 1 else levels
+    write_whole(path, _png(Image.fromarray(array.contiguous().numpy())))
 
 
 def draw_pictures(findings: Path) -> None:
     """A picture for every finding that has none yet; they take longer to draw than all else to write."""
-    for folder, _ in recorded(findings):
+    for folder, told in recorded(findings):
         if not (folder / "picture.png").exists():
-            input, reference, seed = (_array(folder / f"{name}.npy") for name in ("input", "reference", "seed"))
-            picture = None if input is None or reference is None else picture_of(input, reference, seed)
+            arrays = {name: _array(folder / f"{name}.npy") for name in ("seed", "reference", "input", "minimised")}
+            picture = picture_of({name: array for name, array in arrays.items() if array is not None}, _answers(told))
             if picture is not None:
-                content = BytesIO()
-                picture.save(content, "png", compress_level=1)
-                write_whole(folder / "picture.png", content.getvalue())
+                write_whole(folder / "picture.png", _png(picture))
+
+
+def _answers(told: Mapping[str, Any]) -> dict[str, str]:
+    """What the model says of each array, in words."""
+    answers: Mapping[str, Any] = told.get("answers") or {}
+    return {name: f"{answer['label']} ({answer['confidence']:.1%})" for name, answer in answers.items() if answer}
+
+
+def _png(image: Image.Image) -> bytes:
+    content = BytesIO()
+    image.save(content, "png", compress_level=1)
+    return content.getvalue()
+
+
+def _needed(folder: Path, name: str) -> Tensor:
+    array = _array(folder / f"{name}.npy")
+    if array is None:
+        raise OutputRefused(f"{folder} has no {name}.npy: move the folder away")
+    return array
 
 
 def _array(path: Path) -> Tensor | None:

@@ -28,13 +28,18 @@ def read_history(folder: Path, seeds: Seeds) -> History | None:
     # A finding of a step that was cut off is not known yet: the step is done again and finds it again.
     bugs = [(told["kind"], told["bug"]) for _, told in recorded(folder / "findings") if told["step"] <= last["step"]]
     return History(
-        steps=tuple(PastStep(line["step"], line["executions"], line["kept"]) for line in lines),
+        steps=tuple(_past_step(line) for line in lines),
         seconds=_seconds(folder / "status.json"),
         kept=_kept(folder, [line["step"] for line in lines if line["kept"]], seeds),
         bugs=frozenset(bugs),
         findings=Counter(kind for kind, _ in bugs),
-        violations=sum((Counter(line["violations"]) for line in lines), Counter()),
+        violations=sum((line["violations"] for line in lines), Counter()),
+        unconfirmed=sum((line["unconfirmed"] for line in lines), Counter()),
     )
+
+
+def _past_step(line: dict[str, Any]) -> PastStep:
+    return PastStep(line["step"], line["executions"], line["planned"], line["kept"], tuple(line["found by"]))
 
 
 def read_kept(folder: Path, seeds: Seeds) -> Candidates:
@@ -85,6 +90,8 @@ def _parsed(journal: Path, whole: bytes) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(whole.splitlines(), start=1):
         try:
             told = json.loads(line)
-            yield {"step": int(told["step"]), "executions": int(told["executions"]), "kept": int(told["kept"]), **told}
+            numbers = {name: int(told[name]) for name in ("step", "planned", "executions", "kept")}
+            counts = {name: Counter(told[name]) for name in ("violations", "unconfirmed")}
+            yield {**told, **numbers, **counts, "found by": list(map(str, told["found by"]))}
         except (ValueError, KeyError, TypeError) as error:
             raise OutputRefused(f"line {number} of {journal} is damaged ({error}): give another --out") from error

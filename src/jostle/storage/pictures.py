@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 import torch
@@ -14,27 +15,41 @@ GAP = 4
 CAPTION = 14  # pixels of height
 
 
-def picture_of(input: Tensor, reference: Tensor, seed: Tensor | None = None) -> Image.Image | None:
-    """Reference, change and mutant side by side, before them the seed where it was moved to make the reference.
+def picture_of(arrays: Mapping[str, Tensor], answers: Mapping[str, str]) -> Image.Image | None:
+    """Seed, change and mutant side by side, and the same of the minimised one, with what the model says of each.
 
-    None for inputs that are no image [channels, height, width].
+    Arrays are `input` and `reference`, where there are such also `seed`, which was moved to make the reference, and
+    `minimised`. None for inputs that are no image [channels, height, width].
     """
+    input, reference = arrays["input"].float(), arrays["reference"].float()
     if input.ndim != 3 or input.shape[0] not in CHANNELS or not input.isfinite().all():
         return None
-    input, reference = input.float(), reference.float()
     low, high = min(input.min(), reference.min()), max(input.max(), reference.max())
-    change = input - reference
-    reach = change.abs().max().clamp(min=1e-12)
-    panels = {
-        **({} if seed is None else {"seed": _grey(seed.float(), low, high)}),
-        "seed" if seed is None else "seed, moved": _grey(reference, low, high),
-        f"change, at most {float(reach):.3g}" if change.any() else "no change": _grey(change, -reach, reach),
-        "mutant": _grey(input, low, high),
-    }
-    image = Image.fromarray(_side_by_side(list(panels.values())).numpy())
+    panels: list[tuple[str, Tensor]] = []
+    if "seed" in arrays:
+        panels.append(("seed", _grey(arrays["seed"].float(), low, high)))
+    panels.append(
+        (_said("seed, moved" if "seed" in arrays else "seed", answers.get("reference")), _grey(reference, low, high))
+    )
+    for name, word in (("input", "mutant"), ("minimised", "minimised")):
+        if name in arrays:
+            panels.append(_change(arrays[name].float() - reference))
+            panels.append((_said(word, answers.get(name)), _grey(arrays[name].float(), low, high)))
+    image = Image.fromarray(_side_by_side([panel for _, panel in panels]).numpy())
     scale = max(1, SMALLEST_SIDE // max(input.shape[1:]))
     enlarged = image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
-    return _captioned(enlarged, tuple(panels))
+    return _captioned(enlarged, tuple(caption for caption, _ in panels))
+
+
+def _said(what: str, answer: str | None) -> str:
+    return what if answer is None else f"{what}: {answer}"
+
+
+def _change(change: Tensor) -> tuple[str, Tensor]:
+    """The change scaled to be seen, with how large it is at most."""
+    reach = change.abs().max().clamp(min=1e-12)
+    caption = f"change, at most {float(reach):.3g}" if change.any() else "no change"
+    return caption, _grey(change, -reach, reach)
 
 
 def _side_by_side(panels: list[Tensor]) -> Tensor:

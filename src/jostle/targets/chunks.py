@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
-from jostle.interfaces import Target
-from jostle.records import Candidates, Trace, all_rows
+from jostle.records import Candidates, Linearised, Trace, all_rows
+from jostle.targets.torch_target import TorchTarget
 
 
 class InChunks:
     """A target that accepts just one batch size, such as an exported program, given any number of rows."""
 
-    def __init__(self, target: Target, size: int):
+    def __init__(self, target: TorchTarget, size: int):
         self._target = target
         self._size = size
 
@@ -30,6 +32,29 @@ class InChunks:
                 for rows in all_rows(len(batch)).split(self._size)
             ]
         )
+
+    def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
+        return Linearised.joined(
+            [self._linearised(inputs, rows, extremes) for rows in all_rows(len(inputs)).split(self._size)]
+        )
+
+    def _linearised(self, inputs: Tensor, rows: Tensor, extremes: bool) -> Linearised:
+        """One chunk without its padding, which weighs nothing."""
+        whole, count = self._target.linearise(inputs[self._padded(rows)], extremes), len(rows)
+
+        def cut(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+            return {name: value[:count] for name, value in values.items()}
+
+        def filled(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+            return {
+                name: torch.cat([weight, weight.new_zeros(self._size - count, *weight.shape[1:])])
+                for name, weight in weights.items()
+            }
+
+        def pull(scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]) -> Tensor:
+            return whole.pull(filled(scores), filled(activations))[:count]
+
+        return Linearised(cut(whole.scores), cut(whole.activations), cut(whole.extremes), pull)
 
     def _padded(self, rows: Tensor) -> Tensor:
         """The rows, the last one repeated until the chunk is full."""

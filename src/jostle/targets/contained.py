@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from jostle.foreign import attempt
-from jostle.interfaces import Target
-from jostle.records import Candidates, Crash, Outcome, Trace, all_rows
+from jostle.interfaces import Differentiable, Target
+from jostle.records import Candidates, Crash, Linearised, Outcome, Trace, all_rows
 
 
 class Contained:
@@ -38,6 +39,41 @@ class Contained:
         if self._blank is None:
             return Trace(torch.tensor([Outcome.CRASHED]), {}, crashes={0: crash})
         return replace(self._blank, crashes={0: crash})
+
+
+class ContainedGradients:
+    """A differentiable target whose crashes are NaN: a batch that raises is halved until the guilty rows stand alone.
+
+    An input whose gradient is not finite is not gone on from, and what it does to the model, the model's run tells.
+    """
+
+    def __init__(self, target: Differentiable, sample: Tensor):
+        """The sample [batch, ...] shows what the target gives; what it raises there, this raises."""
+        self._target = target
+        passed = target.linearise(sample, extremes=True)
+        self._shapes = {
+            name: {key: value.shape[1:] for key, value in getattr(passed, name).items()}
+            for name in ("scores", "activations", "extremes")
+        }
+
+    def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
+        passed = attempt(lambda: self._target.linearise(inputs, extremes))
+        if not isinstance(passed, Crash):
+            return replace(passed, pull=partial(_pulled_or_nan, passed, inputs))
+        if len(inputs) > 1:
+            return Linearised.joined([self.linearise(half, extremes) for half in inputs.tensor_split(2)])
+        blank = {
+            name: {key: torch.full((1, *shape), torch.nan) for key, shape in shapes.items()}
+            for name, shapes in self._shapes.items()
+        }
+        return Linearised(**blank, pull=lambda scores, activations: torch.full_like(inputs.float(), torch.nan))
+
+
+def _pulled_or_nan(
+    passed: Linearised, inputs: Tensor, scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]
+) -> Tensor:
+    gradient = attempt(lambda: passed.pull(scores, activations))
+    return torch.full_like(inputs.float(), torch.nan) if isinstance(gradient, Crash) else gradient
 
 
 def _blank_row(trace: Trace) -> Trace:

@@ -65,6 +65,26 @@ def is_softmax(module: nn.Module) -> bool:
     return bool(calls) and all("softmax" in call for call in calls)
 
 
+def incoming_weights(module: nn.Module, layers: Sequence[Layer]) -> dict[str, Tensor]:
+    """How strong the weights into each neuron of each layer are, on average [neurons].
+
+    A layer without weights passes on what the one before it computed, so its neurons are as strong as those.
+    """
+    strengths: dict[str, Tensor] = {}
+    latest = torch.empty(0)
+    for layer in layers:
+        weight = getattr(module.get_submodule(layer.name), "weight", None)
+        if isinstance(weight, Tensor) and weight.ndim > 1:
+            latest = weight.detach().abs().flatten(1).mean(1).float().cpu()
+        strengths[layer.name] = latest
+    return strengths
+
+
+def scores_layer(layers: Sequence[Layer]) -> str | None:
+    """Where class scores are before a softmax that ends the model; None if it does not end so."""
+    return before_softmax(layers)[0] if layers and layers[-1].softmax and before_softmax(layers) else None
+
+
 def before_softmax(layers: Sequence[Layer]) -> list[str]:
     """The last layer that is not a softmax: where TensorFuzz looks for novelty. Empty without layers."""
     logits = [layer.name for layer in layers if not layer.softmax]

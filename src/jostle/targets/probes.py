@@ -50,8 +50,8 @@ class Probes:
         self._extremes = extremes
 
     @contextmanager
-    def watching(self) -> Iterator[Seen]:
-        """Fills what it gives with what the layers do until it ends."""
+    def watching(self, differentiable: bool = False) -> Iterator[Seen]:
+        """Fills what it gives with what the layers do until it ends, on request with the graph behind it."""
         seen, calls = Seen(), Counter[str]()
 
         def see(name: str, layer: nn.Module, output: object) -> None:
@@ -60,7 +60,8 @@ class Probes:
                 return
             # A layer that is called again, such as a shared ReLU, is a layer of its own each time.
             calls[name] += 1
-            self._note(seen, name if calls[name] == 1 else f"{name}#{calls[name]}", layer, value.detach())
+            called = name if calls[name] == 1 else f"{name}#{calls[name]}"
+            self._note(seen, called, layer, value if differentiable else value.detach())
 
         hooks = [
             layer.register_forward_hook(lambda layer, _, output, name=name: see(name, layer, output))
@@ -77,5 +78,5 @@ class Probes:
         shared = reduced.untyped_storage().data_ptr() == value.untyped_storage().data_ptr()
         seen.activations[name] = reduced.to("cpu", copy=shared)  # the next layer may work in place
         if self._extremes:
-            smallest, largest = value.flatten(1).aminmax(dim=1)
+            smallest, largest = value.detach().flatten(1).aminmax(dim=1)
             seen.extremes[name] = torch.stack([smallest, largest], 1).cpu()

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from jostle.records import MODEL, Candidates, Outcome, Trace
-from jostle.targets.probes import Probes, Reduction, channel_means
+from jostle.records import MODEL, Candidates, Linearised, Outcome, Trace
+from jostle.targets.probes import Probes, Reduction, channel_means, every_unit
 from jostle.targets.values import first_tensor
 
 # (inputs, outputs, labels) -> values by name, each [batch, ...]
@@ -29,7 +29,9 @@ class TorchTarget:
         metadata: Metadata | None = None,
         gradients: bool = False,
         extremes: bool = False,
+        scores: str | None = None,
     ):
+        """`scores` names the layer that gives class scores, where the model itself ends in softmax."""
         self._module = module.eval()
         weights = next((p for p in module.parameters() if p.is_floating_point()), torch.empty(0))
         self._device, self._dtype = weights.device, weights.dtype
@@ -38,6 +40,8 @@ class TorchTarget:
         self._metadata = metadata
         self._gradients = gradients
         self._probes = Probes(module, watch, reduction, extremes)
+        self._graph_probes = Probes(module, watch, reduction)
+        self._scores = Probes(module, [] if scores is None else [scores], every_unit)
 
     def predict(self, inputs: Tensor) -> Tensor:
         with torch.no_grad():
@@ -58,6 +62,24 @@ class TorchTarget:
             metadata=metadata,
             seconds={MODEL: seconds},
         )
+
+    def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
+        own = self._own(inputs).requires_grad_()
+        probes = self._probes if extremes else self._graph_probes
+        with torch.enable_grad(), probes.watching(True) as seen, self._scores.watching(True) as last:
+            outputs = self._forward(own)
+        scores = {MODEL: next(reversed(last.activations.values()), outputs)}
+
+        def pull(score_weights: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> Tensor:
+            sums = [(scores[name], weight) for name, weight in score_weights.items()]
+            sums += [(seen.activations[name], weight) for name, weight in weights.items()]
+            return _pulled(sums, own).cpu()
+
+        return Linearised(_detached(scores), _detached(seen.activations), seen.extremes, pull)
+
+    def prepared(self, inputs: Tensor) -> Tensor:
+        """What the module is given for inputs in the user's value range: on its device, normalised."""
+        return self._normalised(self._own(inputs))
 
     def _own(self, inputs: Tensor) -> Tensor:
         """A copy in the model's precision, because a model may begin with an operation in place."""
@@ -95,6 +117,20 @@ class TorchTarget:
                 raise ValueError("--gradients: no metadata value depends on the input")
             values |= gradients
         return {name: value.detach().cpu() for name, value in values.items()}
+
+
+def _detached(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.detach().cpu() for name, value in values.items()}
+
+
+def _pulled(sums: Sequence[tuple[Tensor, Tensor]], inputs: Tensor) -> Tensor:
+    """The gradient of a sum of values by weights, row by row; what does not depend on the inputs adds nothing."""
+    parts = [(value, weight.to(value)) for value, weight in sums if value.requires_grad]
+    if not parts:
+        raise ValueError("nothing that the model computes can be differentiated by its inputs")
+    values, weights = zip(*parts, strict=True)
+    (gradient,) = torch.autograd.grad(values, inputs, weights, allow_unused=True)
+    return torch.zeros_like(inputs) if gradient is None else gradient
 
 
 def _gradient(value: Tensor, inputs: Tensor) -> Tensor:

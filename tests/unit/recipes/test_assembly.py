@@ -96,7 +96,7 @@ def test_the_same_settings_go_on_where_they_stopped(nets: Path) -> None:
         ({"oracle": ("agree",)}, "--twin"),
         ({"coverage": ("nearest", "kmcn")}, "did you mean kmnc"),
         ({"scheduler": "recnt"}, "did you mean recent"),
-        ({"mutator": "nois"}, "did you mean noise"),
+        ({"mutator": ("nois",)}, "did you mean noise"),
         ({"recency": 0.9}, "--recency needs --scheduler smooth"),
         ({"recipe": "deephunter"}, "no images"),
         ({"distance": "manhattan"}, "euclidean, cosine"),

@@ -49,16 +49,19 @@ def test_magnitudes_guide_where_only_nans_are_hunted(choices: dict[str, Any], co
 @pytest.mark.parametrize(
     ("choices", "mutator", "coverage", "scheduler"),
     [
-        ({"oracle": ("flip",)}, "noise", ("nearest",), "recent"),
-        ({"recipe": "random"}, "noise", (), "uniform"),
-        ({"recipe": "random", "mutator": "metamorphic"}, "metamorphic", (), "uniform"),
-        ({"recipe": "deephunter"}, "metamorphic", ("kmnc",), "pool"),
-        ({"recipe": "deephunter", "coverage": ("nbc", "nc")}, "metamorphic", ("nbc", "nc"), "adaptive"),
-        ({"recipe": "deephunter", "mutator": "noise", "scheduler": "seldom"}, "noise", ("kmnc",), "seldom"),
+        ({"oracle": ("flip",)}, ("noise",), ("nearest",), "recent"),
+        ({"recipe": "random"}, ("noise",), (), "uniform"),
+        ({"recipe": "random", "mutator": ("metamorphic",)}, ("metamorphic",), (), "uniform"),
+        ({"recipe": "deephunter"}, ("metamorphic",), ("kmnc",), "pool"),
+        ({"recipe": "deephunter", "coverage": ("nbc", "nc")}, ("metamorphic",), ("nbc", "nc"), "adaptive"),
+        ({"recipe": "deephunter", "mutator": ("noise",), "scheduler": "seldom"}, ("noise",), ("kmnc",), "seldom"),
+        ({"recipe": "dlfuzz"}, ("gradient",), ("nc",), "list"),
+        ({"recipe": "dlfuzz", "mutator": ("noise", "gradient")}, ("noise", "gradient"), ("nc",), "list"),
+        ({"recipe": "deepxplore", "models": ("o.py:f",)}, ("gradient",), ("nc",), "list"),
     ],
 )
 def test_a_recipe_names_the_parts_that_were_left_open(
-    choices: dict[str, Any], mutator: str, coverage: tuple[str, ...], scheduler: str
+    choices: dict[str, Any], mutator: tuple[str, ...], coverage: tuple[str, ...], scheduler: str
 ):
     settings = settled(given(**choices), classes=True)
     assert (settings.mutator, settings.coverage, settings.scheduler) == (mutator, coverage, scheduler)
@@ -67,6 +70,11 @@ def test_a_recipe_names_the_parts_that_were_left_open(
 def test_deephunter_hunts_flips_where_there_are_classes():
     assert settled(given(recipe="deephunter"), classes=True).oracle == ("flip", "nan", "crash")
     assert settled(given(recipe="deephunter"), classes=False).oracle == ("nan", "crash")
+
+
+def test_deepxplore_hunts_answers_that_differ():
+    settings = settled(given(recipe="deepxplore", models=("o.py:f",)), classes=True)
+    assert settings.oracle == ("differ", "nan", "crash")
 
 
 def test_image_transformations_need_neither_noise_nor_a_radius():
@@ -83,7 +91,12 @@ def test_image_transformations_need_neither_noise_nor_a_radius():
         ({"gradients": True}, "--metadata"),
         ({"distance": "cosine", "coverage": ("magnitude",)}, "--coverage nearest"),
         ({"recipe": "random", "coverage": ("nearest",), "scheduler": "pool"}, "leave out --coverage and --scheduler"),
-        ({"coverage": ("kmnc", "nc", "kmnc")}, "name each once"),
+        ({"coverage": ("kmnc", "nc", "kmnc")}, "--coverage names a criterion twice: name each once"),
+        ({"mutator": ("noise", "noise")}, "--mutator names a mutator twice: name each once"),
+        ({"oracle": ("differ",)}, "name the others with --models"),
+        ({"recipe": "deepxplore"}, "name the others with --models, or use --recipe dlfuzz"),
+        ({"models": ("o.py:f",), "twin": "int8"}, "not both"),
+        ({"recipe": "deepxplore", "models": ("o.py:f",), "others": 2}, "leave it out beside --models"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(choices: dict[str, Any], fix: str):
@@ -108,7 +121,13 @@ def test_settings_that_contradict_each_other_are_refused(choices: dict[str, Any]
         ({"profile": "x.npy"}, "--profile needs --coverage kmnc or nbc or snac"),
         ({"coverage": ("kmnc", "tknc"), "buckets": 3}, "--buckets needs --coverage nbc or snac"),
         ({"coverage": ("kmnc",), "top": 3}, "--top needs --coverage tknc or bknc"),
-        ({"coverage": ("kmnc",), "active": 0.5}, "--active needs --coverage nc"),
+        ({"coverage": ("kmnc",), "active": 0.5}, "--active needs --coverage nc or --mutator gradient"),
+        ({"beta": 0.1}, "--beta needs --mutator metamorphic or --scheduler pool"),
+        ({"strategy": ("rare",)}, "--strategy needs --mutator gradient"),
+        ({"reach": 0.3}, "--reach needs --mutator gradient"),
+        ({"limit": 0.1}, "--limit needs --mutator gradient or --scheduler list"),
+        ({"recipe": "dlfuzz", "scheduler": "uniform", "desired": 0.1}, "--desired needs --scheduler list"),
+        ({"recipe": "dlfuzz", "models": ("o.py:f",)}, "--models needs --oracle differ"),
     ],
 )
 def test_a_setting_of_a_part_that_is_not_there_is_refused(choices: dict[str, Any], fix: str):
@@ -120,6 +139,11 @@ def test_a_setting_of_one_of_several_criteria_is_taken():
     choices = {"coverage": ("kmnc", "nearest", "tknc"), "sections": 9, "threshold": 0.5, "top": 3}
     settings = settled(given(**choices), classes=True)
     assert (settings.sections, settings.threshold, settings.top) == (9, 0.5, 3)
+
+
+def test_a_setting_of_one_of_several_mutators_is_taken():
+    settings = settled(given(mutator=("noise", "gradient"), sigma=0.3, neurons=5), classes=True)
+    assert (settings.sigma, settings.neurons) == (0.3, 5)
 
 
 def test_a_property_may_compare_the_twins_itself():

@@ -17,7 +17,7 @@ from jostle.records import Candidates
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import SEEDS_PER_BATCH, BatchPool
 from jostle.schedulers.seldom import Growing, Priority, SeldomFuzzed, drawn
-from making import batch_of
+from making import batch_of, lesson
 
 
 def kept_of(count: int, changed: Tensor | float = 0.0) -> Candidates:
@@ -34,7 +34,7 @@ def pool_of(*steps: int, sample: int = 64) -> BatchPool:
     """A pool that learned of steps that kept so many each, the seeds first."""
     pool = BatchPool(1, sample=sample)
     for count in steps:
-        pool.learn(kept_of(count), gains_of(count, 1.0))
+        pool.learn(lesson(kept_of(count), gains_of(count, 1.0)))
     return pool
 
 
@@ -123,7 +123,7 @@ def test_a_batch_fuzzed_seldom_is_likelier() -> None:
         pool = pool_of(10)
         for past in range(20):
             pool.plan(10, 5, randomness(0, past))
-        pool.learn(kept_of(10), gains_of(10, 1.0))  # probability 1, against 0.3 of the seeds
+        pool.learn(lesson(kept_of(10), gains_of(10, 1.0)))  # probability 1, against 0.3 of the seeds
         newest += bool((pool.plan(20, 5, randomness(1, step)) >= 10).all())
     assert newest / 300 == pytest.approx(1 / 1.3, abs=0.08)
 
@@ -141,14 +141,14 @@ def test_children_are_shared_out_by_mutation_potential(low: float, span: float) 
     references = torch.full((5, 3, 2, 2), low)
     inputs = references + ((1 - left) * 0.2 * span).view(-1, 1, 1, 1)
     pool = BatchPool(span, beta=0.2)
-    pool.learn(batch_of(inputs, references=references), gains_of(5, 1.0))
+    pool.learn(lesson(batch_of(inputs, references=references), gains_of(5, 1.0)))
     shares = torch.bincount(pool.plan(5, 40_000, randomness(0, 0)), minlength=5) / 40_000
     assert shares.tolist() == pytest.approx([1 / 1.75, 0.5 / 1.75, 0.25 / 1.75, 0, 0], abs=0.01)
 
 
 def test_a_batch_without_any_potential_is_planned_all_the_same() -> None:
     pool = BatchPool(1)
-    pool.learn(kept_of(4, 0.9), gains_of(4, 1.0))
+    pool.learn(lesson(kept_of(4, 0.9), gains_of(4, 1.0)))
     assert set(pool.plan(4, 500, randomness(0, 0)).tolist()) == {0, 1, 2, 3}
 
 
@@ -160,9 +160,9 @@ def test_schedulers_that_need_to_learn_can() -> None:
 def adaptive_after(*steps: tuple[float, float]) -> WhereGainsCome:
     """Two seeds new to both criteria, then two entries a step: one new to the first, one to the second."""
     scheduler = WhereGainsCome()
-    scheduler.learn(kept_of(2), gains_of(2, 50.0, 50.0))
+    scheduler.learn(lesson(kept_of(2), gains_of(2, 50.0, 50.0)))
     for first, second in steps:
-        scheduler.learn(kept_of(2), torch.tensor([[first, 0.0], [0.0, second]]))
+        scheduler.learn(lesson(kept_of(2), torch.tensor([[first, 0.0], [0.0, second]])))
     return scheduler
 
 
@@ -184,9 +184,9 @@ def test_effort_goes_to_the_criterion_that_still_gains() -> None:
 
 def test_growth_is_relative_to_what_a_criterion_ever_gained() -> None:
     fine_and_coarse = WhereGainsCome()
-    fine_and_coarse.learn(kept_of(2), torch.tensor([[50_000.0, 5.0], [50_000.0, 5.0]]))
+    fine_and_coarse.learn(lesson(kept_of(2), torch.tensor([[50_000.0, 5.0], [50_000.0, 5.0]])))
     for _ in range(60):
-        fine_and_coarse.learn(kept_of(2), torch.tensor([[1000.0, 0.0], [0.0, 0.1]]))
+        fine_and_coarse.learn(lesson(kept_of(2), torch.tensor([[1000.0, 0.0], [0.0, 0.1]])))
     assert share_of_the_first(fine_and_coarse, 122) == pytest.approx(0.5, abs=0.05)
 
 
@@ -198,11 +198,11 @@ def test_a_criterion_that_gains_nothing_is_never_forgotten() -> None:
 
 def test_an_entry_new_to_no_criterion_but_planted_as_a_seed_is_planned() -> None:
     scheduler = WhereGainsCome()
-    scheduler.learn(kept_of(3), torch.tensor([[4.0, 4.0], [0.0, 0.0], [0.0, 1.0]]))
+    scheduler.learn(lesson(kept_of(3), torch.tensor([[4.0, 4.0], [0.0, 0.0], [0.0, 1.0]])))
     assert set(scheduler.plan(3, 500, randomness(0, 0)).tolist()) == {0, 1, 2}
 
 
 def test_without_any_gain_yet_all_criteria_share_alike() -> None:
     scheduler = WhereGainsCome()
-    scheduler.learn(kept_of(3), torch.zeros(3, 2))
+    scheduler.learn(lesson(kept_of(3), torch.zeros(3, 2)))
     assert set(scheduler.plan(3, 500, randomness(0, 0)).tolist()) == {0, 1, 2}

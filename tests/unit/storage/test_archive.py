@@ -38,12 +38,14 @@ def mutants() -> Candidates:
 def record(step: int, kept: Candidates = NOBODY, findings: tuple[Finding, ...] = ()) -> StepRecord:
     return StepRecord(
         step=step,
+        planned=10,
         executions=10 * step + 4,
         seconds=float(step),
         kept=kept,
         findings=findings,
         found={},
         violations={"nan": 2} if findings else {},
+        unconfirmed={"nan": 3} if findings else {},
         corpus=0,
         admission_rate=0.0,
         coverage={},
@@ -75,10 +77,11 @@ def test_what_was_kept_comes_back_with_its_lineage(tmp_path: Path) -> None:
 def test_history_tells_where_the_campaign_stopped(folder: Path) -> None:
     history = read_history(folder, SEEDS)
     assert history is not None
-    assert history.steps == (PastStep(0, 4, 4), PastStep(1, 14, 4), PastStep(2, 24, 0))
+    assert history.steps == (PastStep(0, 4, 10, 4), PastStep(1, 14, 10, 4), PastStep(2, 24, 10, 0, ("noise",)))
     assert (history.executions, history.seconds) == (24, 12.5)
     assert history.bugs == {("nan", 5)}
     assert (dict(history.findings), dict(history.violations)) == ({"nan": 1}, {"nan": 2})
+    assert dict(history.unconfirmed) == {"nan": 3}
     assert_same_rows(history.kept, Candidates.joined([SEEDS.as_candidates(), mutants()]))
 
 

@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from PIL import Image
+from torch import Tensor
 
 from jostle.storage.pictures import CAPTION, SMALLEST_SIDE, picture_of
+
+
+def picture(input: Tensor, reference: Tensor, **others: Tensor) -> Image.Image | None:
+    return picture_of({"input": input, "reference": reference, **others}, {})
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -14,34 +20,54 @@ def test_seed_change_and_mutant_stand_side_by_side(channels: int) -> None:
     reference = torch.zeros(channels, 2, 2)
     mutant = reference.clone()
     mutant[:, 0, 0] = 1.0
-    picture = picture_of(mutant, reference)
-    assert picture is not None
-    pixels = np.asarray(picture)[:-CAPTION]
+    drawn = picture(mutant, reference)
+    assert drawn is not None
+    pixels = np.asarray(drawn)[:-CAPTION]
     third = SMALLEST_SIDE
     assert pixels[0, 0].tolist() == [0, 0, 0]  # the seed is black there
     assert pixels[0, -third].tolist() == [255, 255, 255]  # the mutant is white
     assert pixels[-1, -1].tolist() == [0, 0, 0]
 
 
+def test_a_seed_that_was_moved_and_a_minimised_mutant_have_panels_too() -> None:
+    grey, black, white = torch.full((1, 2, 2), 0.5), torch.zeros(1, 2, 2), torch.ones(1, 2, 2)
+    three, all_six = picture(white, black), picture(white, black, seed=grey, minimised=grey)
+    assert three is not None and all_six is not None
+    gap = (three.width - 3 * SMALLEST_SIDE) / 2
+    assert all_six.width == 6 * SMALLEST_SIDE + 5 * gap
+    left, right = (np.asarray(all_six)[0, column].tolist() for column in (0, -1))
+    assert left == right == [128, 128, 128]  # the seed as it was, and the minimised mutant
+
+
+def test_what_the_model_says_is_written_below() -> None:
+    arrays = {"input": torch.ones(1, 28, 28), "reference": torch.zeros(1, 28, 28)}
+    silent, said = (picture_of(arrays, answers) for answers in ({}, {"reference": "7 (99.0%)", "input": "2 (60.0%)"}))
+    assert silent is not None and said is not None and silent.size == said.size
+    differs = (np.asarray(silent) != np.asarray(said)).any(2)
+    assert not differs[:-CAPTION].any()
+    panels = np.array_split(differs[-CAPTION:], 3, axis=1)
+    assert [bool(panel.any()) for panel in panels] == [True, False, True]
+
+
 def test_small_images_are_enlarged_and_large_ones_are_not() -> None:
-    small, large = picture_of(torch.rand(1, 28, 28), torch.rand(1, 28, 28)), picture_of(*torch.rand(2, 3, 300, 200))
+    small, large = picture(*torch.rand(2, 1, 28, 28)), picture(*torch.rand(2, 3, 300, 200))
     assert small is not None and small.height == 140 + CAPTION
     assert large is not None and large.height == 300 + CAPTION
 
 
 def test_a_long_narrow_input_does_not_become_a_gigantic_picture() -> None:
-    picture = picture_of(torch.rand(1, 1, 16000), torch.rand(1, 1, 16000))
-    assert picture is not None and picture.width * picture.height < 10**6
+    drawn = picture(*torch.rand(2, 1, 1, 16000))
+    assert drawn is not None and drawn.width * drawn.height < 10**6
 
 
 def test_a_constant_image_has_a_picture() -> None:
-    assert picture_of(torch.ones(1, 4, 4), torch.ones(1, 4, 4)) is not None
+    assert picture(torch.ones(1, 4, 4), torch.ones(1, 4, 4)) is not None
 
 
 @pytest.mark.parametrize("shape", [(4,), (4, 4), (2, 4, 4), (1, 3, 4, 4)])
 def test_what_is_no_image_has_no_picture(shape: tuple[int, ...]) -> None:
-    assert picture_of(torch.zeros(shape), torch.zeros(shape)) is None
+    assert picture(torch.zeros(shape), torch.zeros(shape)) is None
 
 
 def test_an_input_with_nan_has_no_picture() -> None:
-    assert picture_of(torch.full((1, 2, 2), torch.nan), torch.zeros(1, 2, 2)) is None
+    assert picture(torch.full((1, 2, 2), torch.nan), torch.zeros(1, 2, 2)) is None

@@ -1,0 +1,153 @@
+"""Campaigns of DLFuzz's and DeepXplore's parts, for benchmarks: all that violates is collected, and saved as images."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor, nn
+
+from jostle.campaign import Budget, Campaign, Summary
+from jostle.config import Settings
+from jostle.distances import as_image_file, relative_distances
+from jostle.interfaces import Oracle, Target
+from jostle.recipes.ascending import Means
+from jostle.recipes.catalogue import Guides, feedbacks_of, mutator_of, oracles, scheduler_of
+from jostle.recipes.finishing import Finisher
+from jostle.recipes.loading import seated, watch
+from jostle.recipes.measuring import CoverageMeter
+from jostle.recipes.settling import settled
+from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Verdicts
+from jostle.storage.archive import open_archive
+from jostle.storage.findings import read_findings, write_png
+from jostle.targets.layers import layers_of
+from jostle.targets.loading import Model
+
+UNLIMITED = 3600.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a campaign came to."""
+
+    summary: Summary
+    adversarial: Candidates  # every violating mutant
+    coverage: float  # neurons active on any input run, seeds and violating ones too
+    tests_coverage: float  # neurons active on seeds and violating inputs
+    seeds_coverage: float
+    seconds: float
+    minimised: dict[int, float]  # the smallest relative distance of a minimised finding, by root
+
+    @property
+    def distances(self) -> Tensor:
+        return relative_distances(self.adversarial.inputs, self.adversarial.references)
+
+
+class Collecting:
+    """An oracle that remembers what violates it."""
+
+    def __init__(self, oracle: Oracle):
+        self._oracle = oracle
+        self.violating: list[Candidates] = []
+
+    def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
+        verdicts = self._oracle.judge(candidates, trace)
+        guilty = (verdicts.bugs != NO_BUG) & (candidates.parents != NO_PARENT)
+        if len(candidates) > 1:  # a finding alone is one that was seen in its batch
+            self.violating.append(candidates.select(guilty.nonzero().squeeze(1)))
+        return verdicts
+
+
+class Counting:
+    """A target that lets a meter count the neurons of every input it runs."""
+
+    def __init__(self, target: Target, meter: CoverageMeter):
+        self._target, self.meter = target, meter
+
+    def predict(self, inputs: Tensor) -> Tensor:
+        return self._target.predict(inputs)
+
+    def run(self, batch: Candidates) -> Trace:
+        self.meter.add(batch.inputs)
+        return self._target.run(batch)
+
+
+def fuzz(
+    model: nn.Module,
+    images: Tensor,
+    labels: Tensor,
+    layers: Sequence[str],
+    budget: Budget | None = None,
+    others: Sequence[nn.Module] = (),
+    counted: Sequence[str] = (),
+    measured: bool = True,
+    archived: bool = True,
+    **given: Any,
+) -> Run:
+    """As `jostle fuzz --recipe dlfuzz`, or with other models `--recipe deepxplore`, all written to disk."""
+    names = tuple(f"model {i}" for i in range(len(others)))
+    recipe = "deepxplore" if others else "dlfuzz"
+    settings = settled(Settings("", "", recipe=recipe, models=names, layers=tuple(layers), **given), True, True)
+    seeds = Seeds(images, labels, tuple(map(str, range(len(images)))))
+    members = [watch(settings, Model(one, lambda: one), None, layers_of(one, images[:2])) for one in (model, *others)]
+    watched = seated(settings, members) if others else members[0]
+    meter, tests = (CoverageMeter(model, ("nc",), layers=tuple(counted or layers), active=0.25) for _ in range(2))
+    meter.add(images)
+    seeds_coverage = meter.coverage()["nc"]["covered"]
+    target = Counting(watched.target, meter) if measured else watched.target
+    means = Means(watched.gradients, watched.incoming, seeds, 10)
+    judges = oracles(settings, classes=True)
+    collecting = Collecting(judges[0])
+    with tempfile.TemporaryDirectory() as folder:
+        archive = open_archive(Path(folder) / "campaign", {"benchmark": 0})
+        campaign = Campaign(
+            target=target,
+            mutator=mutator_of(settings, means),
+            feedbacks=feedbacks_of(settings, Guides(watched.novelty_layers, None)),
+            oracles=[collecting, *judges[1:]],
+            scheduler=scheduler_of(settings),
+            seeds=seeds,
+            budget=budget or Budget(seconds=UNLIMITED),
+            seed=settings.seed,
+            batch=settings.batch,
+            listeners=[archive] if archived else [],
+            saved=lambda inputs: as_image_file(inputs, 0, 1),
+        )
+        started = time.perf_counter()
+        summary = campaign.run()
+        seconds = time.perf_counter() - started
+        finisher = Finisher(settings, watched.target, watched.plain, watched.gradients, seeds, 10, {"flip": judges[0]})
+        finisher.finish(Path(folder) / "campaign")
+        smallest = _smallest(Path(folder) / "campaign" / "findings")
+    rows = Candidates.joined([seeds.as_candidates().select(torch.arange(0)), *collecting.violating])
+    tests.add(torch.cat([images, rows.inputs]))
+    covered = [one.coverage()["nc"]["covered"] for one in (meter, tests)]
+    return Run(summary, rows, *covered, seeds_coverage, seconds, smallest)
+
+
+def _smallest(findings: Path) -> dict[int, float]:
+    smallest: dict[int, float] = {}
+    for finding in read_findings(findings):
+        told = finding.told
+        if "minimised" in told and told["change"]["L2"] > 0:
+            distance = told["minimised"]["relative L2"]
+            smallest[told["root"]] = min(distance, smallest.get(told["root"], distance))
+    return smallest
+
+
+def survivors(model: nn.Module, run: Run) -> int:
+    """How many of the adversarial inputs are still taken for another class when read back from image files."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / f"{number}.png" for number in range(len(run.adversarial))]
+        for file, image in zip(files, run.adversarial.inputs, strict=True):
+            write_png(file, image, 0, 1)
+        again = torch.stack([torch.from_numpy(np.array(Image.open(file)))[None].float() / 255 for file in files])
+    with torch.no_grad():
+        return int((model(again).argmax(1) != run.adversarial.labels).sum())

@@ -1,0 +1,52 @@
+"""How far an input is from what it is compared with, and what an image file keeps of it."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+LEVELS = 255  # steps between the ends of the range that eight bits can tell apart
+
+
+def lengths(values: Tensor) -> Tensor:
+    """Euclidean length of each row [batch]."""
+    return values.flatten(1).float().square().sum(1).sqrt()
+
+
+def relative_distances(inputs: Tensor, references: Tensor) -> Tensor:
+    """Euclidean distance of each input from its reference, as a share of the reference's length [batch] (DLFuzz §3.2).
+
+    A reference of zeros counts as long as one of ones.
+    """
+    return lengths(inputs.float() - references.float()) / reference_lengths(references)
+
+
+def reference_lengths(references: Tensor) -> Tensor:
+    """What distances are shares of [batch]."""
+    long = lengths(references)
+    return torch.where(long > 0, long, float(references.flatten(1).shape[1]) ** 0.5)
+
+
+def as_image_file(inputs: Tensor, low: float, high: float) -> Tensor:
+    """The inputs as an image file of eight bits gives them back, if low is black and high is white."""
+    if not inputs.is_floating_point() and (low, high) == (0, LEVELS):
+        return inputs
+    levels = ((inputs.float() - low) / (high - low)).clamp(0, 1).mul(LEVELS).round()
+    return (levels / LEVELS * (high - low) + low).to(inputs.dtype)
+
+
+def within(inputs: Tensor, low: float, high: float) -> Tensor:
+    """The nearest inputs in range, of the same type."""
+    inside = inputs.clamp(low, high)
+    return inside if inputs.is_floating_point() else inside.round()
+
+
+def sizes(inputs: Tensor, references: Tensor) -> dict[str, Tensor]:
+    """How large each change is, by the usual measures [batch]: values changed, Euclidean, relative, largest."""
+    change = (inputs.float() - references.float()).flatten(1)
+    return {
+        "L0": (change != 0).sum(1),
+        "L2": lengths(change),
+        "relative L2": relative_distances(inputs, references),
+        "L∞": change.abs().amax(1),
+    }

@@ -1,0 +1,199 @@
+"""Joint gradient ascent: towards another answer of the model and towards active neurons (DLFuzz, Algorithm 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from jostle.distances import as_image_file, lengths, reference_lengths, relative_distances
+from jostle.errors import UsageError
+from jostle.interfaces import Differentiable
+from jostle.mutators.goals import Goal
+from jostle.mutators.neuron_choice import NeuronChoice
+from jostle.mutators.perturbations import Perturbation, plain
+from jostle.records import NO_GRADIENT, NO_PARENT, UNCHANGED, Candidates, Lesson
+
+PROBE = 0.9  # of the limit: the first step, so that its result may still be kept as a seed
+USUAL_LIMIT = 0.02
+OVERSHOOT, LAST_OVERSHOOT = 1.0, 1.15  # beyond where the last step says that the goal lies; more if no other follows
+SHORTEST = 0.01  # relative step
+LARGEST = 0.3
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far ascent goes, in shares of the root's length."""
+
+    limit: float = USUAL_LIMIT  # what seeds may be from their root, 0 if mutants are never seeds
+    most: float = 0.3  # what mutants may be from their root
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.limit <= self.most or not self.most > 0:
+            raise UsageError(
+                f"--limit {self.limit} and --reach {self.most}: seeds lie nearer to their root than mutants: give "
+                f"a reach above 0 and a limit not above it (0.3 and 0.02)"
+            )
+
+    @property
+    def first(self) -> float:
+        """The first step."""
+        return PROBE * (self.limit or min(USUAL_LIMIT, self.most))
+
+
+@dataclass
+class Lines:
+    """Parents and how far each has come; row i of every field belongs to line i."""
+
+    rows: Tensor  # [lines, iterations] where in the batch its points go, -1 where it has no more
+    points: Tensor  # [lines, ...] where it is
+    roots: Tensor  # [lines, ...] what distances are measured from
+    labels: Tensor  # [lines] what the model should go on to say
+    luck: Tensor  # [lines, 3] drawn once: a place in the image, and what a goal draws
+    steps: Tensor  # [lines] the last one, in shares of the root's length
+    margins: Tensor  # [lines] how far from the goal it was before that step
+    neurons: Tensor  # [lines, neurons] to activate, chosen once for each line
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def select(self, lines: Tensor) -> Lines:
+        return Lines(*(field[lines] for field in vars(self).values()))
+
+
+class Ascent:
+    """Gradient ascent on a joint objective: another answer of the model, and chosen neurons active (DLFuzz).
+
+    Rows of one parent are the points of a line, so many as there are iterations, each a step on from the one before. A
+    line ends where its goal is reached. The first step stays within the limit for seeds; from how much nearer it came
+    to the goal, the next ones are measured to just go beyond it.
+    """
+
+    def __init__(
+        self,
+        target: Differentiable,
+        goal: Goal,
+        low: float,
+        high: float,
+        choice: NeuronChoice | None = None,
+        weight: float = 0.5,
+        perturbation: Perturbation = plain,
+        iterations: int = 3,
+        reach: Reach | None = None,
+        as_images: bool = False,
+    ):
+        self._target, self._goal, self._choice = target, goal, choice
+        self._low, self._high, self._as_images = low, high, as_images
+        self._weight, self._perturbation, self._iterations = weight, perturbation, iterations
+        self._reach = reach or Reach()
+
+    def learn(self, lesson: Lesson) -> None:
+        if self._choice is not None:
+            self._choice.learn(lesson)
+
+    def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
+        lines = self._begun(parents, rng)
+        children, steps = parents.inputs.clone(), [""] * len(parents)
+        for iteration in range(self._iterations):
+            lines = lines.select(lines.rows[:, iteration] >= 0)
+            if iteration > 1:  # before, few lines have reached their goal
+                lines = lines.select(~self._reached(lines))  # a forward pass spares them a backward one
+            if not len(lines):
+                break
+            lines, names = self._step(lines, iteration, rng)
+            rows = lines.rows[:, iteration]
+            children[rows] = lines.points
+            for row, name in zip(rows.tolist(), names, strict=True):
+                steps[row] = name
+            lines = lines.select(
+                torch.tensor([name not in (UNCHANGED, NO_GRADIENT) for name in names], dtype=torch.bool)
+            )
+        made = torch.tensor([row for row, step in enumerate(steps) if step])
+        return parents.with_children(made, children, steps)
+
+    def _begun(self, parents: Candidates, rng: torch.Generator) -> Lines:
+        rows = _rows_by_line(parents.parents, self._iterations)
+        first = rows[:, 0]
+        count = len(first)
+        return Lines(
+            rows=rows,
+            points=parents.inputs[first],
+            roots=parents.references[first],
+            labels=parents.labels[first],
+            luck=torch.rand(count, 3, generator=rng),
+            steps=torch.zeros(count),
+            margins=torch.full((count,), torch.inf),
+            neurons=torch.empty(count, 0, dtype=torch.int64),
+        )
+
+    def _reached(self, lines: Lines) -> Tensor:
+        """[lines] whether each is at its goal, at the cost of a forward pass."""
+        passed = self._target.linearise(lines.points)
+        return self._goal.margins(passed.scores, lines.labels, lines.luck[:, 2]) < 0
+
+    def _step(self, lines: Lines, iteration: int, rng: torch.Generator) -> tuple[Lines, list[str]]:
+        """Those of the lines that have not reached their goal, one step on, and what each step is called."""
+        gradient, margins = self._gradient(lines, iteration == 0, rng)
+        lines.steps, lines.margins = self._measured(lines, margins, iteration + 1 == self._iterations), margins
+        if iteration:
+            going = ~(margins < 0)  # also where it is NaN
+            lines, gradient = lines.select(going), gradient[going]
+        finite = gradient.flatten(1).isfinite().all(1)
+        direction = self._perturbation(gradient.nan_to_num(0, 0, 0), lines.luck[:, :2], rng)
+        farthest = self._reach.most if iteration else self._reach.first
+        before, lines.points = lines.points, self._moved(lines, direction, farthest)
+        changed = (lines.points != before).flatten(1).any(1)
+        names = [
+            NO_GRADIENT if not sound else f"ascent, step {iteration + 1}" if moved else UNCHANGED
+            for sound, moved in zip(finite.tolist(), changed.tolist(), strict=True)
+        ]
+        return lines, names
+
+    def _gradient(self, lines: Lines, first: bool, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Of the objective by the input [lines, ...], and how far each line is from its goal [lines]."""
+        luck, neurons = lines.luck[:, 2], {}
+        passed = self._target.linearise(lines.points, first and self._choice is not None and self._choice.looks_closely)
+        if self._choice is not None:
+            if first:
+                lines.neurons = self._choice.chosen(passed, rng)  # §3.2: once for each seed
+            neurons = self._choice.weights(lines.neurons, self._weight)
+        gradient = passed.pull(self._goal.weights(passed.scores, lines.labels, luck), neurons)
+        return gradient, self._goal.margins(passed.scores, lines.labels, luck)
+
+    def _measured(self, lines: Lines, margins: Tensor, last: bool) -> Tensor:
+        """The next step of each line [lines]: to where the last one, went on with, would reach the goal."""
+        slope = (lines.margins - margins) / lines.steps.clamp(min=1e-12)
+        overshoot = LAST_OVERSHOOT if last else OVERSHOOT
+        ahead = torch.where(slope > 0, margins / slope, LARGEST) * overshoot + SHORTEST / 2
+        return torch.where(lines.steps > 0, ahead.clamp(SHORTEST, LARGEST), self._reach.first)
+
+    def _moved(self, lines: Lines, direction: Tensor, farthest: float) -> Tensor:
+        """The lines' points a step on, no farther from their roots than that, as values that inputs hold."""
+        share = (lines.steps * reference_lengths(lines.roots) / lengths(direction).clamp(min=1e-30)).nan_to_num(0)
+        points = lines.points.float() + direction * _as_columns(share, direction)
+        points.clamp_(self._low, self._high)
+        shrink = (farthest / relative_distances(points, lines.roots).clamp(min=1e-12)).clamp(max=1)
+        points = lines.roots.float() + (points - lines.roots) * _as_columns(shrink, points)
+        if self._as_images:
+            return as_image_file(points, self._low, self._high).to(lines.points.dtype)
+        return (
+            points.to(lines.points.dtype) if lines.points.is_floating_point() else points.round().to(lines.points.dtype)
+        )
+
+
+def _as_columns(values: Tensor, like: Tensor) -> Tensor:
+    return values.view(-1, *(1,) * (like.ndim - 1))
+
+
+def _rows_by_line(ids: Tensor, iterations: int) -> Tensor:
+    """[lines, iterations] positions of rows with the same parent, cut into lines, -1 behind the end of a line."""
+    own = torch.where(ids == NO_PARENT, -2 - torch.arange(len(ids)), ids)  # rows without a parent stand alone
+    order = own.argsort(stable=True)
+    _, group, sizes = own[order].unique_consecutive(return_inverse=True, return_counts=True)
+    rank = torch.arange(len(ids)) - (sizes.cumsum(0) - sizes)[group]
+    lines_before = (sizes.add(iterations - 1) // iterations).cumsum(0)
+    line = torch.cat([lines_before.new_zeros(1), lines_before[:-1]])[group] + rank // iterations
+    rows = torch.full((int(lines_before[-1]), iterations), -1)
+    rows[line, rank % iterations] = order
+    return rows

@@ -1,0 +1,81 @@
+"""Several mutators in one campaign: effort goes where it pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from jostle.interfaces import Learner, Mutator
+from jostle.records import NO_GRADIENT, UNCHANGED, Candidates, Lesson
+
+MEMORY = 0.9  # of the recent reward that is left after one step
+EXPLORED = 0.2  # share of the effort that all mutators get alike
+FINDING = 10.0  # inputs with new coverage that a new bug is worth
+
+
+@dataclass(frozen=True)
+class Costed:
+    """A mutator, and what a mutant of it costs, making and running it, in forward passes of the model."""
+
+    mutator: Mutator
+    cost: float = 1.0
+
+
+class Mixed:
+    """Several mutators, each with the share of the mutants that its gain and findings per unit of cost have earned.
+
+    Cost is counted in passes of the model, which is what takes the time, and not in seconds, which differ from run to
+    run: the same seed gives the same campaign.
+    """
+
+    def __init__(self, mutators: Mapping[str, Costed]):
+        self._mutators = mutators
+        self._reward = dict.fromkeys(mutators, 1.0)
+        self._effort = dict.fromkeys(mutators, 1.0)
+
+    def shares(self) -> dict[str, float]:
+        """The share of the next mutants that each makes."""
+        rates = {name: self._reward[name] / (self._effort[name] * made.cost) for name, made in self._mutators.items()}
+        whole = sum(rates.values())
+        return {name: EXPLORED / len(rates) + (1 - EXPLORED) * rate / whole for name, rate in rates.items()}
+
+    def learn(self, lesson: Lesson) -> None:
+        """Credits each mutator with what it was first to show, and passes the lesson on to those that learn too."""
+        shares = self.shares()
+        for name in self._mutators:
+            kept = sum(_by(step) == name for step in lesson.kept.steps)
+            found = sum(_by(step) == name for step in lesson.found)
+            self._reward[name] = MEMORY * self._reward[name] + kept + FINDING * found
+            self._effort[name] = MEMORY * self._effort[name] + shares[name]
+        for made in self._mutators.values():
+            if isinstance(made.mutator, Learner):
+                made.mutator.learn(lesson)
+
+    def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
+        made = [
+            _signed(name, self._mutators[name].mutator.mutate(parents.select(rows), rng))
+            for name, rows in self._split(len(parents), rng).items()
+            if len(rows)
+        ]
+        return Candidates.joined(made)
+
+    def _split(self, rows: int, rng: torch.Generator) -> dict[str, Tensor]:
+        """Neighbouring rows for each mutator, beginning anywhere, because rows of one parent stand together."""
+        ends = torch.tensor(list(self.shares().values())).cumsum(0).mul(rows).round().long()
+        ends[-1] = rows
+        order = torch.arange(rows).roll(int(torch.randint(rows, (1,), generator=rng)))
+        parts = order.tensor_split(ends[:-1])
+        return dict(zip(self._mutators, parts, strict=True))
+
+
+def _signed(name: str, made: Candidates) -> Candidates:
+    """The steps with the name of the mutator before them."""
+    steps = tuple(step if step in (UNCHANGED, NO_GRADIENT) else f"{name}: {step}" for step in made.steps)
+    return replace(made, steps=steps)
+
+
+def _by(step: str) -> str:
+    return step.partition(":")[0]

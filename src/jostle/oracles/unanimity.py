@@ -1,0 +1,31 @@
+"""Models of one task must answer alike."""
+
+from __future__ import annotations
+
+import torch
+
+from jostle.records import Candidates, Trace, Verdicts, Violation
+
+MANY = 1_000_003  # more than there are classes, and prime: numbers of many models may wrap around, and do not meet
+LARGEST_NUMBER = 2**63 - 1
+
+
+class Unanimous:
+    """All models of the panel give the same class (DeepXplore); one bug per root and set of answers."""
+
+    def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
+        scores = [outputs.flatten(1) for outputs in trace.outputs.values()]
+        labels = torch.stack([some.argmax(1) for some in scores])  # [models, batch]
+        finite = torch.stack([some.isfinite().all(1) for some in scores]).all(0)
+        differ = (labels != labels[:1]).any(0) & finite
+        bugs = candidates.roots.clone()
+        for some in labels:
+            bugs = (bugs * MANY + some) & LARGEST_NUMBER
+
+        def describe(row: int) -> Violation:
+            answers = dict(zip(trace.outputs, labels[:, row].tolist(), strict=True))
+            told = ", ".join(f"{name} says {label}" for name, label in answers.items())
+            fingerprint = ":".join(map(str, ("differ", int(candidates.roots[row]), *answers.values())))
+            return Violation("differ", fingerprint, told, {"labels": answers})
+
+        return Verdicts.where("differ", trace, differ, bugs, describe)

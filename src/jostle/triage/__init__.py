@@ -1,0 +1,1 @@
+"""What happens to findings when the budget is spent."""

@@ -1,0 +1,118 @@
+"""Shrinking what was changed, while the same bug shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from jostle.distances import lengths
+
+HALVINGS = 7  # of the way between reference and input
+DROPPED = (0.5, 0.3, 0.15)  # share of the changed values that is tried to be left as it was, the smallest changes first
+STEPS = 20  # of circling the reference, nearer and nearer
+TURN, CLOSER = 0.5, 0.1  # how far around and how much nearer the first step goes, in shares of the distance
+BETTER = 1e-4  # relative: what counts as nearer
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """Where a bug begins, near some inputs, as far as a gradient tells."""
+
+    excess: Tensor  # [findings] by how much each input is beyond it, below zero before it
+    normal: Tensor  # [findings, ...] how that grows with the input
+
+
+@dataclass(frozen=True)
+class Shrinking:
+    """How to tell whether inputs still show their bugs, and what inputs can be; row i belongs to finding i."""
+
+    references: Tensor  # [findings, ...] to shrink towards
+    shows: Callable[[Tensor, Tensor], Tensor]  # (rows, inputs of these rows) -> [rows] bool
+    storable: Callable[[Tensor], Tensor]  # the nearest inputs that are in range and that a file can hold
+    boundary: Callable[[Tensor], Boundary] | None = None  # near inputs [findings, ...]
+
+
+def minimised(inputs: Tensor, how: Shrinking) -> Tensor:
+    """Inputs [findings, ...] at most as far from their references, each still showing its bug.
+
+    Values are halved towards the reference and small changes undone; with gradients, the reference is circled along
+    the bug's boundary too, to where that is nearest.
+    """
+    best = _Best(inputs.clone(), how)
+    best.halve()
+    if how.boundary is not None:
+        best.circle(how.boundary)
+    for share in DROPPED:
+        best.drop(share)
+    best.halve()
+    return best.inputs
+
+
+class _Best:
+    """The smallest changes so far."""
+
+    def __init__(self, inputs: Tensor, how: Shrinking):
+        self.inputs, self._how = inputs, how
+
+    def halve(self) -> None:
+        """Bisection between reference and input: what shows the bug is the new end."""
+        start = self.inputs
+        shown, hidden = torch.ones(len(start)), torch.zeros(len(start))
+        for _ in range(HALVINGS):
+            middle = (shown + hidden) / 2
+            took = self._take(self._between(start, middle))
+            shown, hidden = torch.where(took, middle, shown), torch.where(took, hidden, middle)
+
+    def drop(self, share: float) -> None:
+        """Undoes the smallest changes, this share of those that there are."""
+        change = (self.inputs.float() - self._how.references.float()).abs().flatten(1)
+        changed = (change > 0).sum(1)
+        order = change.where(change > 0, torch.inf).argsort(dim=1)
+        ranks = torch.empty_like(order).scatter_(1, order, torch.arange(order.shape[1]).expand_as(order))
+        undone = (ranks < (share * changed)[:, None]).view_as(self.inputs)
+        self._take(torch.where(undone, self._how.references, self.inputs))
+
+    def circle(self, boundary: Callable[[Tensor], Boundary]) -> None:
+        """Turns towards the bug at a distance that shrinks while the bug shows and grows while it does not.
+
+        As in Decoupling Direction and Norm (Rony et al., CVPR 2019), begun from where the bug shows.
+        """
+        references, here = self._how.references.float(), self.inputs
+        radius = lengths(here.float() - references)
+        for step in range(STEPS):
+            ahead = boundary(here)
+            pace = (1 + math.cos(math.pi * step / STEPS)) / 2
+            closer = CLOSER * pace + 0.002
+            nearest = torch.minimum(radius, lengths(self.inputs.float() - references))
+            radius = torch.where(ahead.excess > 0, nearest * (1 - closer), radius * (1 + closer))
+            normal = ahead.normal.nan_to_num(0, 0, 0)
+            turn = (TURN * pace + 0.01) * radius / lengths(normal).clamp(min=1e-30)
+            change = here.float() - references + normal * _columns(turn, here)
+            change *= _columns(radius / lengths(change).clamp(min=1e-30), here)
+            here = self._how.storable(references + change).to(here.dtype)
+            self._take(here)
+
+    def _between(self, ends: Tensor, shares: Tensor) -> Tensor:
+        references = self._how.references.float()
+        return self._how.storable(references + _columns(shares, ends) * (ends.float() - references))
+
+    def _take(self, tried: Tensor) -> Tensor:
+        """Keeps what is nearer and shows the bug; which rows [findings] show it."""
+        tried = tried.to(self.inputs.dtype)
+        references = self._how.references.float()
+        nearer = lengths(tried.float() - references) < (1 - BETTER) * lengths(self.inputs.float() - references)
+        rows = nearer.nonzero().squeeze(1)
+        took = torch.zeros(len(tried), dtype=torch.bool)
+        if len(rows):
+            took[rows] = self._how.shows(rows, tried[rows])
+            self.inputs[took] = tried[took]
+        return took
+
+
+def _columns(values: Tensor, like: Tensor) -> Tensor:
+    """[rows] shaped to multiply rows of that shape."""
+    return values.view(-1, *(1,) * (like.ndim - 1))
