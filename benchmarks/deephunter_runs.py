@@ -48,7 +48,7 @@ def fuzz(
     chosen = settled(given if twin is None else replace(given, twin="weights16"), classes=True)
     own, other = Model(model, lambda: model), None if twin is None else Model(twin, lambda: twin)
     watched = watch(chosen, own, other, layers_of(model, seeds.inputs[:2]))
-    classes = watched.plain.predict(seeds.inputs[:1]).shape[1]
+    classes = watched.target.predict(seeds.inputs[:1]).shape[1]
     means = Means(watched.gradients, watched.incoming, seeds, classes)
     with tempfile.TemporaryDirectory() as folder:
         archive = open_archive(Path(folder) / "campaign", {"benchmark": seed})

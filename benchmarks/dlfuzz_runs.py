@@ -54,7 +54,7 @@ class Collecting:
     """An oracle that remembers what violates it."""
 
     def __init__(self, oracle: Oracle):
-        self._oracle = oracle
+        self._oracle, self.looks_inside = oracle, oracle.looks_inside
         self.violating: list[Candidates] = []
 
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
@@ -74,9 +74,9 @@ class Counting:
     def predict(self, inputs: Tensor) -> Tensor:
         return self._target.predict(inputs)
 
-    def run(self, batch: Candidates) -> Trace:
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
         self.meter.add(batch.inputs)
-        return self._target.run(batch)
+        return self._target.run(batch, watched)
 
 
 def fuzz(
@@ -123,7 +123,7 @@ def fuzz(
         started = time.perf_counter()
         summary = campaign.run()
         seconds = time.perf_counter() - started
-        finisher = Finisher(settings, watched.target, watched.plain, watched.gradients, seeds, 10, {"flip": judges[0]})
+        finisher = Finisher(settings, watched.target, watched.gradients, seeds, 10, {"flip": judges[0]})
         finisher.finish(Path(folder) / "campaign")
         smallest = _smallest(Path(folder) / "campaign" / "findings")
     rows = Candidates.joined([seeds.as_candidates().select(torch.arange(0)), *collecting.violating])

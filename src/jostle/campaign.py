@@ -306,9 +306,10 @@ class Campaign:
         rows = (saved != guilty.inputs).flatten(1).any(1).nonzero().squeeze(1)  # the others are as they were
         if len(rows):
             again = replace(guilty.select(rows), inputs=saved[rows])
-            survive[rows] = oracle.judge(again, self._target.run(again)).bugs == bugs[rows]
+            survive[rows] = oracle.judge(again, self._target.run(again, oracle.looks_inside)).bugs == bugs[rows]
         return survive
 
     def _shown_alone(self, oracle: Oracle, only: Candidates, bug: int) -> bool:
         """Whether an input shows its bug again in a batch of its own, where rounding may differ."""
-        return int(oracle.judge(only, self._target.run(only)).bugs[0]) == bug
+        trace = self._target.run(only, oracle.looks_inside)
+        return int(oracle.judge(only, trace).bugs[0]) == bug

@@ -17,8 +17,8 @@ class Target(Protocol):
     def predict(self, inputs: Tensor) -> Tensor:
         """The model's outputs [batch, ...] alone; what foreign code raises, this raises."""
 
-    def run(self, batch: Candidates) -> Trace:
-        """Everything watched while the batch runs."""
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
+        """Everything watched while the batch runs; unwatched, all but what happens inside layers."""
 
 
 class Differentiable(Protocol):
@@ -53,6 +53,8 @@ class Oracle(Protocol):
 
     Law: a row's verdict does not depend on the other rows of its batch.
     """
+
+    looks_inside: bool  # at what layers did; if not, inputs that are only judged need not be watched
 
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts: ...
 

@@ -97,8 +97,6 @@ class Ascent:
         children, steps = parents.inputs.clone(), [""] * len(parents)
         for iteration in range(self._iterations):
             lines = lines.select(lines.rows[:, iteration] >= 0)
-            if iteration > 1:  # before, few lines have reached their goal
-                lines = lines.select(~self._reached(lines))  # a forward pass spares them a backward one
             if not len(lines):
                 break
             lines, names = self._step(lines, iteration, rng)
@@ -126,11 +124,6 @@ class Ascent:
             margins=torch.full((count,), torch.inf),
             neurons=torch.empty(count, 0, dtype=torch.int64),
         )
-
-    def _reached(self, lines: Lines) -> Tensor:
-        """[lines] whether each is at its goal, at the cost of a forward pass."""
-        passed = self._target.linearise(lines.points)
-        return self._goal.margins(passed.scores, lines.labels, lines.luck[:, 2]) < 0
 
     def _step(self, lines: Lines, iteration: int, rng: torch.Generator) -> tuple[Lines, list[str]]:
         """Those of the lines that have not reached their goal, one step on, and what each step is called."""

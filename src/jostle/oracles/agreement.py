@@ -87,6 +87,8 @@ class Close:
 class Agreement:
     """The twin answers as the model does, and is finite where the model is."""
 
+    looks_inside = False
+
     def __init__(self, comparison: Comparison):
         self._comparison = comparison
 

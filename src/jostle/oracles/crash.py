@@ -11,6 +11,8 @@ from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
 class NoCrash:
     """The target raises no exception; one bug per exception type and place it was raised."""
 
+    looks_inside = True
+
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         bugs = torch.full((len(candidates),), NO_BUG)
         for row in trace.crashes:

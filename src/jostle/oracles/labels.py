@@ -8,6 +8,8 @@ from jostle.records import MODEL, NO_LABEL, Candidates, Trace, Verdicts, Violati
 class LabelKept:
     """The mutant has its root's label (the true one where given, else what the model said of the root)."""
 
+    looks_inside = False
+
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         scores = trace.outputs[MODEL].flatten(1)  # [batch, classes]
         labels = scores.argmax(1)

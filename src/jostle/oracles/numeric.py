@@ -12,6 +12,8 @@ from jostle.records import NO_BUG, NO_GRADIENT, Candidates, Trace, Verdicts, Vio
 class Finite:
     """Outputs, watched layers, loss and gradients are finite; says which was the first that is not."""
 
+    looks_inside = True
+
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         bugs = torch.full((len(candidates),), NO_BUG)
         described: dict[int, Violation] = {}

@@ -31,6 +31,8 @@ class Element:
 class Property:
     """A user's function that is true of an input that shows a defect, called per batch or per element."""
 
+    looks_inside = True
+
     def __init__(self, name: str, function: Callable[[Element], Any]):
         self._name = name
         self._function = function

@@ -13,6 +13,8 @@ LARGEST_NUMBER = 2**63 - 1
 class Unanimous:
     """All models of the panel give the same class (DeepXplore); one bug per root and set of answers."""
 
+    looks_inside = False
+
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         scores = [outputs.flatten(1) for outputs in trace.outputs.values()]
         labels = torch.stack([some.argmax(1) for some in scores])  # [models, batch]

@@ -75,7 +75,7 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: P
     )
     history = read_history(archive.folder, seeds)
     named = {name: judge for name, judge in zip(settings.oracle, judges, strict=True) if name != "crash"}
-    finisher = Finisher(settings, target, loaded.watched.plain, means.gradients, seeds, flight.classes, named)
+    finisher = Finisher(settings, target, means.gradients, seeds, flight.classes, named)
     return Assembled(campaign, finisher, archive, history, flight, tuple(loaded.watched.layers), profile)
 
 

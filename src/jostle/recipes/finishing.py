@@ -36,7 +36,6 @@ class Finisher:
 
     settings: Settings
     target: Target
-    plain: Target  # the model alone, asked for nothing but its outputs
     gradients: Differentiable
     seeds: Seeds
     classes: int
@@ -94,11 +93,9 @@ class Finisher:
         bugs = torch.tensor([finding.told["bug"] for finding in findings])
         low, high = self.settings.range
 
-        target = self.plain if kind == "flip" else self.target  # labels need nothing but outputs
-
         def shows(some: Tensor, inputs: Tensor) -> Tensor:
             tried = replace(rows.select(some), inputs=inputs)
-            return oracle.judge(tried, target.run(tried)).bugs == bugs[some]
+            return oracle.judge(tried, self.target.run(tried, oracle.looks_inside)).bugs == bugs[some]
 
         def storable(inputs: Tensor) -> Tensor:
             fit = as_image_file if self.settings.as_images else within

@@ -48,7 +48,6 @@ class Watched:
     """A model as a target, with the layers that are watched."""
 
     target: Target
-    plain: Target  # the model alone, asked for nothing but its outputs
     gradients: Member
     layers: list[str]  # watched
     novelty_layers: list[str]
@@ -131,8 +130,7 @@ def watch(settings: Settings, model: Model, twin: Model | None, layers: Sequence
         "layers": names,
     }
     novelty_layers = names if settings.layers else before_softmax(layers)
-    plain = Contained(plain_target(settings, model))
-    return Watched(target, plain, own, names, novelty_layers, incoming_weights(model.module, layers), belongs_to)
+    return Watched(target, own, names, novelty_layers, incoming_weights(model.module, layers), belongs_to)
 
 
 def seated(settings: Settings, members: Sequence[Watched]) -> Watched:

@@ -25,10 +25,10 @@ class InChunks:
         ]
         return torch.cat(outputs)
 
-    def run(self, batch: Candidates) -> Trace:
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
         return Trace.joined(
             [
-                self._target.run(batch.select(self._padded(rows))).select(all_rows(len(rows)))
+                self._target.run(batch.select(self._padded(rows)), watched).select(all_rows(len(rows)))
                 for rows in all_rows(len(batch)).split(self._size)
             ]
         )

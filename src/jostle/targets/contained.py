@@ -24,18 +24,18 @@ class Contained:
     def predict(self, inputs: Tensor) -> Tensor:
         return self._target.predict(inputs)
 
-    def run(self, batch: Candidates) -> Trace:
-        trace = attempt(lambda: self._target.run(batch))
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
+        trace = attempt(lambda: self._target.run(batch, watched))
         if isinstance(trace, Crash):
-            return self._halved(batch, trace)
-        if self._blank is None:
+            return self._halved(batch, trace, watched)
+        if self._blank is None and watched:
             self._blank = _blank_row(trace)
         return trace
 
-    def _halved(self, batch: Candidates, crash: Crash) -> Trace:
+    def _halved(self, batch: Candidates, crash: Crash, watched: bool) -> Trace:
         if len(batch) > 1:
             rows = all_rows(len(batch))
-            return Trace.joined([self.run(batch.select(half)) for half in rows.tensor_split(2)])
+            return Trace.joined([self.run(batch.select(half), watched) for half in rows.tensor_split(2)])
         if self._blank is None:
             return Trace(torch.tensor([Outcome.CRASHED]), {}, crashes={0: crash})
         return replace(self._blank, crashes={0: crash})

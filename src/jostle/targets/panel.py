@@ -25,8 +25,8 @@ class Panel:
     def predict(self, inputs: Tensor) -> Tensor:
         return self._members[0].predict(inputs)
 
-    def run(self, batch: Candidates) -> Trace:
-        traces = [member.run(batch) for member in self._members]
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
+        traces = [member.run(batch, watched) for member in self._members]
         return replace(
             traces[0],
             outputs={variant(i): trace.outputs[MODEL] for i, trace in enumerate(traces)},

@@ -16,6 +16,9 @@ from jostle.targets.values import first_tensor
 Metadata = Callable[[Tensor, Tensor, Tensor], Mapping[str, Tensor]]
 
 
+UNWATCHED = Probes(nn.Identity(), (), channel_means)
+
+
 class TorchTarget:
     """Runs a module in eval mode on inputs in the user's value range; what it raises, this raises."""
 
@@ -47,9 +50,9 @@ class TorchTarget:
         with torch.no_grad():
             return self._forward(self._own(inputs)).cpu()
 
-    def run(self, batch: Candidates) -> Trace:
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
         inputs = self._own(batch.inputs)
-        with self._probes.watching() as seen, torch.set_grad_enabled(self._gradients):
+        with (self._probes if watched else UNWATCHED).watching() as seen, torch.set_grad_enabled(self._gradients):
             started = time.perf_counter()
             outputs = self._forward(inputs.requires_grad_() if self._gradients else inputs)
             seconds = time.perf_counter() - started

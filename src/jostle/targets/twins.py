@@ -25,8 +25,8 @@ class Twins:
     def predict(self, inputs: Tensor) -> Tensor:
         return self._model.predict(inputs)
 
-    def run(self, batch: Candidates) -> Trace:
-        model, twin = self._model.run(batch), self._twin.run(batch)
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
+        model, twin = self._model.run(batch, watched), self._twin.run(batch)
         return replace(
             model,
             outputs={MODEL: model.outputs[MODEL], TWIN: twin.outputs[MODEL]},
