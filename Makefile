@@ -26,7 +26,8 @@ lint: $(VENV)/.dev
 	@$(BIN)/mypy
 
 bench: $(VENV)/.bench
-	@for script in throughput neighbours nan_search half_precision deephunter_throughput deephunter_coverage deephunter_models; do \
+	@for script in throughput neighbours nan_search half_precision deephunter_throughput deephunter_coverage deephunter_models \
+		dlfuzz_paper dlfuzz_throughput dlfuzz_attacks dlfuzz_retraining; do \
 		echo "== $$script"; JOSTLE_DATA="$(DATA)" $(BIN)/python benchmarks/$$script.py || exit 1; \
 	done
 

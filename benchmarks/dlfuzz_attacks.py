@@ -63,10 +63,10 @@ def by_jostle(model: nn.Module, name: str, images: Tensor, labels: Tensor, minim
 def compare(folder: Path | None, name: str, seed: int) -> None:
     model = network(name, folder)
     images, labels, _ = held_out_images(folder)
-    order = torch.randperm(len(images), generator=torch.Generator().manual_seed(seed))
+    drawn = torch.randperm(len(images), generator=torch.Generator().manual_seed(seed))[: 2 * IMAGES]
     with torch.no_grad():
-        right = order[model(images[order[: 2 * IMAGES]]).argmax(1) == labels[order[: 2 * IMAGES]]]
-        images, labels = images[right[:IMAGES]], labels[right[:IMAGES]]
+        right = drawn[model(images[drawn]).argmax(1) == labels[drawn]][:IMAGES]
+    images, labels = images[right], labels[right]
     logits = nn.Sequential(*list(model.children())[:-1])  # Foolbox wants them
     target = foolbox.PyTorchModel(logits, bounds=(0, 1), device="cpu")
     rows: dict[str, tuple[dict[float, Tensor], float]] = {}

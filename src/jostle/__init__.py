@@ -6,13 +6,18 @@ from jostle.campaign import Budget, Campaign, Summary
 from jostle.errors import JostleError, UsageError
 from jostle.feedback.nearest import FarFromSeen
 from jostle.feedback.neurons import NeuronCoverage
+from jostle.mutators.ascent import Ascent
+from jostle.mutators.goals import AnotherClass, OneDeviates
 from jostle.mutators.metamorphic import Metamorphic
+from jostle.mutators.mixed import Costed, Mixed
+from jostle.mutators.neuron_choice import NeuronChoice
 from jostle.mutators.noise import Noise
 from jostle.oracles.agreement import Agreement, Close, SameTop
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.labels import LabelKept
 from jostle.oracles.numeric import Finite
 from jostle.oracles.properties import Element, Property
+from jostle.oracles.unanimity import Unanimous
 from jostle.profile import Profile
 from jostle.recipes.measuring import CoverageMeter
 from jostle.records import Candidates, Seeds, StepRecord, Trace, Verdicts, Violation
@@ -20,23 +25,28 @@ from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
 from jostle.schedulers.fresh import WithSeeds
 from jostle.schedulers.recent import NewestFew, SmoothRecency
+from jostle.schedulers.seed_list import SeedList
 from jostle.schedulers.seldom import SeldomFuzzed
 from jostle.schedulers.uniform import Uniform
 from jostle.storage.archive import Archive, open_archive
 from jostle.targets.contained import Contained
+from jostle.targets.panel import Panel
 from jostle.targets.torch_target import TorchTarget
 from jostle.targets.twins import Twins
 
 __version__ = version("jostle")
 __all__ = [
     "Agreement",
+    "AnotherClass",
     "Archive",
+    "Ascent",
     "BatchPool",
     "Budget",
     "Campaign",
     "Candidates",
     "Close",
     "Contained",
+    "Costed",
     "CoverageMeter",
     "Element",
     "FarFromSeen",
@@ -44,13 +54,18 @@ __all__ = [
     "JostleError",
     "LabelKept",
     "Metamorphic",
+    "Mixed",
+    "NeuronChoice",
     "NeuronCoverage",
     "NewestFew",
     "NoCrash",
     "Noise",
+    "OneDeviates",
+    "Panel",
     "Profile",
     "Property",
     "SameTop",
+    "SeedList",
     "Seeds",
     "SeldomFuzzed",
     "SmoothRecency",
@@ -59,6 +74,7 @@ __all__ = [
     "TorchTarget",
     "Trace",
     "Twins",
+    "Unanimous",
     "Uniform",
     "UsageError",
     "Verdicts",

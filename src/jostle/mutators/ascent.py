@@ -104,9 +104,7 @@ class Ascent:
             children[rows] = lines.points
             for row, name in zip(rows.tolist(), names, strict=True):
                 steps[row] = name
-            lines = lines.select(
-                torch.tensor([name not in (UNCHANGED, NO_GRADIENT) for name in names], dtype=torch.bool)
-            )
+            lines = lines.select(torch.tensor([name != NO_GRADIENT for name in names], dtype=torch.bool))
         made = torch.tensor([row for row, step in enumerate(steps) if step])
         return parents.with_children(made, children, steps)
 

@@ -1,0 +1,65 @@
+"""What the pages in docs/ show runs as shown, in its order."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+FINDINGS = 1
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page with commands and a script."""
+
+    name: str
+    commands: tuple[str, ...]
+    pictures: int
+    printed: str  # by the script
+
+    @property
+    def text(self) -> str:
+        return (DOCS / self.name).read_text(encoding="utf-8")
+
+
+PAGES = [
+    Page("deephunter.md", ("fuzz", "profile", "coverage", "evaluate", "evaluate"), 2, "'kmnc': {'covered': 0."),
+    Page("dlfuzz.md", ("fuzz", "fuzz", "fuzz", "retrain"), 1, "{'flip': "),
+]
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+@pytest.mark.slow
+@pages
+def test_the_commands_run_one_after_another(page: Page, tmp_path: Path) -> None:
+    jostle = Path(sys.executable).with_name("jostle")
+    commands = re.findall(r"^\$ (jostle .*)$", page.text, re.MULTILINE)
+    assert tuple(command.split()[1] for command in commands) == page.commands
+    for command in commands:
+        ran = subprocess.run(
+            [str(jostle), *shlex.split(command)[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=300
+        )
+        assert ran.returncode == (FINDINGS if " fuzz " in command else 0), ran.stderr
+        assert "Traceback" not in ran.stderr and ran.stdout
+    assert list(tmp_path.glob("*/findings/*/picture.png"))
+
+
+@pages
+def test_the_script_runs(page: Page, capsys: pytest.CaptureFixture[str]) -> None:
+    (script,) = re.findall(r"^```python\n(.*?)^```", page.text, re.MULTILINE | re.DOTALL)
+    exec(compile(script, page.name, "exec"), {})
+    assert page.printed in capsys.readouterr().out
+
+
+@pages
+def test_every_picture_is_there(page: Page) -> None:
+    pictures = re.findall(r"!\[.*?\]\((.*?)\)", page.text)
+    assert len(pictures) == page.pictures
+    assert all((DOCS / picture).is_file() for picture in pictures)
