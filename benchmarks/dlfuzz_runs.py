@@ -26,7 +26,7 @@ from jostle.recipes.measuring import CoverageMeter
 from jostle.recipes.settling import settled
 from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Verdicts
 from jostle.storage.archive import open_archive
-from jostle.storage.findings import read_findings, write_png
+from jostle.storage.findings import recorded, write_png
 from jostle.targets.layers import layers_of
 from jostle.targets.loading import Model
 
@@ -134,8 +134,7 @@ def fuzz(
 
 def _smallest(findings: Path) -> dict[int, float]:
     smallest: dict[int, float] = {}
-    for finding in read_findings(findings):
-        told = finding.told
+    for _, told in recorded(findings):
         if "minimised" in told and told["change"]["L2"] > 0:
             distance = told["minimised"]["relative L2"]
             smallest[told["root"]] = min(distance, smallest.get(told["root"], distance))

@@ -273,6 +273,7 @@ class Campaign:
         """What all oracles say of a batch; violations that saving would mend are counted apart and are none."""
         violating = torch.zeros(len(candidates), dtype=torch.bool)
         findings: list[Finding] = []
+        doubted: set[tuple[str, int]] = set()
         violations: Counter[str] = Counter()
         unconfirmed: Counter[str] = Counter()
         for oracle in self._oracles:
@@ -285,11 +286,12 @@ class Campaign:
             if len(confirmed):
                 violations[verdicts.kind] += len(confirmed)
             for bug, row in zip(verdicts.bugs[confirmed].tolist(), confirmed.tolist(), strict=True):
-                if (verdicts.kind, bug) not in self._bugs:
+                if (verdicts.kind, bug) not in self._bugs and (verdicts.kind, bug) not in doubted:
                     only = candidates.select(torch.tensor([row]))
                     alone = self._shown_alone(oracle, only, bug)
                     if self._saved is not None and not alone:
-                        continue  # another input may show the same bug beyond doubt
+                        doubted.add((verdicts.kind, bug))  # another step may show the same bug beyond doubt
+                        continue
                     self._bugs.add((verdicts.kind, bug))
                     findings.append(Finding(verdicts.describe(row), bug, self._step, self._executions, only, alone))
         self._violations.update(violations)

@@ -65,6 +65,7 @@ class Settings:
     reach: float | None = None
     desired: float = 0.01
     rounds: int | None = None
+    depth: int | None = None
     as_images: bool | None = None
     minimise: bool | None = None
     layers: tuple[str, ...] = ()
@@ -281,7 +282,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "size": _size,
     "budget": _duration,
     **dict.fromkeys(("executions", "findings", "batch", "newest", "sample", "tries"), _count),
-    **dict.fromkeys(("sections", "buckets", "top", "others", "iterations", "rounds", "levels"), _count),
+    **dict.fromkeys(("sections", "buckets", "top", "others", "iterations", "rounds", "depth", "levels"), _count),
     "neurons": _whole,
     "channels": _channels,
     "agree": _shown,

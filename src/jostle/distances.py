@@ -27,18 +27,16 @@ def reference_lengths(references: Tensor) -> Tensor:
     return torch.where(long > 0, long, float(references.flatten(1).shape[1]) ** 0.5)
 
 
-def as_image_file(inputs: Tensor, low: float, high: float) -> Tensor:
+def as_image_file(inputs: Tensor, low: float, high: float, dtype: torch.dtype | None = None) -> Tensor:
     """The inputs as an image file of eight bits gives them back, if low is black and high is white."""
-    if not inputs.is_floating_point() and (low, high) == (0, LEVELS):
-        return inputs
     levels = ((inputs.float() - low) / (high - low)).clamp(0, 1).mul(LEVELS).round()
-    return (levels / LEVELS * (high - low) + low).to(inputs.dtype)
+    return within(levels / LEVELS * (high - low) + low, low, high, dtype or inputs.dtype)
 
 
-def within(inputs: Tensor, low: float, high: float) -> Tensor:
-    """The nearest inputs in range, of the same type."""
-    inside = inputs.clamp(low, high)
-    return inside if inputs.is_floating_point() else inside.round()
+def within(inputs: Tensor, low: float, high: float, dtype: torch.dtype | None = None) -> Tensor:
+    """The nearest inputs in range, as numbers of that type or of their own."""
+    inside, dtype = inputs.clamp(low, high), dtype or inputs.dtype
+    return inside.to(dtype) if dtype.is_floating_point else inside.round().to(dtype)
 
 
 def sizes(inputs: Tensor, references: Tensor) -> dict[str, Tensor]:
@@ -50,3 +48,8 @@ def sizes(inputs: Tensor, references: Tensor) -> dict[str, Tensor]:
         "relative L2": relative_distances(inputs, references),
         "L∞": change.abs().amax(1),
     }
+
+
+def columns(values: Tensor, like: Tensor) -> Tensor:
+    """[rows] shaped to multiply rows of that shape."""
+    return values.view(-1, *(1,) * (like.ndim - 1))

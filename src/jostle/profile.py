@@ -24,10 +24,9 @@ def layers_in(trace: Trace) -> Layers:
     return tuple((name, value.shape[1]) for name, value in trace.activations.items())
 
 
-def neurons_in(trace: Trace, layers: Layers) -> Tensor:
+def neurons_in(activations: Mapping[str, Tensor], layers: Layers, batch: int) -> Tensor:
     """The activations of all layers side by side [batch, neurons]; a layer that did not run is 0."""
-    batch = len(trace.outcome)
-    parts = [trace.activations.get(name, torch.zeros(1, 1).expand(batch, size)) for name, size in layers]
+    parts = [activations.get(name, torch.zeros(1, 1).expand(batch, size)) for name, size in layers]
     return torch.cat([part.float() for part in parts], 1) if parts else torch.zeros(batch, 0)
 
 
@@ -62,7 +61,7 @@ def profiled(traces: Iterable[Trace]) -> Profile:
             layers = layers_in(trace)
             size = sum(neurons for _, neurons in layers)
             low, high = torch.full((size,), torch.inf), torch.full((size,), -torch.inf)
-        values = neurons_in(trace, layers)
+        values = neurons_in(trace.activations, layers, len(trace.outcome))
         finite = values.isfinite()
         low = torch.minimum(low, values.where(finite, torch.inf).amin(0))
         high = torch.maximum(high, values.where(finite, -torch.inf).amax(0))

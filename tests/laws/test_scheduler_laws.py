@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -64,6 +65,7 @@ def planned(scheduler: Scheduler, steps: list[int], children: int, seed: int = 0
             gains[:, 0] += gains[:, 1] == 0  # what is kept was new to some criterion
             references, changes = torch.rand(2, kept, 4, generator=rng)
             mutants = batch_of(references + changes / 8, references=references)
+            mutants = replace(mutants, parents=torch.arange(kept) % max(1, entries))
             scheduler.learn(lesson(mutants if step else seeds_of(references).as_candidates(), gains))
         entries += kept
     plans.append(scheduler.plan(entries, children, randomness(seed, len(steps))))

@@ -17,7 +17,7 @@ PARTS = ("targets", "mutators", "feedback", "oracles", "schedulers", "storage")
 # What a part may know besides its own folder.
 SHARED = {
     *{"jostle.records", "jostle.interfaces", "jostle.errors", "jostle.foreign", "jostle.named_objects"},
-    *{"jostle.geometry", "jostle.profile", "jostle.scaling", "jostle.distances"},
+    *{"jostle.geometry", "jostle.profile", "jostle.scaling", "jostle.distances", "jostle.scores"},
 }
 # Where Exception may be caught, and why.
 CATCH_BROADLY = {

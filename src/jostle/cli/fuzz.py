@@ -97,6 +97,9 @@ def fuzz(
         float | None, typer.Option(help="Share of coverage that a mutant must add to join the list (0.01).")
     ] = None,
     rounds: Annotated[int | None, typer.Option(help="How often `list` goes through its entries (no limit).")] = None,
+    depth: Annotated[
+        int | None, typer.Option(help="Generations below its seed that an entry of `list` may be (no limit).")
+    ] = None,
     as_images: Annotated[
         bool | None,
         typer.Option("--as-images/--not-as-images", help="Findings must survive rounding to 8 bits (dlfuzz: yes)."),

@@ -25,9 +25,9 @@ def retrain(
     model: Annotated[str | None, typer.Option(help="The model to train (the campaign's own).")] = None,
     test: Annotated[str | None, typer.Option(help="Labelled data to measure on (a part of --data).")] = None,
     epochs: Annotated[int, typer.Option(min=1, help="How often the data is gone through.")] = 5,
-    rate: Annotated[float, typer.Option(help="Learning rate.")] = 1e-4,
+    rate: Annotated[float, typer.Option(help="Learning rate.")] = 1e-3,
     batch: Annotated[int, typer.Option(min=2, help="Inputs in a step of training.")] = 128,
-    share: Annotated[float, typer.Option(help="Share of each batch that are findings.")] = 0.2,
+    share: Annotated[float, typer.Option(help="Share of each batch that are findings.")] = 0.1,
     held_out: Annotated[float, typer.Option(help="Share of findings (and of --data) measured on only.")] = 0.2,
     seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
     out: Annotated[

@@ -27,8 +27,9 @@ def print_summary(console: Console, summary: Summary, folder: Path) -> None:
     table.add_row("[bold]corpus[/bold]", corpus_text(summary.corpus, summary.admission_rate))
     if TWIN in summary.rates:
         table.add_row("[bold]speed[/bold]", _speeds(summary))
-    for kind, count in sorted(summary.findings.items()):
-        shown = f"{count:,} distinct, shown by {summary.violations[kind]:,} inputs"
+    for kind in sorted(summary.findings.keys() | summary.unconfirmed.keys()):
+        count, inputs = summary.findings.get(kind, 0), summary.violations.get(kind, 0)
+        shown = f"{count:,} distinct, shown by {inputs:,} inputs"
         table.add_row(f"[bold red]{kind}[/bold red]", shown + _lost(summary.unconfirmed.get(kind, 0)))
     if not summary.findings:
         table.add_row("[bold green]findings[/bold green]", "none")

@@ -32,7 +32,7 @@ class NeuronCoverage:
 
     def assess(self, trace: Trace) -> Tensor:
         criterion = self._criterion or self._begun(trace)
-        values = neurons_in(trace, self._layers)
+        values = neurons_in(trace.activations, self._layers, len(trace.outcome))
         rows = values.isfinite().all(1).nonzero().squeeze(1)
         gain = torch.zeros(len(values))
         if len(rows):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from jostle.distances import as_image_file, lengths, reference_lengths, relative_distances
+from jostle.distances import as_image_file, columns, lengths, reference_lengths, relative_distances, within
 from jostle.errors import UsageError
 from jostle.interfaces import Differentiable
 from jostle.mutators.goals import Goal
@@ -20,6 +20,7 @@ USUAL_LIMIT = 0.02
 OVERSHOOT, LAST_OVERSHOOT = 1.0, 1.15  # beyond where the last step says that the goal lies; more if no other follows
 SHORTEST = 0.01  # relative step
 LARGEST = 0.3
+BOLDER = 3.0  # times the last step, where that came no nearer
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Reach:
 class Lines:
     """Parents and how far each has come; row i of every field belongs to line i."""
 
-    rows: Tensor  # [lines, iterations] where in the batch its points go, -1 where it has no more
+    rows: Tensor  # [lines, iterations] where in the batch each of its points goes
     points: Tensor  # [lines, ...] where it is
     roots: Tensor  # [lines, ...] what distances are measured from
     labels: Tensor  # [lines] what the model should go on to say
@@ -65,9 +66,9 @@ class Lines:
 class Ascent:
     """Gradient ascent on a joint objective: another answer of the model, and chosen neurons active (DLFuzz).
 
-    Rows of one parent are the points of a line, so many as there are iterations, each a step on from the one before. A
-    line ends where its goal is reached. The first step stays within the limit for seeds; from how much nearer it came
-    to the goal, the next ones are measured to just go beyond it.
+    Rows of one parent are the points of a line, as many as there are iterations, each a step on from the one before;
+    where a line has too few rows, the last shows its end. A line ends where its goal is reached. The first step stays
+    within the limit for seeds; from how much nearer it came to the goal, the next are measured to just go beyond it.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Ascent:
         low: float,
         high: float,
         choice: NeuronChoice | None = None,
-        weight: float = 0.5,
+        weight: float = 0.25,
         perturbation: Perturbation = plain,
         iterations: int = 3,
         reach: Reach | None = None,
@@ -96,15 +97,14 @@ class Ascent:
         lines = self._begun(parents, rng)
         children, steps = parents.inputs.clone(), [""] * len(parents)
         for iteration in range(self._iterations):
-            lines = lines.select(lines.rows[:, iteration] >= 0)
-            if not len(lines):
-                break
             lines, names = self._step(lines, iteration, rng)
             rows = lines.rows[:, iteration]
             children[rows] = lines.points
             for row, name in zip(rows.tolist(), names, strict=True):
-                steps[row] = name
+                steps[row] = steps[row] if steps[row] and name == UNCHANGED else name
             lines = lines.select(torch.tensor([name != NO_GRADIENT for name in names], dtype=torch.bool))
+            if not len(lines):
+                break
         made = torch.tensor([row for row, step in enumerate(steps) if step])
         return parents.with_children(made, children, steps)
 
@@ -131,9 +131,8 @@ class Ascent:
             going = ~(margins < 0)  # also where it is NaN
             lines, gradient = lines.select(going), gradient[going]
         finite = gradient.flatten(1).isfinite().all(1)
-        direction = self._perturbation(gradient.nan_to_num(0, 0, 0), lines.luck[:, :2], rng)
-        farthest = self._reach.most if iteration else self._reach.first
-        before, lines.points = lines.points, self._moved(lines, direction, farthest)
+        gradient[~finite] = 0  # such a line stays where its gradient is not finite
+        before, lines.points = lines.points, self._moved(lines, gradient, iteration == 0, rng)
         changed = (lines.points != before).flatten(1).any(1)
         names = [
             NO_GRADIENT if not sound else f"ascent, step {iteration + 1}" if moved else UNCHANGED
@@ -156,29 +155,30 @@ class Ascent:
         """The next step of each line [lines]: to where the last one, went on with, would reach the goal."""
         slope = (lines.margins - margins) / lines.steps.clamp(min=1e-12)
         overshoot = LAST_OVERSHOOT if last else OVERSHOOT
-        ahead = torch.where(slope > 0, margins / slope, LARGEST) * overshoot + SHORTEST / 2
+        ahead = torch.where(slope > 0, margins / slope, BOLDER * lines.steps) * overshoot + SHORTEST / 2
         return torch.where(lines.steps > 0, ahead.clamp(SHORTEST, LARGEST), self._reach.first)
 
-    def _moved(self, lines: Lines, direction: Tensor, farthest: float) -> Tensor:
-        """The lines' points a step on, no farther from their roots than that, as values that inputs hold."""
-        share = (lines.steps * reference_lengths(lines.roots) / lengths(direction).clamp(min=1e-30)).nan_to_num(0)
-        points = lines.points.float() + direction * _as_columns(share, direction)
+    def _moved(self, lines: Lines, gradient: Tensor, first: bool, rng: torch.Generator) -> Tensor:
+        """The lines' points a step on, as values that inputs hold, no farther from their roots than they may be."""
+        direction = self._perturbation(gradient, lines.luck[:, :2], rng)
+        share = lines.steps * reference_lengths(lines.roots) / lengths(direction).clamp(min=1e-30)
+        points = lines.points.float() + direction * columns(share.nan_to_num(0), direction)
         points.clamp_(self._low, self._high)
-        shrink = (farthest / relative_distances(points, lines.roots).clamp(min=1e-12)).clamp(max=1)
-        points = lines.roots.float() + (points - lines.roots) * _as_columns(shrink, points)
-        if self._as_images:
-            return as_image_file(points, self._low, self._high).to(lines.points.dtype)
-        return (
-            points.to(lines.points.dtype) if lines.points.is_floating_point() else points.round().to(lines.points.dtype)
-        )
+        distances = relative_distances(points, lines.roots).clamp(min=1e-12)
+        shrink = (self._farthest(lines, first) / distances).clamp(max=1)
+        points = lines.roots.float() + (points - lines.roots.float()) * columns(shrink, points)
+        storable = as_image_file if self._as_images else within
+        return storable(points, self._low, self._high, lines.points.dtype)
 
-
-def _as_columns(values: Tensor, like: Tensor) -> Tensor:
-    return values.view(-1, *(1,) * (like.ndim - 1))
+    def _farthest(self, lines: Lines, first: bool) -> Tensor:
+        """How far from its root each line may go [lines]: at first within the limit, unless it begins beyond."""
+        if not first:
+            return torch.full((len(lines),), self._reach.most)
+        return relative_distances(lines.points, lines.roots).clamp(self._reach.first, self._reach.most)
 
 
 def _rows_by_line(ids: Tensor, iterations: int) -> Tensor:
-    """[lines, iterations] positions of rows with the same parent, cut into lines, -1 behind the end of a line."""
+    """[lines, iterations] rows of the same parent, cut into lines; a line of too few repeats its last."""
     own = torch.where(ids == NO_PARENT, -2 - torch.arange(len(ids)), ids)  # rows without a parent stand alone
     order = own.argsort(stable=True)
     _, group, sizes = own[order].unique_consecutive(return_inverse=True, return_counts=True)
@@ -187,4 +187,5 @@ def _rows_by_line(ids: Tensor, iterations: int) -> Tensor:
     line = torch.cat([lines_before.new_zeros(1), lines_before[:-1]])[group] + rank // iterations
     rows = torch.full((int(lines_before[-1]), iterations), -1)
     rows[line, rank % iterations] = order
-    return rows
+    last = (rows >= 0).sum(1, keepdim=True) - 1
+    return rows.gather(1, torch.minimum(torch.arange(iterations).expand_as(rows), last))

@@ -42,28 +42,35 @@ class AnotherClass:
 
 
 class OneDeviates:
-    """One model, drawn for each line, turns from the class that all of them give, and the others stay (DeepXplore)."""
+    """One model, drawn for each line, turns from the class that all of them give, and the others stay (DeepXplore).
+
+    What labels say is nothing to it: as long as the models agree, their class is the one to turn from.
+    """
 
     def __init__(self, weight: float = 1.0):
         self._weight = weight  # of the one that shall deviate
 
     def margins(self, scores: Mapping[str, Tensor], labels: Tensor, luck: Tensor) -> Tensor:
-        each = torch.stack([margin(some, labels) for some in scores.values()])  # [models, rows]
+        agreed = _first_answer(scores)
+        each = torch.stack([margin(some, agreed) for some in scores.values()])  # [models, rows]
         deviant = self._deviant(len(scores), luck)
-        agreed = each.gather(0, deviant[None]).squeeze(0)
-        return torch.where((each < 0).any(0), each.amin(0), agreed)
+        return torch.where((each < 0).any(0), each.amin(0), each.gather(0, deviant[None]).squeeze(0))
 
     def weights(self, scores: Mapping[str, Tensor], labels: Tensor, luck: Tensor) -> Mapping[str, Tensor]:
-        deviant = self._deviant(len(scores), luck)
+        agreed, deviant = _first_answer(scores), self._deviant(len(scores), luck)
         return {
             name: torch.zeros_like(some).scatter_(
-                1, labels[:, None], torch.where(deviant == number, -self._weight, 1.0)[:, None].to(some)
+                1, agreed[:, None], torch.where(deviant == number, -self._weight, 1.0)[:, None].to(some)
             )
             for number, (name, some) in enumerate(scores.items())
         }
 
     def _deviant(self, models: int, luck: Tensor) -> Tensor:
         return (luck * models).long().clamp(max=models - 1)
+
+
+def _first_answer(scores: Mapping[str, Tensor]) -> Tensor:
+    return next(iter(scores.values())).argmax(1)
 
 
 def margin(scores: Tensor, labels: Tensor) -> Tensor:

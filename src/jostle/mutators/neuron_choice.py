@@ -10,7 +10,7 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.profile import Layers, neurons_in
-from jostle.records import Lesson, Linearised
+from jostle.records import Lesson, Linearised, Trace
 from jostle.scaling import extremes_in, layer_numbers, scaled
 
 TOP_WEIGHTS = 0.1  # of all neurons with weights, as in DLFuzz's own code
@@ -99,17 +99,17 @@ class NeuronChoice:
     def learn(self, lesson: Lesson) -> None:
         """Counts in how many inputs each neuron was active."""
         if len(lesson.kept):
-            values = neurons_in(lesson.trace, self._layers)
-            activity = self._scaled(values, lesson.trace.extremes)
+            activity = self._activity(lesson.trace)
             self._covered += (activity > self._threshold).sum(0)
             self._kept += len(lesson.kept)
 
     def chosen(self, passed: Linearised, rng: torch.Generator) -> Tensor:
         """Neurons [rows, count] to activate; -1 where a strategy has too few."""
-        values = torch.cat([passed.activations[name].float() for name, _ in self._layers], 1)
-        known = Known(self._covered, self._kept, self._weights, self._scaled(values, passed.extremes), self._threshold)
+        rows = len(next(iter(passed.scores.values())))
+        activity = self._activity(passed) if self.looks_closely else torch.empty(rows, 0)
+        known = Known(self._covered, self._kept, self._weights, activity, self._threshold)
         chosen = [
-            _drawn(strategy(known), len(values), count, rng)
+            _drawn(strategy(known), rows, count, rng)
             for strategy, count in zip(self._strategies, self._shares, strict=True)
             if count
         ]
@@ -122,12 +122,13 @@ class NeuronChoice:
         parts = flat[:, :-1].split(self._sizes, 1)
         return {name: part for (name, _), part in zip(self._layers, parts, strict=True)}
 
-    def _activity(self, passed: Linearised) -> Tensor:
-        values = torch.cat([passed.activations[name].float() for name, _ in self._layers], 1)
-        return self._scaled(values, passed.extremes)
-
-    def _scaled(self, values: Tensor, extremes: Mapping[str, Tensor]) -> Tensor:
-        activity = scaled(values, extremes_in(extremes, self._layers, len(values)), self._layer_of)
+    def _activity(self, passed: Linearised | Trace) -> Tensor:
+        """[rows, neurons] scaled to 0..1, 0 in layers that did not run."""
+        if passed.activations and not passed.extremes:
+            raise ValueError("neurons are chosen by scaled activations: watch the layers with extremes=True")
+        rows = len(next(iter(passed.activations.values())))
+        values = neurons_in(passed.activations, self._layers, rows)
+        activity = scaled(values, extremes_in(passed.extremes, self._layers, rows), self._layer_of)
         return activity.nan_to_num_(0.0)
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from jostle.distances import columns
+
 Perturbation = Callable[[Tensor, Tensor, torch.Generator], Tensor]
 
 BOX = 10 / 28  # of either side, as DeepXplore's on MNIST
@@ -30,8 +32,7 @@ def sign(gradient: Tensor, places: Tensor, rng: torch.Generator) -> Tensor:
 
 def light(gradient: Tensor, places: Tensor, rng: torch.Generator) -> Tensor:
     """All values together, brighter or darker."""
-    mean = gradient.flatten(1).mean(1)
-    return mean.view(-1, *(1,) * (gradient.ndim - 1)).expand_as(gradient)
+    return columns(gradient.flatten(1).mean(1), gradient).expand_as(gradient)
 
 
 def occlusion(gradient: Tensor, places: Tensor, rng: torch.Generator) -> Tensor:

@@ -66,17 +66,16 @@ def _tried(means: Means, goal: Goal) -> tuple[ContainedGradients, Linearised]:
     """The target with its crashes contained, and a pass over the first seed that shows it to have gradients."""
     trouble = "the gradient is zero on every seed tried"
     for row in range(min(TRIED, len(means.seeds))):
-        sample = means.seeds.inputs[row : row + 1]
-        target = attempt(partial(ContainedGradients, means.gradients, sample))
+        sample, label = means.seeds.inputs[row : row + 1], means.seeds.labels[row : row + 1]
         passed = attempt(partial(means.gradients.linearise, sample))
-        if isinstance(target, Crash) or isinstance(passed, Crash):
-            continue  # a seed that the model fails on is a finding, not a reason to stop
-        weights = goal.weights(passed.scores, means.seeds.labels[row : row + 1], torch.zeros(1))
-        gradient = attempt(partial(passed.pull, weights, {}))
+        if isinstance(passed, Crash):  # of a seed that the model fails on; another may tell
+            trouble = f"{passed.error}: {passed.message}"
+            continue
+        gradient = attempt(partial(passed.pull, goal.weights(passed.scores, label, torch.zeros(1)), {}))
         if isinstance(gradient, Crash):
             raise UsageError(f"the model cannot be differentiated ({gradient.error}: {gradient.message}): {INSTEAD}")
         if gradient.any():
-            return target, passed
+            return ContainedGradients(means.gradients, sample), passed
     raise UsageError(f"the model cannot be differentiated ({trouble}): {INSTEAD}")
 
 

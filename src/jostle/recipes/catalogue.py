@@ -102,7 +102,7 @@ def _threshold(settings: Settings) -> float:
 
 
 def _list(settings: Settings) -> SeedList:
-    return SeedList(settings.iterations or 1, settings.limit or 0.0, settings.desired, settings.rounds)
+    return SeedList(settings.iterations or 1, settings.limit or 0.0, settings.desired, settings.rounds, settings.depth)
 
 
 def _pool(settings: Settings) -> BatchPool:

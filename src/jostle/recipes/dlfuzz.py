@@ -11,7 +11,7 @@ LEVELS = 100  # on the way there, fine enough that the small steps of seeds can 
 
 
 def dlfuzz(settings: Settings) -> Settings:
-    """Gradients that change the label and activate neurons, by changes nobody sees; finds labels that change."""
+    """Gradients that change the label and activate neurons, by small changes; finds labels that change."""
     return replace(
         settings,
         mutator=settings.mutator or ("gradient",),

@@ -15,11 +15,10 @@ from jostle.config import Settings
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import attempt
 from jostle.preflight import preflight
-from jostle.recipes.loading import image_form, load_models, plain_target, twin_or_model, weights
+from jostle.recipes.loading import digest_of_all, image_form, load_models, load_panel, plain_target, twin_or_model
 from jostle.recipes.reopening import settings_of
 from jostle.records import NO_PARENT, Candidates, Crash
 from jostle.seeds import load_seeds
-from jostle.storage.entries import digest_of
 from jostle.storage.history import read_kept
 from jostle.targets.loading import Model
 from jostle.targets.twins import share_of_weights
@@ -52,7 +51,7 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     settings = replace(settings, trust_model=trust_model)  # consent is the user's to give, not the folder's
     seeds = load_seeds(settings.seeds, image_form(settings))
     own, twin = load_models(settings)
-    if digest_of(seeds.inputs, seeds.labels, *weights(own), *weights(twin)) != digest:
+    if digest_of_all(seeds, own, twin, *load_panel(settings)) != digest:
         raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
     target = plain_target(settings, own)
     flight = preflight(own.module, target, seeds, *settings.range, settings.batch, force=True)

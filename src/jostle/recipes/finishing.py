@@ -13,20 +13,25 @@ import torch
 from torch import Tensor
 
 from jostle.config import Settings
-from jostle.distances import as_image_file, sizes, within
+from jostle.distances import as_image_file, columns, sizes, within
 from jostle.errors import OutputRefused
 from jostle.foreign import attempt
 from jostle.geometry import unmoved
 from jostle.interfaces import Differentiable, Oracle, Target
-from jostle.records import MODEL, NO_PARENT, Candidates, Crash, Seeds
-from jostle.storage.findings import SavedFinding, add_to_finding, read_findings, write_png
+from jostle.preflight import gives_classes
+from jostle.records import MODEL, NO_GRADIENT, NO_PARENT, Candidates, Crash, Seeds
+from jostle.scores import probabilities
+from jostle.storage.findings import SavedFinding, add_to_finding, read_finding, recorded, write_png
+from jostle.targets.contained import ContainedGradients
 from jostle.triage.minimise import Boundary, Shrinking, minimised
 
-# Shows how far work has come: (parts, how many in all) -> the same parts
-Progress = Callable[[Iterable[list[SavedFinding]], int], Iterable[list[SavedFinding]]]
+Recorded = tuple[Path, dict[str, Any]]  # a finding's folder and record
+# Shows how far work has come: (parts, how many findings in all) -> the same parts
+Progress = Callable[[Iterable[list[Recorded]], int], Iterable[list[Recorded]]]
+AT_ONCE = 64  # findings, because the graph behind a gradient takes memory
 
 
-def silently(parts: Iterable[list[SavedFinding]], count: int) -> Iterable[list[SavedFinding]]:
+def silently(parts: Iterable[list[Recorded]], count: int) -> Iterable[list[Recorded]]:
     return parts
 
 
@@ -42,37 +47,42 @@ class Finisher:
     oracles: Mapping[str, Oracle]  # by the kind of what they find
 
     def finish(self, folder: Path, progress: Progress = silently) -> None:
-        """Works through all findings in the campaign's folder that are not finished yet, a batch at a time."""
-        open_ones = [finding for finding in read_findings(folder / "findings") if "change" not in finding.told]
-        kinds = sorted({finding.told["kind"] for finding in open_ones})
+        """Works through all findings in the campaign's folder that are not finished yet, some at a time."""
+        open_ones = [(place, told) for place, told in recorded(folder / "findings") if "change" not in told]
+        alike: dict[tuple[str, bool], list[Recorded]] = {}
+        for place, told in open_ones:
+            alike.setdefault((told["kind"], told["mutation"] == NO_GRADIENT), []).append((place, told))
         batches = [
-            some
-            for kind in kinds
-            for some in _parts([one for one in open_ones if one.told["kind"] == kind], self.settings.batch)
+            group[start : start + AT_ONCE] for group in alike.values() for start in range(0, len(group), AT_ONCE)
         ]
         for some in progress(batches, len(open_ones)):
-            self._finish(some)
+            self._finish([read_finding(place, told) for place, told in some])
 
     def _finish(self, findings: list[SavedFinding]) -> None:
+        """Measures, shrinks and asks about findings of one kind, then writes what came of it."""
         rows = self._candidates(findings)
         references = torch.stack([finding.reference for finding in findings])
-        told: list[dict[str, Any]] = [{"change": change} for change in _sized(rows.inputs, references)]
-        pictured = {"reference": references, "input": rows.inputs}
-        if self.settings.minimise and findings[0].told["kind"] in self.oracles:
-            small = self._minimised(rows, references, findings)
-            pictured["minimised"] = small
-            for record, change in zip(told, _sized(small, references), strict=True):
-                record["minimised"] = change
-        if self.classes:
-            for name, inputs in pictured.items():
-                for record, answer in zip(told, self._answers(inputs), strict=True):
-                    record.setdefault("answers", {})[name] = answer
-        for number, (finding, record) in enumerate(zip(findings, told, strict=True)):
-            arrays = {"minimised": pictured["minimised"][number]} if "minimised" in pictured else {}
-            if self.settings.as_images:
-                for name, array in {"input": rows.inputs[number], **arrays}.items():
-                    write_png(finding.folder / f"{name}.png", array, *self.settings.range)
-            add_to_finding(finding, arrays, record)
+        arrays = {"reference": references, "input": rows.inputs}
+        changes = {"change": _sized(rows.inputs, references)}
+        if self._shrinks(findings[0]):
+            arrays["minimised"] = self._minimised(rows, references, findings)
+            changes["minimised"] = _sized(arrays["minimised"], references)
+        answers = {name: self._answers(replace(rows, inputs=inputs)) for name, inputs in arrays.items()}
+        for row, finding in enumerate(findings):
+            said = {name: each[row] for name, each in answers.items()} if self.classes else {}
+            told = {**{name: each[row] for name, each in changes.items()}, "answers": said}
+            self._write(finding, {name: array[row] for name, array in arrays.items() if name != "reference"}, told)
+
+    def _write(self, finding: SavedFinding, arrays: Mapping[str, Tensor], told: Mapping[str, Any]) -> None:
+        if self.settings.as_images:
+            for name, array in arrays.items():
+                write_png(finding.folder / f"{name}.png", array, *self.settings.range)
+        add_to_finding(finding, {name: array for name, array in arrays.items() if name != "input"}, told)
+
+    def _shrinks(self, finding: SavedFinding) -> bool:
+        """A finding of one of our oracles can be shrunk; not one of a gradient, which no forward pass shows."""
+        gradient = finding.told["mutation"] == NO_GRADIENT
+        return bool(self.settings.minimise) and finding.told["kind"] in self.oracles and not gradient
 
     def _candidates(self, findings: list[SavedFinding]) -> Candidates:
         roots = torch.tensor([finding.told["root"] for finding in findings])
@@ -103,43 +113,36 @@ class Finisher:
 
         how = Shrinking(references, shows, storable)
         if kind == "flip":
+            gradients = attempt(lambda: ContainedGradients(self.gradients, rows.inputs[:1]))
             taken_for = torch.tensor([finding.told["details"]["taken for"] for finding in findings])
-            boundary = partial(self._boundary, taken_for)
-            if not isinstance(attempt(lambda: boundary(rows.inputs)), Crash):
-                how = replace(how, boundary=boundary)
-        return minimised(rows.inputs, how)
+            if not isinstance(gradients, Crash):
+                how = replace(how, boundary=partial(_boundary, gradients, taken_for))
+        small = minimised(rows.inputs, how)
+        alone = [bool(shows(row, small[row])[0]) for row in torch.arange(len(small)).split(1)]
+        return torch.where(columns(torch.tensor(alone), small), small, rows.inputs)
 
-    def _boundary(self, taken_for: Tensor, inputs: Tensor) -> Boundary:
-        """Between the class that each finding is taken for and the likeliest other one."""
-        passed = self.gradients.linearise(inputs)
-        scores = passed.scores[MODEL]
-        others = scores.scatter(1, taken_for[:, None], -torch.inf).argmax(1, keepdim=True)
-        weights = torch.zeros_like(scores).scatter_(1, others, -1.0).scatter_(1, taken_for[:, None], 1.0)
-        return Boundary((weights * scores).sum(1), passed.pull({MODEL: weights}, {}))
+    def _answers(self, rows: Candidates) -> list[dict[str, Any]]:
+        """What each model says of each input, and how sure it is; nothing where it fails or scores are not finite."""
+        trace = self.target.run(rows, watched=False)
+        said: list[dict[str, Any]] = [{} for _ in range(len(rows))]
+        for name, outputs in trace.outputs.items():
+            if gives_classes(outputs):
+                sure, labels = probabilities(outputs.float()).max(1)
+                for row, (label, confidence) in enumerate(zip(labels.tolist(), sure.tolist(), strict=True)):
+                    if math.isfinite(confidence):
+                        said[row][name] = {"label": label, "confidence": confidence}
+        return said
 
-    def _answers(self, inputs: Tensor) -> list[Any]:
-        """What the model says of each, and how sure it is; nothing where it fails or its scores are not finite."""
-        outputs = attempt(lambda: self.target.predict(inputs))
-        if isinstance(outputs, Crash):
-            return [None] * len(inputs)
-        surest = _probabilities(outputs).max(1)
-        return [
-            {"label": label, "confidence": confidence} if math.isfinite(confidence) else None
-            for label, confidence in zip(surest.indices.tolist(), surest.values.tolist(), strict=True)
-        ]
+
+def _boundary(gradients: Differentiable, taken_for: Tensor, inputs: Tensor) -> Boundary:
+    """Between the class that each finding is taken for and the likeliest other one."""
+    passed = gradients.linearise(inputs)
+    scores = passed.scores[MODEL]
+    others = scores.scatter(1, taken_for[:, None], -torch.inf).argmax(1, keepdim=True)
+    weights = torch.zeros_like(scores).scatter_(1, others, -1.0).scatter_(1, taken_for[:, None], 1.0)
+    return Boundary((weights * scores).sum(1), passed.pull({MODEL: weights}, {}))
 
 
 def _sized(inputs: Tensor, references: Tensor) -> list[dict[str, float]]:
     measures = {name: values.tolist() for name, values in sizes(inputs, references).items()}
     return [{name: values[row] for name, values in measures.items()} for row in range(len(inputs))]
-
-
-def _probabilities(outputs: Tensor) -> Tensor:
-    """Scores as probabilities, unless they are already."""
-    scores = outputs.float()
-    already = bool((scores >= 0).all()) and torch.allclose(scores.sum(1), torch.ones(len(scores)), atol=1e-3)
-    return scores if already else scores.softmax(1)
-
-
-def _parts(findings: list[SavedFinding], size: int) -> list[list[SavedFinding]]:
-    return [findings[start : start + size] for start in range(0, len(findings), size)]

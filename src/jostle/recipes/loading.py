@@ -70,8 +70,8 @@ def load(settings: Settings) -> Loaded:
     seeds = load_seeds(settings.seeds, image_form(settings))
     _check_seeds(settings, seeds)
     model, twin = load_models(settings)
-    panel = [load_seeded(settings, spec) for spec in settings.models]
-    digest = digest_of(seeds.inputs, seeds.labels, *weights(model), *weights(twin), *chain(*map(weights, panel)))
+    panel = load_panel(settings)
+    digest = digest_of_all(seeds, model, twin, *panel)
     layers = _layers(model, seeds)
     watched = watch(settings, model, twin, layers)
     if panel:
@@ -84,6 +84,9 @@ def load(settings: Settings) -> Loaded:
         flight = replace(flight, warnings=(*flight.warnings, warning))
     images = _are_images(seeds, *settings.range)
     settings = settled(settings, bool(flight.classes), images)
+    if images and settings.as_images:  # exactly as files give them back, whatever arithmetic made them
+        exact = as_image_file(flight.seeds.inputs, *settings.range)
+        flight = replace(flight, seeds=replace(flight.seeds, inputs=exact))
     if "metamorphic" in settings.mutator:
         check_images(seeds)
     if settings.as_images and not images:
@@ -104,6 +107,16 @@ def load_models(settings: Settings) -> tuple[Model, Model | None]:
     """The model and its twin, if there is one."""
     model = load_seeded(settings, settings.model)
     return model, None if settings.twin is None else twin_or_model(settings, "--twin", settings.twin, model)
+
+
+def load_panel(settings: Settings) -> list[Model]:
+    """The other models of the same task."""
+    return [load_seeded(settings, spec) for spec in settings.models]
+
+
+def digest_of_all(seeds: Seeds, *models: Model | None) -> str:
+    """Equal for the same seeds and weights."""
+    return digest_of(seeds.inputs, seeds.labels, *chain(*map(weights, models)))
 
 
 def load_seeded(settings: Settings, spec: str) -> Model:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 
 import safetensors.torch
@@ -17,12 +18,13 @@ from jostle.config import Settings
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.foreign import attempt
 from jostle.preflight import check_range
-from jostle.recipes.loading import check_normalisation, image_form, load_seeded, plain_target
+from jostle.recipes.loading import check_normalisation, image_form, load_seeded
 from jostle.recipes.reopening import settings_of
-from jostle.records import NO_LABEL, Crash
+from jostle.records import NO_LABEL, NO_PARENT, Crash
+from jostle.scores import are_probabilities
 from jostle.seeds import load_seeds
 from jostle.storage.files import write_whole
-from jostle.storage.findings import read_findings
+from jostle.storage.findings import read_finding, recorded
 from jostle.targets.torch_target import TorchTarget
 from jostle.targets.values import first_tensor
 
@@ -40,9 +42,9 @@ class Training:
     """How a model is trained further."""
 
     epochs: int = 5
-    rate: float = 1e-4  # of Adam
+    rate: float = 1e-3  # of Adam
     batch: int = 128
-    share: float = 0.2  # of every batch that are findings
+    share: float = 0.1  # of every batch that are findings
     held_out: float = 0.2  # share of the data, and of the findings' seeds, that is measured on and not trained on
     seed: int = 0
 
@@ -107,24 +109,38 @@ def retrain(
     rng = torch.Generator().manual_seed(training.seed)
     found, unseen = _split_findings(folder, training, rng)
     kept, measured = _split_data(settings, data, test, training, rng)
-    module = load_seeded(settings, settings.model).copy()
-    target = plain_target(settings, replace(load_seeded(settings, settings.model), module=module))
+    loaded = load_seeded(settings, settings.model)
+    if loaded.batch is not None:
+        raise ModelRefused(f"{settings.model} takes only batches of {loaded.batch}: export it with a dynamic batch")
+    module = loaded.copy()
+    target = TorchTarget(module, mean=settings.mean, std=settings.std)
+    _check(settings, target, kept, found)
     sets = (measured, unseen, found)
 
     def accuracies() -> Accuracy:
         module.eval()
-        return Accuracy(*(_accuracy(settings, target.predict, some) for some in sets))
+        return Accuracy(*(_accuracy(settings, target, some) for some in sets))
 
     before = accuracies()
-    fit(module, settings, kept, found, training, rng, progress)
+    fit(module, target, kept, found, training, rng, progress)
     after = accuracies()
-    _save(module.eval(), out, measured.inputs[:2])
+    _save(module.eval(), out, target.prepared(measured.inputs[:1]))
     return Retraining(len(kept), len(measured), len(found), len(unseen), before, after, str(out))
+
+
+def _check(settings: Settings, target: TorchTarget, data: Labelled, findings: Labelled) -> None:
+    """Data must be as findings are, and of the model's classes."""
+    if data.inputs.shape[1:] != findings.inputs.shape[1:]:
+        raise SeedsRefused(
+            f"--data has inputs of shape {list(data.inputs.shape[1:])}, the campaign's seeds "
+            f"{list(findings.inputs.shape[1:])}: give data as its seeds are"
+        )
+    _accuracy(settings, target, data.select(data.labels.argmax()[None]))  # the largest label
 
 
 def fit(
     module: nn.Module,
-    settings: Settings,
+    target: TorchTarget,
     data: Labelled,
     findings: Labelled,
     training: Training,
@@ -134,7 +150,6 @@ def fit(
     """Trains the module in place; every batch holds the wanted share of findings."""
     if not any(weight.requires_grad for weight in module.parameters()):
         raise ModelRefused("the model has no weights that can be trained")
-    target = TorchTarget(module, mean=settings.mean, std=settings.std)
     optimiser = torch.optim.Adam([one for one in module.parameters() if one.requires_grad], training.rate)
     adversarial = max(1, round(training.share * training.batch))
     plain = max(1, training.batch - adversarial)
@@ -157,8 +172,7 @@ def fit(
 
 def loss(scores: Tensor, labels: Tensor) -> Tensor:
     """Cross-entropy, of probabilities too where a model ends in softmax."""
-    rows = scores.detach().sum(1)
-    if bool((scores.detach() >= 0).all()) and torch.allclose(rows, torch.ones_like(rows), atol=1e-3):
+    if are_probabilities(scores.detach()).all():
         return functional.nll_loss(scores.clamp(min=1e-12).log(), labels)
     return functional.cross_entropy(scores, labels)
 
@@ -166,7 +180,9 @@ def loss(scores: Tensor, labels: Tensor) -> Tensor:
 def _split_findings(folder: Path, training: Training, rng: torch.Generator) -> tuple[Labelled, Labelled]:
     """Findings to train on and findings to measure on, from different seeds; a seed that fails itself is neither."""
     flips = [
-        one for one in read_findings(folder / "findings") if one.told["kind"] == "flip" and one.told["parent"] >= 0
+        read_finding(place, told)
+        for place, told in recorded(folder / "findings")
+        if told["kind"] == "flip" and told["parent"] != NO_PARENT
     ]
     roots = sorted({one.told["root"] for one in flips})
     if len(roots) < 2:
@@ -211,8 +227,8 @@ def _labelled(settings: Settings, option: str, spec: str) -> Labelled:
     return Labelled(seeds.inputs, seeds.labels)
 
 
-def _accuracy(settings: Settings, predict: Callable[[Tensor], Tensor], data: Labelled) -> float:
-    parts = [attempt(partial(predict, some)) for some in data.inputs.split(settings.batch)]
+def _accuracy(settings: Settings, target: TorchTarget, data: Labelled) -> float:
+    parts = [attempt(partial(target.predict, some)) for some in data.inputs.split(settings.batch)]
     for part in parts:
         if isinstance(part, Crash):
             raise ModelRefused(
@@ -244,11 +260,18 @@ def _save(module: nn.Module, out: Path, sample: Tensor) -> None:
         state = {name: value.detach().clone().contiguous() for name, value in module.state_dict().items()}
         write_whole(out, safetensors.torch.save(state), synced=True)
         return
+    exported = attempt(lambda: _exported(module, sample))
+    if isinstance(exported, Crash):
+        raise OutputRefused(
+            f"the model cannot be exported ({exported.error}: {exported.message}): save as .safetensors"
+        )
+    write_whole(out, exported, synced=True)
+
+
+def _exported(module: nn.Module, sample: Tensor) -> bytes:
+    content, two = BytesIO(), torch.cat([sample, sample])  # with one row, its size would be taken for fixed
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own, about what it does inside
         shapes = ({0: torch.export.Dim("batch", min=1)},)
-        saved = attempt(
-            lambda: torch.export.save(torch.export.export(module, (sample,), dynamic_shapes=shapes), str(out))
-        )
-    if isinstance(saved, Crash):
-        raise OutputRefused(f"the model cannot be exported ({saved.error}: {saved.message}): save as .safetensors")
+        torch.export.save(torch.export.export(module, (two,), dynamic_shapes=shapes), content)
+    return content.getvalue()

@@ -44,7 +44,7 @@ NEEDS: Sequence[tuple[tuple[str, ...], Mapping[str, tuple[str, ...]]]] = (
     (("beta",), {"mutator": ("metamorphic",), "scheduler": ("pool",)}),
     (("strategy", "neurons", "balance", "others", "perturbation", "reach"), {"mutator": ("gradient",)}),
     (("iterations", "limit"), {"mutator": ("gradient",), "scheduler": ("list",)}),
-    (("desired", "rounds"), {"scheduler": ("list",)}),
+    (("desired", "rounds", "depth"), {"scheduler": ("list",)}),
     (("models",), {"oracle": ("differ",)}),
     (("threshold", "distance"), {"coverage": ("nearest", "magnitude")}),
     (("profile", "sections"), {"coverage": ("kmnc", "nbc", "snac")}),
@@ -152,6 +152,10 @@ def refuse_contradictions(settings: Settings) -> None:
         (
             settings.models and settings.others != UNSET.others,
             "--others is of the goal for one model: leave it out beside --models",
+        ),
+        (
+            settings.neurons == 0 and settings.strategy,
+            "--strategy chooses neurons, and --neurons 0 are none: leave it out",
         ),
         (len(set(settings.mutator)) < len(settings.mutator), "--mutator names a mutator twice: name each once"),
         (len(set(settings.coverage)) < len(settings.coverage), "--coverage names a criterion twice: name each once"),

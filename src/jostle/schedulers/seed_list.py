@@ -19,16 +19,25 @@ class SeedList:
     every entry has had its turn, another round begins, unless the rounds are over.
     """
 
-    def __init__(self, iterations: int = 3, limit: float = 0.02, desired: float = 0.01, rounds: int | None = None):
+    def __init__(
+        self,
+        iterations: int = 3,
+        limit: float = 0.02,
+        desired: float = 0.01,
+        rounds: int | None = None,
+        depth: int | None = None,
+    ):
+        """`depth` is how many generations below its root an entry may be; None for any number of depth or rounds."""
         if not 0 <= desired < 1:
             raise UsageError(f"--desired {desired}: give the share of all coverage that a seed must add (0.01)")
         self._iterations, self._limit, self._desired, self._rounds = iterations, limit, desired, rounds
+        self._depth = float("inf") if depth is None else depth
+        self._depths = Growing()  # of every corpus entry below its root
         self._list = Growing()  # corpus ids
         self._next = 0  # place in the list
         self._round = 1
         self._mutated = 0  # entries so far
         self._gained = 0.0
-        self._known = 0  # corpus entries
 
     def learn(self, lesson: Lesson) -> None:
         """Adds the seeds, and mutants whose gain is desired and whose distance is small."""
@@ -38,9 +47,12 @@ class SeedList:
         gains = lesson.gains.nan_to_num(posinf=1.0).sum(1)
         desired = gains > self._desired / (1 + self._mutated) * self._gained
         near = relative_distances(kept.inputs, kept.references) < self._limit
-        joins = (kept.parents == NO_PARENT) | (desired & near)
-        self._list.extend(joins.nonzero().squeeze(1).double().numpy() + self._known)
-        self._known += len(kept)
+        planted, known = kept.parents == NO_PARENT, len(self._depths)
+        above = np.append(self._depths.values(), -1.0)  # the last for seeds, whose parent is -1
+        depths = above[kept.parents.numpy()] + 1
+        joins = planted | (desired & near & (torch.from_numpy(depths) <= self._depth))
+        self._depths.extend(depths)
+        self._list.extend(joins.nonzero().squeeze(1).double().numpy() + known)
         self._gained += float(gains.sum())
 
     def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:

@@ -69,16 +69,14 @@ class SavedFinding:
     reference: Tensor
 
 
-def read_findings(findings: Path) -> list[SavedFinding]:
-    """Every whole finding, in order."""
-    return [
-        SavedFinding(folder, told, _needed(folder, "input"), _needed(folder, "reference"))
-        for folder, told in recorded(findings)
-    ]
+def read_finding(folder: Path, told: dict[str, Any]) -> SavedFinding:
+    """The finding in this folder, whose record says this."""
+    return SavedFinding(folder, told, _needed(folder, "input"), _needed(folder, "reference"))
 
 
 def add_to_finding(finding: SavedFinding, arrays: Mapping[str, Tensor], told: Mapping[str, Any]) -> None:
-    """More about a finding: arrays as files of their own, and then words in its record."""
+    """More about a finding: arrays as files of their own, and then words in its record; its picture is drawn anew."""
+    (finding.folder / "picture.png").unlink(missing_ok=True)
     for name, array in arrays.items():
         write_whole(finding.folder / f"{name}.npy", _npy(array))
     write_json(finding.folder / "finding.json", {**finding.told, **told}, synced=False)
@@ -102,9 +100,14 @@ def draw_pictures(findings: Path) -> None:
 
 
 def _answers(told: Mapping[str, Any]) -> dict[str, str]:
-    """What the model says of each array, in words."""
-    answers: Mapping[str, Any] = told.get("answers") or {}
-    return {name: f"{answer['label']} ({answer['confidence']:.1%})" for name, answer in answers.items() if answer}
+    """What the model says of each array, in words; of several models, what each says."""
+    return {name: _said(list(said.values())) for name, said in told.get("answers", {}).items() if said}
+
+
+def _said(said: list[dict[str, Any]]) -> str:
+    if len(said) == 1:
+        return f"{said[0]['label']} ({said[0]['confidence']:.1%})"
+    return ", ".join(str(one["label"]) for one in said)
 
 
 def _png(image: Image.Image) -> bytes:
@@ -114,7 +117,10 @@ def _png(image: Image.Image) -> bytes:
 
 
 def _needed(folder: Path, name: str) -> Tensor:
-    array = _array(folder / f"{name}.npy")
+    try:
+        array = _array(folder / f"{name}.npy")
+    except (OSError, ValueError) as error:
+        raise OutputRefused(f"{folder / name}.npy is damaged ({error}): move the folder away") from error
     if array is None:
         raise OutputRefused(f"{folder} has no {name}.npy: move the folder away")
     return array

@@ -42,38 +42,47 @@ class Contained:
 
 
 class ContainedGradients:
-    """A differentiable target whose crashes are NaN: a batch that raises is halved until the guilty rows stand alone.
+    """A differentiable target that does not raise: a batch that fails is halved until the guilty rows stand alone.
 
-    An input whose gradient is not finite is not gone on from, and what it does to the model, the model's run tells.
+    Their scores are NaN and their gradient is zero, so nothing goes on from them; what such an input does to the model,
+    the model's run tells. Halving also mends a batch whose graph does not fit into memory.
     """
 
     def __init__(self, target: Differentiable, sample: Tensor):
         """The sample [batch, ...] shows what the target gives; what it raises there, this raises."""
         self._target = target
-        passed = target.linearise(sample, extremes=True)
-        self._shapes = {
-            name: {key: value.shape[1:] for key, value in getattr(passed, name).items()}
-            for name in ("scores", "activations", "extremes")
-        }
+        self._sample = target.linearise(sample, extremes=True)
 
     def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
         passed = attempt(lambda: self._target.linearise(inputs, extremes))
-        if not isinstance(passed, Crash):
-            return replace(passed, pull=partial(_pulled_or_nan, passed, inputs))
+        if isinstance(passed, Crash):
+            return self._halved(inputs, extremes) if len(inputs) > 1 else self._blank(inputs)
+        return replace(passed, pull=partial(self._pulled, passed, inputs))
+
+    def _halved(self, inputs: Tensor, extremes: bool) -> Linearised:
+        return Linearised.joined([self.linearise(half, extremes) for half in inputs.tensor_split(2)])
+
+    def _blank(self, inputs: Tensor) -> Linearised:
+        def nan(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+            return {name: torch.full((1, *value.shape[1:]), torch.nan) for name, value in values.items()}
+
+        known = self._sample
+        pull = partial(_no_gradient, inputs)
+        return Linearised(nan(known.scores), nan(known.activations), nan(known.extremes), pull)
+
+    def _pulled(
+        self, passed: Linearised, inputs: Tensor, scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]
+    ) -> Tensor:
+        gradient = attempt(lambda: passed.pull(scores, activations))
+        if not isinstance(gradient, Crash):
+            return gradient
         if len(inputs) > 1:
-            return Linearised.joined([self.linearise(half, extremes) for half in inputs.tensor_split(2)])
-        blank = {
-            name: {key: torch.full((1, *shape), torch.nan) for key, shape in shapes.items()}
-            for name, shapes in self._shapes.items()
-        }
-        return Linearised(**blank, pull=lambda scores, activations: torch.full_like(inputs.float(), torch.nan))
+            return self._halved(inputs, False).pull(scores, activations)
+        return _no_gradient(inputs, scores, activations)
 
 
-def _pulled_or_nan(
-    passed: Linearised, inputs: Tensor, scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]
-) -> Tensor:
-    gradient = attempt(lambda: passed.pull(scores, activations))
-    return torch.full_like(inputs.float(), torch.nan) if isinstance(gradient, Crash) else gradient
+def _no_gradient(inputs: Tensor, scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]) -> Tensor:
+    return torch.zeros_like(inputs, dtype=torch.float32)
 
 
 def _blank_row(trace: Trace) -> Trace:

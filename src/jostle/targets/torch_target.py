@@ -70,12 +70,13 @@ class TorchTarget:
         own = self._own(inputs).requires_grad_()
         probes = self._probes if extremes else self._graph_probes
         with torch.enable_grad(), probes.watching(True) as seen, self._scores.watching(True) as last:
-            outputs = self._forward(own)
-        scores = {MODEL: next(reversed(last.activations.values()), outputs)}
+            outputs = self._forward(own.clone())  # which a model may change in place
+        scores = {MODEL: _scores(outputs, next(reversed(last.activations.values()), outputs))}
 
         def pull(score_weights: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> Tensor:
             sums = [(scores[name], weight) for name, weight in score_weights.items()]
-            sums += [(seen.activations[name], weight) for name, weight in weights.items()]
+            ran = seen.activations
+            sums += [(ran[name], weight) for name, weight in weights.items() if name in ran]
             return _pulled(sums, own).cpu()
 
         return Linearised(_detached(scores), _detached(seen.activations), seen.extremes, pull)
@@ -124,6 +125,15 @@ class TorchTarget:
 
 def _detached(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: value.detach().cpu() for name, value in values.items()}
+
+
+def _scores(outputs: Tensor, before: Tensor) -> Tensor:
+    """What a final softmax was given, if that is what gave the outputs, else the outputs."""
+    if before.shape == outputs.shape and outputs.ndim == 2:
+        for last in (before.softmax(1), before.log_softmax(1)):
+            if torch.allclose(last.detach(), outputs.detach(), rtol=1e-3, atol=1e-5):
+                return before
+    return outputs
 
 
 def _pulled(sums: Sequence[tuple[Tensor, Tensor]], inputs: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from jostle.distances import lengths
+from jostle.distances import columns, lengths
 
 HALVINGS = 7  # of the way between reference and input
 DROPPED = (0.5, 0.3, 0.15)  # share of the changed values that is tried to be left as it was, the smallest changes first
@@ -91,14 +91,14 @@ class _Best:
             radius = torch.where(ahead.excess > 0, nearest * (1 - closer), radius * (1 + closer))
             normal = ahead.normal.nan_to_num(0, 0, 0)
             turn = (TURN * pace + 0.01) * radius / lengths(normal).clamp(min=1e-30)
-            change = here.float() - references + normal * _columns(turn, here)
-            change *= _columns(radius / lengths(change).clamp(min=1e-30), here)
+            change = here.float() - references + normal * columns(turn, here)
+            change *= columns(radius / lengths(change).clamp(min=1e-30), here)
             here = self._how.storable(references + change).to(here.dtype)
             self._take(here)
 
     def _between(self, ends: Tensor, shares: Tensor) -> Tensor:
         references = self._how.references.float()
-        return self._how.storable(references + _columns(shares, ends) * (ends.float() - references))
+        return self._how.storable(references + columns(shares, ends) * (ends.float() - references))
 
     def _take(self, tried: Tensor) -> Tensor:
         """Keeps what is nearer and shows the bug; which rows [findings] show it."""
@@ -111,8 +111,3 @@ class _Best:
             took[rows] = self._how.shows(rows, tried[rows])
             self.inputs[took] = tried[took]
         return took
-
-
-def _columns(values: Tensor, like: Tensor) -> Tensor:
-    """[rows] shaped to multiply rows of that shape."""
-    return values.view(-1, *(1,) * (like.ndim - 1))
