@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from jostle.geometry import unmoved
 from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Crash, Lesson, Outcome, Seeds, Trace
+from jostle.storage.findings import SavedFinding, read_finding, recorded
 
 CRASH = Crash(error="ValueError", message="no", where="model.py:forward", traceback="…")
 
@@ -52,3 +54,8 @@ def trace_of(
 def lesson(kept: Candidates, gains: Tensor, found: Sequence[str] = ()) -> Lesson:
     """What a step taught that kept these and gained so much [kept, criteria], the model's outputs all zero."""
     return Lesson(kept, gains, trace_of(torch.zeros(len(kept), 1)), tuple(found))
+
+
+def saved_findings(campaign: Path) -> list[SavedFinding]:
+    """Every finding in the folder of a campaign, in order."""
+    return [read_finding(place, told) for place, told in recorded(campaign / "findings")]

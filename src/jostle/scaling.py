@@ -9,7 +9,7 @@ from torch import Tensor
 
 from jostle.profile import Layers
 
-TINY = 1e-30
+ROUNDING = 1e-6  # relative: a mean of equal values may differ from them by this much
 
 
 def layer_numbers(layers: Layers) -> Tensor:
@@ -23,7 +23,15 @@ def extremes_in(extremes: Mapping[str, Tensor], layers: Layers, batch: int) -> T
     return torch.stack([extremes.get(name, absent).float() for name, _ in layers], 1)
 
 
+def spans(extremes: Tensor, layer_of: Tensor) -> tuple[Tensor, Tensor]:
+    """The smallest value of each neuron's layer [batch, neurons] and how far that layer spans, infinity if nowhere."""
+    smallest, largest = extremes.unbind(2)
+    span = largest - smallest
+    span = torch.where(span > ROUNDING * torch.maximum(largest.abs(), smallest.abs()), span, torch.inf)
+    return smallest[:, layer_of], span[:, layer_of]
+
+
 def scaled(values: Tensor, extremes: Tensor, layer_of: Tensor) -> Tensor:
     """Activations [batch, neurons] as shares of their layer's span; 0 where a layer has none."""
-    smallest, largest = extremes[:, layer_of].unbind(2)
-    return (values - smallest) / (largest - smallest).clamp(min=TINY)
+    smallest, span = spans(extremes, layer_of)
+    return (values - smallest) / span

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from jostle.campaign import Budget, Campaign
+from jostle.distances import relative_distances
 from jostle.feedback.nearest import FarFromSeen
 from jostle.interfaces import Feedback, Mutator, Scheduler
 from jostle.mutators.mixed import Costed, Mixed
@@ -61,6 +62,7 @@ class Run:
     told: list[StepRecord] = field(default_factory=list)
     listeners: tuple[Any, ...] = ()
     module: nn.Module = field(default_factory=Fragile)
+    saved: Callable[[Tensor], Tensor] | None = None
 
     def __post_init__(self) -> None:
         self.campaign = Campaign(
@@ -74,6 +76,7 @@ class Run:
             seed=self.seed,
             batch=self.batch,
             listeners=[self.told.append, *self.listeners],
+            saved=self.saved,
         )
 
     def to_the_end(self, history: History | None = None) -> Run:
@@ -411,3 +414,118 @@ def test_a_finding_says_whether_the_input_shows_it_alone_too(found: Run) -> None
     findings = [finding for record in in_company.told for finding in record.findings]
     assert findings and not any(finding.alone for finding in findings)
     assert all(finding.alone for record in found.told for finding in record.findings)
+
+
+# What survives saving
+
+
+def in_tenths(inputs: Tensor) -> Tensor:
+    """Of what Fragile fails on, only what is 1 is still so large."""
+    return (inputs * 10 + 1e-4).floor() / 10
+
+
+def dimmed(inputs: Tensor) -> Tensor:
+    """Nothing that Fragile fails on is left."""
+    return inputs.clamp(max=0.9)
+
+
+@pytest.fixture(scope="module")
+def in_coarse_files() -> Run:
+    return Run(Budget(executions=2000), saved=in_tenths).to_the_end()
+
+
+def test_inputs_that_saving_mends_are_counted_apart_and_not_as_violating(found: Run, in_coarse_files: Run) -> None:
+    summary = in_coarse_files.summary
+    assert summary.unconfirmed["nan"] > 0 and summary.violations["nan"] > 0
+    for kind in ("nan", "crash"):
+        assert summary.violations[kind] + summary.unconfirmed[kind] == found.summary.violations[kind]
+        assert summary.unconfirmed[kind] == sum(record.unconfirmed.get(kind, 0) for record in in_coarse_files.told)
+    assert summary.as_json()["unconfirmed_inputs"] == dict(summary.unconfirmed)
+
+
+def test_every_finding_survives_saving(in_coarse_files: Run) -> None:
+    findings = [finding for record in in_coarse_files.told for finding in record.findings]
+    assert {finding.violation.kind for finding in findings} == {"nan", "crash"}
+    for finding in findings:
+        place, bound = (0, 0.9) if finding.violation.kind == "nan" else (1, 0.97)
+        assert in_tenths(finding.row.inputs)[0, place] > bound
+
+
+def test_what_saving_always_mends_is_never_found_and_does_not_end_the_campaign() -> None:
+    run = Run(Budget(executions=1000, findings=1), saved=dimmed).to_the_end()
+    assert run.summary.executions == 1000
+    assert run.summary.findings == {} and run.summary.violations == {}
+    assert run.summary.unconfirmed.keys() == {"nan", "crash"}
+    assert not any(record.findings for record in run.told)
+
+
+def test_what_saving_mends_is_not_kept_either(in_coarse_files: Run) -> None:
+    inputs = in_coarse_files.campaign.corpus.select(torch.arange(in_coarse_files.summary.corpus)).inputs
+    assert (inputs[:, 0] <= 0.9).all() and (inputs[:, 1] <= 0.97).all()
+
+
+def test_without_loss_in_saving_the_campaign_is_the_same(found: Run) -> None:
+    run = Run(Budget(executions=2000), saved=lambda inputs: inputs.clone()).to_the_end()
+    assert run.journal() == found.journal() and run.summary.unconfirmed == {}
+
+
+def test_a_bug_that_changes_in_saving_is_not_the_bug_that_was_shown() -> None:
+    class Signs(nn.Module):
+        """NaN above 0.9, infinity at 0.9."""
+
+        def forward(self, inputs: Tensor) -> Tensor:
+            first = inputs[:, :1]
+            return torch.where(first > 0.9, torch.nan, torch.where(first == 0.9, torch.inf, first))
+
+    run = Run(Budget(executions=1000), module=Signs(), saved=dimmed).to_the_end()
+    assert run.summary.findings == {} and run.summary.unconfirmed["nan"] > 0
+
+
+def test_what_is_saved_is_found_only_if_it_shows_alone_too() -> None:
+    run = Run(Budget(executions=500), module=WorseInCompany(), saved=lambda inputs: inputs).to_the_end()
+    assert run.summary.findings == {} and run.summary.violations["nan"] > 0
+
+
+def test_what_saving_mended_is_counted_on_after_an_interruption(in_coarse_files: Run, tmp_path: Path) -> None:
+    run, history = interrupted(tmp_path, 12 + 16 * 30, Budget(executions=2000), saved=in_tenths)
+    assert history.unconfirmed["nan"] > 0
+    run.to_the_end(history)
+    assert run.summary.unconfirmed == in_coarse_files.summary.unconfirmed
+    assert run.journal() == in_coarse_files.journal()[31:]
+
+
+# A plan of nothing
+
+
+class Thrice(Uniform):
+    """Plans three steps, and then nothing."""
+
+    def __init__(self) -> None:
+        self._plans = 0
+
+    def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
+        self._plans += 1
+        ids = super().plan(entries, children, rng)
+        return ids if self._plans <= 3 else ids[:0]
+
+
+def test_a_plan_of_nothing_ends_the_run() -> None:
+    run = Run(Budget(executions=100_000), scheduler=Thrice).to_the_end()
+    assert [record.step for record in run.told] == [0, 1, 2, 3]
+    assert run.summary.executions == 12 + 3 * 16
+
+
+def test_a_list_of_one_round_ends_the_run_after_every_entry_had_its_turn() -> None:
+    run = Run(Budget(executions=100_000), scheduler=lambda: SeedList(iterations=2, limit=0.3, rounds=1)).to_the_end()
+    listed = [record.kept for record in run.told]
+    near = [relative_distances(kept.inputs, kept.references) < 0.3 for kept in listed]
+    assert 12 * 2 <= run.summary.executions - 12 <= 2 * sum(int(some.sum()) for some in near)
+    parents = torch.cat([kept.parents for kept in listed[1:]])
+    assert set(range(12)) & set(parents.tolist())
+
+
+def test_a_run_that_ended_for_want_of_plans_has_nothing_more_to_do(tmp_path: Path) -> None:
+    choices: dict[str, Any] = {"scheduler": lambda: SeedList(limit=0.3, rounds=1), "module": Sturdy()}
+    run, history = interrupted(tmp_path, 100_000, Budget(executions=200_000), **choices)
+    run.to_the_end(history)
+    assert run.told == [] and run.summary.executions == history.executions < 100_000

@@ -16,7 +16,7 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.feedback.new_units import NewUnits
 from jostle.profile import Layers, Profile
-from jostle.scaling import TINY, layer_numbers
+from jostle.scaling import layer_numbers, spans
 
 LEVELS = 50  # from the middle of a range to its end
 ROUNDING = 1e-5  # of a range: in batches of another size, the same input differs by less
@@ -58,9 +58,9 @@ class ActiveNeurons:
         self.total = self._neurons * (levels + 1)
 
     def units(self, activity: Activity) -> Tensor:
-        smallest, largest = activity.extremes[:, self._layer_of].unbind(2)
-        height, full = activity.values - smallest, self._threshold * (largest - smallest)
-        levels = (height / full.clamp(min=TINY) * self._levels).nan_to_num_(0).clamp_(0, self._levels - 1).long()
+        smallest, span = spans(activity.extremes, self._layer_of)
+        height, full = activity.values - smallest, self._threshold * span
+        levels = (height / full * self._levels).nan_to_num_(0).clamp_(0, self._levels - 1).long()
         return torch.where(height > full, self._levels, levels).add_(self._bases)
 
     def figures(self, seen: NewUnits) -> Mapping[str, float]:

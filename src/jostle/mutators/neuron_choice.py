@@ -108,12 +108,11 @@ class NeuronChoice:
         rows = len(next(iter(passed.scores.values())))
         activity = self._activity(passed) if self.looks_closely else torch.empty(rows, 0)
         known = Known(self._covered, self._kept, self._weights, activity, self._threshold)
-        chosen = [
-            _drawn(strategy(known), rows, count, rng)
-            for strategy, count in zip(self._strategies, self._shares, strict=True)
-            if count
-        ]
-        return torch.cat(chosen, 1)
+        chosen = torch.empty(rows, 0, dtype=torch.int64)
+        for strategy, count in zip(self._strategies, self._shares, strict=True):
+            likely = _without(strategy(known), chosen) if chosen.shape[1] else strategy(known)
+            chosen = torch.cat([chosen, _drawn(likely, rows, count, rng)], 1)
+        return chosen
 
     def weights(self, chosen: Tensor, weight: float) -> dict[str, Tensor]:
         """What each neuron weighs in the objective, by layer, each [rows, neurons]."""
@@ -130,6 +129,12 @@ class NeuronChoice:
         values = neurons_in(passed.activations, self._layers, rows)
         activity = scaled(values, extremes_in(passed.extremes, self._layers, rows), self._layer_of)
         return activity.nan_to_num_(0.0)
+
+
+def _without(likely: Tensor, chosen: Tensor) -> Tensor:
+    """[rows, neurons] the same likelihoods, 0 for what was chosen [rows, n] already."""
+    room = torch.cat([likely.expand(len(chosen), -1), torch.zeros(len(chosen), 1)], 1)  # the last column for -1
+    return room.scatter_(1, chosen % room.shape[1], 0.0)[:, :-1]
 
 
 def _drawn(likely: Tensor, rows: int, count: int, rng: torch.Generator) -> Tensor:

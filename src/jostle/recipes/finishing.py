@@ -86,8 +86,10 @@ class Finisher:
 
     def _candidates(self, findings: list[SavedFinding]) -> Candidates:
         roots = torch.tensor([finding.told["root"] for finding in findings])
-        if int(roots.max()) >= len(self.seeds):
-            raise OutputRefused("a finding names a seed that does not exist: its finding.json is damaged")
+        for finding in findings:
+            shapes = {finding.input.shape, finding.reference.shape}
+            if not 0 <= finding.told["root"] < len(self.seeds) or shapes != {self.seeds.inputs.shape[1:]}:
+                raise OutputRefused(f"{finding.folder} is not of these seeds: move the folder away")
         return Candidates(
             torch.stack([finding.input for finding in findings]),
             self.seeds,

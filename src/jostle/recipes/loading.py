@@ -22,7 +22,7 @@ from jostle.preflight import TRIED, Flight, preflight
 from jostle.recipes.catalogue import NEURON_CRITERIA, UNITS
 from jostle.recipes.naming import chosen
 from jostle.recipes.settling import RECIPES, settled
-from jostle.records import Seeds
+from jostle.records import Crash, Seeds
 from jostle.seeds import ImageForm, load_seeds
 from jostle.storage.entries import digest_of
 from jostle.targets.chunks import InChunks
@@ -74,6 +74,8 @@ def load(settings: Settings) -> Loaded:
     digest = digest_of_all(seeds, model, twin, *panel)
     layers = _layers(model, seeds)
     watched = watch(settings, model, twin, layers)
+    for spec, other in zip(settings.models, panel, strict=True):
+        _check_takes(settings, spec, other, seeds)
     if panel:
         watched = seated(settings, [watched, *(watch(settings, one, None, _layers(one, seeds)) for one in panel)])
     flight = preflight(model.module, watched.target, seeds, *settings.range, settings.batch, settings.force)
@@ -162,6 +164,15 @@ def seated(settings: Settings, members: Sequence[Watched]) -> Watched:
             for name, strength in member.incoming.items()
         },
     )
+
+
+def _check_takes(settings: Settings, spec: str, model: Model, seeds: Seeds) -> None:
+    """Another model of the same task accepts what the first one does."""
+    tried = [attempt(partial(plain_target(settings, model).predict, seed)) for seed in seeds.inputs[:TRIED].split(1)]
+    crashes = [one for one in tried if isinstance(one, Crash)]
+    if len(crashes) == len(tried):
+        reason = f"{crashes[0].error}: {crashes[0].message}"
+        raise UsageError(f"--models {spec} fails on the seeds ({reason}): give models of the same task")
 
 
 def _check_panel(settings: Settings, watched: Watched, flight: Flight) -> None:

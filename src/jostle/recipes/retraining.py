@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -52,7 +53,7 @@ class Training:
         for name in ("share", "held_out"):
             if not 0 < getattr(self, name) < 1:
                 raise UsageError(f"--{name.replace('_', '-')} {getattr(self, name)}: give a share above 0 and below 1")
-        if not self.rate > 0:
+        if not 0 < self.rate < math.inf:
             raise UsageError(f"--rate {self.rate}: give a learning rate above 0")
 
 
@@ -184,6 +185,9 @@ def _split_findings(folder: Path, training: Training, rng: torch.Generator) -> t
         for place, told in recorded(folder / "findings")
         if told["kind"] == "flip" and told["parent"] != NO_PARENT
     ]
+    for one in flips:
+        if one.input.shape != flips[0].input.shape:
+            raise OutputRefused(f"{one.folder} holds an input of another shape than the others: move the folder away")
     roots = sorted({one.told["root"] for one in flips})
     if len(roots) < 2:
         raise UsageError(
@@ -191,7 +195,7 @@ def _split_findings(folder: Path, training: Training, rng: torch.Generator) -> t
             f"jostle fuzz --recipe dlfuzz with more seeds"
         )
     order = torch.randperm(len(roots), generator=rng).tolist()
-    held = {roots[i] for i in order[: max(1, round(training.held_out * len(roots)))]}
+    held = {roots[i] for i in order[: _held(training, len(roots))]}
 
     def labelled(held_out: bool) -> Labelled:
         chosen = [one for one in flips if (one.told["root"] in held) == held_out]
@@ -211,8 +215,13 @@ def _split_data(
     if len(known) < 2:
         raise SeedsRefused(f"--data {data} holds {len(known)} inputs, and some must be held out: give more, or --test")
     order = torch.randperm(len(known), generator=rng)
-    held = max(1, round(training.held_out * len(known)))
+    held = _held(training, len(known))
     return known.select(order[held:]), known.select(order[:held])
+
+
+def _held(training: Training, count: int) -> int:
+    """How many of so many are held out: one at least, and not all."""
+    return min(count - 1, max(1, round(training.held_out * count)))
 
 
 def _labelled(settings: Settings, option: str, spec: str) -> Labelled:

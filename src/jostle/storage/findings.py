@@ -71,7 +71,10 @@ class SavedFinding:
 
 def read_finding(folder: Path, told: dict[str, Any]) -> SavedFinding:
     """The finding in this folder, whose record says this."""
-    return SavedFinding(folder, told, _needed(folder, "input"), _needed(folder, "reference"))
+    finding = SavedFinding(folder, told, _needed(folder, "input"), _needed(folder, "reference"))
+    if finding.input.shape != finding.reference.shape:
+        raise OutputRefused(f"{folder} holds an input and a reference of different shapes: move the folder away")
+    return finding
 
 
 def add_to_finding(finding: SavedFinding, arrays: Mapping[str, Tensor], told: Mapping[str, Any]) -> None:

@@ -1,0 +1,134 @@
+"""What DLFuzz's and DeepXplore's recipes reach on the LeNets, beside the same number of mutants without gradients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from jostle.campaign import Summary
+from jostle.config import Settings
+from jostle.distances import as_image_file, relative_distances
+from jostle.recipes.assembly import Assembled, assemble
+from jostle.records import NO_BUG
+from jostle.seeds import ImageForm, load_seeds
+from jostle.storage.archive import journal_line
+from jostle.targets.torch_target import TorchTarget
+from jostle.zoo import lenet1, lenet4, lenet5, mnist_sample
+from making import saved_findings
+
+DIGITS = 20
+every_seed = pytest.mark.parametrize("seed", [0, 1, 2])
+
+
+class Fuzzing:
+    """Runs recipes on the first digits, each in a folder of its own."""
+
+    def __init__(self, folder: Path):
+        self._folder, self._runs = folder, 0
+        images, labels = mnist_sample()
+        np.savez(folder / "digits.npz", x=images[:DIGITS].numpy(), y=labels[:DIGITS].numpy())
+
+    def assembled(self, listeners: Any = (), **choices: Any) -> Assembled:
+        self._runs += 1
+        usual = {"model": "jostle.zoo:lenet1", "seeds": str(self._folder / "digits.npz")}
+        return assemble(Settings(**{**usual, "out": str(self._folder / str(self._runs)), **choices}), listeners)
+
+    def run(self, **choices: Any) -> tuple[Summary, Path]:
+        assembled = self.assembled(**choices)
+        summary = assembled.campaign.run()
+        assembled.archive.close()
+        return summary, assembled.archive.folder
+
+
+@pytest.fixture
+def fuzzing(tmp_path: Path) -> Fuzzing:
+    return Fuzzing(tmp_path)
+
+
+@every_seed
+def test_it_finds_more_flips_than_as_many_mutants_without_gradients(seed: int, fuzzing: Fuzzing) -> None:
+    guided, _ = fuzzing.run(recipe="dlfuzz", rounds=1, seed=seed)
+    assert guided.findings["flip"] >= DIGITS
+    for mutator in ("metamorphic", "noise"):
+        unguided, _ = fuzzing.run(
+            recipe="random", mutator=(mutator,), oracle=("flip", "nan"), executions=guided.executions, seed=seed
+        )
+        assert unguided.executions == guided.executions
+        assert guided.findings["flip"] > 2 * unguided.findings["flip"]
+        assert guided.violations["flip"] > 2 * unguided.violations["flip"]
+
+
+@every_seed
+def test_every_violating_input_survives_as_an_image_of_eight_bits(seed: int, fuzzing: Fuzzing, tmp_path: Path) -> None:
+    run = fuzzing.assembled(recipe="dlfuzz", rounds=1, seed=seed)
+    violating = []
+    really = run.campaign._judge  # what the loop judges, with what its oracles say of it
+
+    def noted(candidates: Any, trace: Any) -> Any:
+        verdict = really(candidates, trace)
+        violating.append(candidates.select(verdict.violating.nonzero().squeeze(1)))
+        return verdict
+
+    run.campaign._judge = noted  # type: ignore[method-assign]
+    summary = run.campaign.run()
+    run.finisher.finish(run.archive.folder)
+    inputs = torch.cat([some.inputs for some in violating])
+    labels = torch.cat([some.labels for some in violating])
+    references = torch.cat([some.references for some in violating])
+    assert len(inputs) == summary.violations["flip"] > DIGITS and summary.unconfirmed == {}
+    saved = as_image_file(inputs, 0, 1)
+    assert (TorchTarget(lenet1()).predict(saved).argmax(1) != labels).all()
+    distances = relative_distances(inputs, references)
+    assert float(distances.mean()) <= 0.3 and float(distances.max()) <= 0.31
+    findings = saved_findings(run.archive.folder)
+    assert len({finding.told["root"] for finding in findings}) >= 0.8 * DIGITS
+    for finding in findings:
+        for name in ("input", "minimised"):
+            read = load_seeds(str(finding.folder / f"{name}.png"), ImageForm()).inputs
+            assert int(lenet1()(read).argmax()) == finding.told["details"]["taken for"]
+
+
+@pytest.mark.parametrize("perturbation", ["light", "occlusion", "blackout", "gradient"])
+def test_deepxplore_makes_the_three_lenets_disagree(perturbation: str, fuzzing: Fuzzing) -> None:
+    others = ("jostle.zoo:lenet4", "jostle.zoo:lenet5")
+    summary, folder = fuzzing.run(recipe="deepxplore", models=others, perturbation=perturbation, rounds=1)
+    assert summary.findings["differ"] > 0
+    for finding in saved_findings(folder):
+        said = [int(model()(finding.input[None]).argmax()) for model in (lenet1, lenet4, lenet5)]
+        assert said == list(finding.told["details"]["labels"].values()) and len(set(said)) > 1
+
+
+def test_gradients_and_transformations_share_a_campaign_which_its_seed_determines(fuzzing: Fuzzing) -> None:
+    def journal(seed: int) -> list[dict[str, Any]]:
+        told: list[dict[str, Any]] = []
+        run = fuzzing.assembled(
+            [lambda record: told.append(journal_line(record))],
+            recipe="dlfuzz",
+            mutator=("gradient", "metamorphic"),
+            executions=800,
+            seed=seed,
+            batch=64,
+        )
+        torch.manual_seed(seed + 1000)
+        run.campaign.run()
+        run.archive.close()
+        return told
+
+    one, same, other = journal(0), journal(0), journal(1)
+    assert one == same != other
+    found_by = {step.partition(":")[0] for line in one for step in line["found by"]}
+    assert found_by == {"gradient", "metamorphic"}
+
+
+def test_the_oracle_agrees_with_what_was_stored(fuzzing: Fuzzing) -> None:
+    run = fuzzing.assembled(recipe="dlfuzz", rounds=1)
+    run.campaign.run()
+    run.finisher.finish(run.archive.folder)
+    findings = saved_findings(run.archive.folder)
+    rows = run.finisher._candidates(findings)
+    bugs = run.finisher.oracles["flip"].judge(rows, run.finisher.target.run(rows)).bugs
+    assert bugs.tolist() == [finding.told["bug"] for finding in findings] and NO_BUG not in bugs
