@@ -58,7 +58,7 @@ class Settings:
     strategy: tuple[str, ...] = ()
     neurons: int | None = None
     balance: float | None = None
-    others: int = 4
+    others: int | None = None
     perturbation: str | None = None
     iterations: int | None = None
     limit: float | None = None

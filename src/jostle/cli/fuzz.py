@@ -151,7 +151,8 @@ def run_campaign(settings: Settings, as_json: bool) -> Exit:
         assembled.campaign.run(assembled.history)
     summary = assembled.campaign.summary()
     assembled.archive.write_status(summary.seconds)
-    if not asked.stop:  # else the same command does it when it goes on
+    if summary.findings and not asked.stop:  # else the same command does it when it goes on
+        moving.print("finishing the findings: how large, what the model says, pictures", highlight=False)
         assembled.finisher.finish(assembled.archive.folder, partial(shown, moving, "finishing findings"))
     assembled.archive.close()
     ran = summary.executions - (assembled.history.executions if assembled.history else 0)

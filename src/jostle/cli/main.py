@@ -68,7 +68,7 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
         if code == CLICKS_INTERRUPTED:
-            code = _told("interrupted before fuzzing began", Exit.INTERRUPTED)
+            code = _told("interrupted; what was found is saved, and the same command goes on", Exit.INTERRUPTED)
     except TyperException as error:
         code = _refused(f"{error.format_message()} (jostle --help tells the usage)")
     except UsageError as error:

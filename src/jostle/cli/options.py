@@ -20,7 +20,7 @@ Profile = Annotated[
 Sections = Annotated[int | None, typer.Option(help="Sections of a neuron's range (kmnc, 1000).")]
 Buckets = Annotated[int | None, typer.Option(help="Sections counted beyond a range (nbc, snac; 10).")]
 Top = Annotated[int | None, typer.Option(help="How many of a layer count (tknc, bknc; 10).")]
-Active = Annotated[float | None, typer.Option(help="Scaled activation that counts as active (nc, 0.75).")]
+Active = Annotated[float | None, typer.Option(help="Scaled activation that counts as active (nc, 0.75; dlfuzz 0.25).")]
 Levels = Annotated[
     int | None, typer.Option(help="Levels below that, which lead the search and count for nothing (10, dlfuzz 100).")
 ]

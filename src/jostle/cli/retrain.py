@@ -57,6 +57,8 @@ def _print(result: Retraining) -> None:
         table.add_row(name, f"{count:,}", f"{before:.2%}", f"{after:.2%}")
     console = output()
     console.print(table)
+    if result.after.clean < result.before.clean:
+        console.print("accuracy on held-out data fell: give more of the training data, or a smaller --rate or --share")
     console.print(
         f"trained on {result.data:,} inputs and {result.findings:,} findings; saved to {result.out}",
         highlight=False,

@@ -23,6 +23,7 @@ from jostle.recipes.naming import chosen
 from jostle.records import Crash, Linearised, Seeds
 from jostle.targets.contained import ContainedGradients
 
+OTHERS = 4  # classes that ascent heads for, where there are so many
 INSTEAD = "use --recipe deephunter or tensorfuzz, which need no gradients"
 
 
@@ -47,8 +48,10 @@ def ascent(settings: Settings, means: Means, threshold: float) -> Ascent:
         raise PreflightFailed(
             f"--perturbation {name} needs images [channels, height, width], and seeds have shape {shape}: use gradient"
         )
-    goal: Goal = OneDeviates() if settings.models else AnotherClass(means.classes, settings.others)
-    target, passed = _tried(means, goal)
+    others = min(OTHERS, means.classes - 1) if settings.others is None else settings.others
+    goal: Goal = OneDeviates() if settings.models else AnotherClass(means.classes, others)
+    who, hint = ("one of the models", ", as if they were the same") if settings.models else ("the model", "")
+    target, passed = _tried(means, goal, who, hint)
     return Ascent(
         target,
         goal,
@@ -62,9 +65,9 @@ def ascent(settings: Settings, means: Means, threshold: float) -> Ascent:
     )
 
 
-def _tried(means: Means, goal: Goal) -> tuple[ContainedGradients, Linearised]:
+def _tried(means: Means, goal: Goal, who: str, hint: str) -> tuple[ContainedGradients, Linearised]:
     """The target with its crashes contained, and a pass over the first seed that shows it to have gradients."""
-    trouble = "the gradient is zero on every seed tried"
+    trouble = "the gradient is zero on every seed tried" + hint
     for row in range(min(TRIED, len(means.seeds))):
         sample, label = means.seeds.inputs[row : row + 1], means.seeds.labels[row : row + 1]
         passed = attempt(partial(means.gradients.linearise, sample))
@@ -73,10 +76,10 @@ def _tried(means: Means, goal: Goal) -> tuple[ContainedGradients, Linearised]:
             continue
         gradient = attempt(partial(passed.pull, goal.weights(passed.scores, label, torch.zeros(1)), {}))
         if isinstance(gradient, Crash):
-            raise UsageError(f"the model cannot be differentiated ({gradient.error}: {gradient.message}): {INSTEAD}")
+            raise UsageError(f"{who} cannot be differentiated ({gradient.error}: {gradient.message}): {INSTEAD}")
         if gradient.any():
             return ContainedGradients(means.gradients, sample), passed
-    raise UsageError(f"the model cannot be differentiated ({trouble}): {INSTEAD}")
+    raise UsageError(f"{who} cannot be differentiated ({trouble}): {INSTEAD}")
 
 
 def _choice(settings: Settings, means: Means, passed: Linearised, threshold: float) -> NeuronChoice:

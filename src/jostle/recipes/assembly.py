@@ -50,9 +50,9 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: P
     settings, target, seeds = loaded.settings, loaded.watched.target, loaded.flight.seeds
     identity, unbound = settings.identity(loaded.digest), settings.unbound()
     folder = settings.folder(loaded.digest)
-    check_folder(folder, identity, unbound)
     means = Means(loaded.watched.gradients, loaded.watched.incoming, seeds, loaded.flight.classes)
     mutator, scheduler = mutator_of(settings, means), scheduler_of(settings)  # before a profile, which may take long
+    check_folder(folder, identity, unbound)
     profile, flight = _profile(loaded, folder, progress)
     guides = Guides(loaded.watched.novelty_layers, profile)
     judges = oracles(settings, bool(flight.classes))

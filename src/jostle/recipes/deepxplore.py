@@ -8,7 +8,7 @@ from jostle.config import Settings
 from jostle.recipes.dlfuzz import dlfuzz
 
 BALANCE = 0.1  # what neurons weigh, as in its experiments on MNIST
-ITERATIONS = 10  # with steps that adapt; it takes up to 50 of one size
+ITERATIONS = 20  # with steps that adapt; it takes up to 50 of one size
 REACH = 10.0  # realistic changes may be large: of light, up to white
 ONLY_SEEDS = 0.0  # the limit: no mutant is near enough to its root to be mutated itself
 

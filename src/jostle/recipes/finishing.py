@@ -67,7 +67,8 @@ class Finisher:
         if self._shrinks(findings[0]):
             arrays["minimised"] = self._minimised(rows, references, findings)
             changes["minimised"] = _sized(arrays["minimised"], references)
-        answers = {name: self._answers(replace(rows, inputs=inputs)) for name, inputs in arrays.items()}
+        asked = {"seed": rows.originals, **arrays}
+        answers = {name: self._answers(replace(rows, inputs=inputs)) for name, inputs in asked.items()}
         for row, finding in enumerate(findings):
             said = {name: each[row] for name, each in answers.items()} if self.classes else {}
             told = {**{name: each[row] for name, each in changes.items()}, "answers": said}
@@ -113,8 +114,9 @@ class Finisher:
             fit = as_image_file if self.settings.as_images else within
             return fit(inputs, low, high)
 
-        how = Shrinking(references, shows, storable)
-        if kind == "flip":
+        realistic = self.settings.perturbation not in (None, "gradient")
+        how = Shrinking(references, shows, storable, same_kind=realistic)
+        if kind == "flip" and not realistic:
             gradients = attempt(lambda: ContainedGradients(self.gradients, rows.inputs[:1]))
             taken_for = torch.tensor([finding.told["details"]["taken for"] for finding in findings])
             if not isinstance(gradients, Crash):

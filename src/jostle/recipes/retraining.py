@@ -150,7 +150,7 @@ def fit(
 ) -> None:
     """Trains the module in place; every batch holds the wanted share of findings."""
     if not any(weight.requires_grad for weight in module.parameters()):
-        raise ModelRefused("the model has no weights that can be trained")
+        raise ModelRefused("the model has no weights that can be trained: name one that has with --model")
     optimiser = torch.optim.Adam([one for one in module.parameters() if one.requires_grad], training.rate)
     adversarial = max(1, round(training.share * training.batch))
     plain = max(1, training.batch - adversarial)
@@ -225,7 +225,10 @@ def _held(training: Training, count: int) -> int:
 
 
 def _labelled(settings: Settings, option: str, spec: str) -> Labelled:
-    seeds = load_seeds(spec, image_form(settings))
+    form = image_form(settings)
+    if not Path(spec).is_dir():  # arrays are as they are, however the campaign read its images
+        form = replace(form, channels=None, size=None)
+    seeds = load_seeds(spec, form)
     check_normalisation(settings, seeds.inputs.shape[1])
     check_range(seeds, *settings.range)
     if (seeds.labels == NO_LABEL).any():

@@ -123,7 +123,7 @@ def _needed(folder: Path, name: str) -> Tensor:
     try:
         array = _array(folder / f"{name}.npy")
     except (OSError, ValueError) as error:
-        raise OutputRefused(f"{folder / name}.npy is damaged ({error}): move the folder away") from error
+        raise OutputRefused(f"{folder / name}.npy is damaged: move the folder away") from error
     if array is None:
         raise OutputRefused(f"{folder} has no {name}.npy: move the folder away")
     return array

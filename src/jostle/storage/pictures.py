@@ -27,7 +27,7 @@ def picture_of(arrays: Mapping[str, Tensor], answers: Mapping[str, str]) -> Imag
     low, high = min(input.min(), reference.min()), max(input.max(), reference.max())
     panels: list[tuple[str, Tensor]] = []
     if "seed" in arrays:
-        panels.append(("seed", _grey(arrays["seed"].float(), low, high)))
+        panels.append((_said("seed", answers.get("seed")), _grey(arrays["seed"].float(), low, high)))
     panels.append(
         (_said("seed, moved" if "seed" in arrays else "seed", answers.get("reference")), _grey(reference, low, high))
     )

@@ -34,6 +34,7 @@ class Shrinking:
     shows: Callable[[Tensor, Tensor], Tensor]  # (rows, inputs of these rows) -> [rows] bool
     storable: Callable[[Tensor], Tensor]  # the nearest inputs that are in range and that a file can hold
     boundary: Callable[[Tensor], Boundary] | None = None  # near inputs [findings, ...]
+    same_kind: bool = False  # the change may only get smaller, because its shape is what makes it real
 
 
 def minimised(inputs: Tensor, how: Shrinking) -> Tensor:
@@ -44,6 +45,8 @@ def minimised(inputs: Tensor, how: Shrinking) -> Tensor:
     """
     best = _Best(inputs.clone(), how)
     best.halve()
+    if how.same_kind:
+        return best.inputs
     if how.boundary is not None:
         best.circle(how.boundary)
     for share in DROPPED:

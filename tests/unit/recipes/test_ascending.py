@@ -128,7 +128,7 @@ def assembled(**choices: Any) -> Assembled:
     return assemble(Settings(**{**usual, **choices}))
 
 
-LENETS = {"model": "jostle.zoo:lenet1", "seeds": "nets.py:digits", "others": 4}
+LENETS = {"model": "jostle.zoo:lenet1", "seeds": "nets.py:digits", "others": None}
 INSTEAD = "use --recipe deephunter or tensorfuzz"
 
 
@@ -157,12 +157,12 @@ INSTEAD = "use --recipe deephunter or tensorfuzz"
         ({"reach": 0.0}, "--reach 0.0", "a reach above 0"),
         ({"desired": 1.0}, "--desired 1.0", "give the share"),
         (
-            {"recipe": "deepxplore", "others": 4, "models": ("nets.py:four_classes",), "neurons": 2},
+            {"recipe": "deepxplore", "others": None, "models": ("nets.py:four_classes",), "neurons": 2},
             "--models nets.py:four_classes gives outputs of shape [4], the model scores of 3 classes",
             "give models of the same task",
         ),
         (
-            {"recipe": "deepxplore", "others": 4, "models": ("nets.py:scalar",), "neurons": 2},
+            {"recipe": "deepxplore", "others": None, "models": ("nets.py:scalar",), "neurons": 2},
             "gives outputs of shape [1]",
             "give models of the same task",
         ),

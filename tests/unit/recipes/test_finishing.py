@@ -125,7 +125,7 @@ def test_a_finding_is_told_of_in_full(finished: list[SavedFinding]) -> None:
 def test_what_the_model_answers_is_noted_with_how_sure_it_is(finished: list[SavedFinding]) -> None:
     for finding in finished:
         arrays = {"reference": finding.reference, "input": finding.input, "minimised": minimised(finding)}
-        assert finding.told["answers"].keys() == arrays.keys()
+        assert finding.told["answers"].keys() == {"seed", *arrays}
         for name, array in arrays.items():
             surest = TorchTarget(lenet1()).predict(array[None]).softmax(1).max(1)
             (answer,) = finding.told["answers"][name].values()
@@ -206,7 +206,7 @@ def test_without_minimising_findings_are_only_measured(workshop: Path, tmp_path:
     assert findings
     for finding in findings:
         assert "change" in finding.told and "minimised" not in finding.told
-        assert finding.told["answers"].keys() == {"reference", "input"}
+        assert finding.told["answers"].keys() == {"seed", "reference", "input"}
         assert sorted(path.name for path in finding.folder.iterdir()) == ["finding.json", "input.npy", "reference.npy"]
 
 
