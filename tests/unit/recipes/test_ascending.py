@@ -229,3 +229,12 @@ def test_a_panel_shows_the_layers_of_all_its_models(nets: Path) -> None:
     )
     assert "conv1" in run.watched and "model 2: conv1" in run.watched
     assert run.campaign.run().executions == 200
+
+
+def test_a_model_of_three_classes_needs_no_number_of_other_classes(nets: Path) -> None:
+    assert assembled(others=None).campaign.run().findings["flip"] > 0
+
+
+def test_models_that_are_the_same_are_said_to_be(nets: Path) -> None:
+    with pytest.raises(UsageError, match="as if they were the same"):
+        assembled(recipe="deepxplore", others=None, models=("nets.py:net",), neurons=2)

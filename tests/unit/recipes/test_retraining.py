@@ -329,3 +329,9 @@ def test_the_loss_of_probabilities_is_that_of_their_scores() -> None:
     torch.testing.assert_close(loss(scores.softmax(1), labels), expected)
     torch.testing.assert_close(loss(scores.log_softmax(1), labels), expected)
     assert loss(torch.eye(5)[[1, 0, 0, 0, 0, 0]], labels).isfinite()
+
+
+def test_arrays_are_taken_as_they_are_however_the_campaign_read_its_images(train: Train, out: Path) -> None:
+    config = out / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "channels": 1, "size": [28, 28]}))
+    assert train().data == 200

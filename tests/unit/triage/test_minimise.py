@@ -212,3 +212,12 @@ def test_whole_numbers_stay_whole_numbers() -> None:
     small = minimised(inputs, Shrinking(bug.references, bug.show, storable, bug.boundary))
     assert small.dtype == torch.uint8 and bug.show(torch.arange(2), small).all()
     assert (lengths(small) < 0.5 * lengths(inputs)).all()
+
+
+def test_a_change_that_must_stay_of_its_kind_only_gets_weaker(flips: Flips) -> None:
+    how = Shrinking(flips.references, flips.show, partial(as_image_file, low=0, high=1), flips.boundary, same_kind=True)
+    small = minimised(flips.inputs, how)
+    before, after = flips.inputs - flips.references, small - flips.references
+    assert (lengths(after) < lengths(before)).any()
+    assert ((after == 0) | (after.sign() == before.sign())).all()
+    assert (after.abs() <= before.abs() + 1e-6).all()
