@@ -102,7 +102,7 @@ class _Timed:
     """A choice of neurons that knows how long it took."""
 
     def __init__(self, choice: NeuronChoice):
-        self._choice = choice
+        self._choice, self.looks_closely = choice, choice.looks_closely
         self.seconds = 0.0
 
     def chosen(self, *given: object) -> Tensor:
