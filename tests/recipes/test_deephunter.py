@@ -30,9 +30,11 @@ def fuzz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fuzz:
     images, labels = mnist_sample()
     ran: list[Tensor] = []
 
-    def noted(target: Contained, batch: Candidates, really: Callable[..., Trace] = Contained.run) -> Trace:
+    really = Contained.run
+
+    def noted(target: Contained, batch: Candidates, watched: bool = True) -> Trace:
         ran.append(batch.inputs.clone())
-        return really(target, batch)
+        return really(target, batch, watched)
 
     monkeypatch.setattr(Contained, "run", noted)
 
