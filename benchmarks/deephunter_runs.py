@@ -15,9 +15,9 @@ from jostle.interfaces import Listener
 from jostle.profile import Profile
 from jostle.recipes.ascending import Means
 from jostle.recipes.catalogue import RANGED, Guides, feedbacks_of, mutator_of, oracles, scheduler_of
-from jostle.recipes.loading import watch
 from jostle.recipes.measuring import CoverageMeter
 from jostle.recipes.settling import settled
+from jostle.recipes.watching import contained, watch
 from jostle.records import Seeds
 from jostle.storage.archive import open_archive
 from jostle.targets.layers import layers_of
@@ -47,7 +47,7 @@ def fuzz(
     given = Settings("", "", recipe="deephunter", coverage=tuple(coverage), layers=tuple(layers), seed=seed, **settings)
     chosen = settled(given if twin is None else replace(given, twin="weights16"), classes=True)
     own, other = Model(model, lambda: model), None if twin is None else Model(twin, lambda: twin)
-    watched = watch(chosen, own, other, layers_of(model, seeds.inputs[:2]))
+    watched = contained(watch(chosen, own, other, layers_of(model, seeds.inputs[:2])))
     classes = watched.target.predict(seeds.inputs[:1]).shape[1]
     means = Means(watched.gradients, watched.incoming, seeds, classes)
     with tempfile.TemporaryDirectory() as folder:

@@ -21,9 +21,9 @@ from jostle.interfaces import Oracle, Target
 from jostle.recipes.ascending import Means
 from jostle.recipes.catalogue import Guides, feedbacks_of, mutator_of, oracles, scheduler_of
 from jostle.recipes.finishing import Finisher
-from jostle.recipes.loading import seated, watch
 from jostle.recipes.measuring import CoverageMeter
 from jostle.recipes.settling import settled
+from jostle.recipes.watching import contained, seated, watch
 from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Verdicts
 from jostle.storage.archive import open_archive
 from jostle.storage.findings import recorded, write_png
@@ -97,7 +97,7 @@ def fuzz(
     settings = settled(Settings("", "", recipe=recipe, models=names, layers=tuple(layers), **given), True, True)
     seeds = Seeds(images, labels, tuple(map(str, range(len(images)))))
     members = [watch(settings, Model(one, lambda: one), None, layers_of(one, images[:2])) for one in (model, *others)]
-    watched = seated(settings, members) if others else members[0]
+    watched = contained(seated(members) if others else members[0])
     meter, tests = (CoverageMeter(model, ("nc",), layers=tuple(counted or layers), active=0.25) for _ in range(2))
     meter.add(images)
     seeds_coverage = meter.coverage()["nc"]["covered"]

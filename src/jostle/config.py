@@ -16,9 +16,10 @@ from typing import Any
 from jostle.errors import UsageError
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 DEFAULT_BUDGET = "60s"
 # What may change between two runs of one campaign.
-UNBOUND = ("budget", "executions", "findings", "out", "force")
+UNBOUND = ("budget", "executions", "findings", "out", "force", "isolate", "timeout", "rss_limit")
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,9 @@ class Settings:
     out: str | None = None
     trust_model: bool = False
     force: bool = False
+    isolate: bool | None = None
+    timeout: float | None = None  # seconds
+    rss_limit: int | None = None  # bytes
 
     def identity(self, digest: str) -> dict[str, Any]:
         """What makes a campaign this campaign: these settings, the files they name, and its seeds and weights."""
@@ -97,11 +101,16 @@ class Settings:
 
     def bound(self) -> dict[str, Any]:
         """The settings that may not change between two runs of one campaign, as JSON gives them back."""
-        return {name: value for name, value in _as_json(self).items() if name not in UNBOUND}
+        return {name: value for name, value in self.as_json().items() if name not in UNBOUND}
 
     def unbound(self) -> dict[str, Any]:
         """The settings that may."""
-        return {name: value for name, value in _as_json(self).items() if name in UNBOUND}
+        return {name: value for name, value in self.as_json().items() if name in UNBOUND}
+
+    def as_json(self) -> dict[str, Any]:
+        """The settings as JSON gives them back."""
+        values: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return values
 
     def folder(self, digest: str) -> Path:
         """Where the campaign lives: the same settings, seeds and weights always give the same folder."""
@@ -112,9 +121,11 @@ class Settings:
         return Path("jostle-runs") / f"{name}-{self.recipe}-{name_digest}"
 
 
-def _as_json(settings: Settings) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
-    return values
+def settings_from(told: Mapping[str, Any]) -> Settings:
+    """The settings that JSON tells of; what else it tells of is left aside."""
+    known = {field.name for field in fields(Settings)}
+    given = {name: value for name, value in told.items() if name in known and value is not None}
+    return Settings(**{name: checked(name, value) for name, value in given.items()})
 
 
 def _content(name: str) -> str | None:
@@ -255,6 +266,13 @@ def _duration(value: Any) -> float:
     return float(match[1]) * UNITS[match[2]]
 
 
+def _bytes(value: Any) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", str(value).strip(), re.IGNORECASE)
+    if match is None or float(match[1]) <= 0:
+        raise ValueError("give a size such as 500M or 2G")
+    return int(float(match[1]) * SIZES[match[2].upper()])
+
+
 def _count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError("give a whole number of at least 1")
@@ -280,7 +298,8 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "mean": _numbers,
     "std": _std,
     "size": _size,
-    "budget": _duration,
+    **dict.fromkeys(("budget", "timeout"), _duration),
+    "rss_limit": _bytes,
     **dict.fromkeys(("executions", "findings", "batch", "newest", "sample", "tries"), _count),
     **dict.fromkeys(("sections", "buckets", "top", "others", "iterations", "rounds", "depth", "levels"), _count),
     "neurons": _whole,
@@ -291,5 +310,5 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("balance", "limit", "reach", "desired"), _not_negative),
     **dict.fromkeys(("alpha", "beta"), _share),
     **dict.fromkeys(("gamma", "p_min"), _number),
-    **dict.fromkeys(("gradients", "trust_model", "force", "as_images", "minimise"), _flag),
+    **dict.fromkeys(("gradients", "trust_model", "force", "as_images", "minimise", "isolate"), _flag),
 }

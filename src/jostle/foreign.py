@@ -7,15 +7,28 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from jostle.errors import JostleError
 from jostle.records import Crash
 
 Result = TypeVar("Result")
 
 
+class FailedElsewhere(Exception):
+    """Foreign code failed in another process; carries how."""
+
+    def __init__(self, crash: Crash):
+        super().__init__(f"{crash.error}: {crash.message}")
+        self.crash = crash
+
+
 def attempt(foreign: Callable[[], Result]) -> Result | Crash:
-    """What foreign code returns, or how it failed."""
+    """What foreign code returns, or how it failed; what went wrong on our side, such as a full disk, is raised."""
     try:
         return foreign()
+    except JostleError:
+        raise
+    except FailedElsewhere as failure:
+        return failure.crash
     except (Exception, SystemExit) as error:  # a script that ends itself must not end us
         frame = traceback.extract_tb(error.__traceback__)[-1]
         message = (str(error).strip().splitlines() or [""])[0]

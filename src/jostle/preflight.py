@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from jostle.errors import PreflightFailed
 from jostle.foreign import attempt
@@ -15,6 +15,7 @@ from jostle.interfaces import Target
 from jostle.records import NO_LABEL, Crash, Seeds
 
 TRIED = 16  # seeds, before a model that fails on all of them is taken not to fit them
+MOST_DEATHS = 4  # of processes that seeds end, before the same is taken to be so
 SMALLEST_LABELLED_SET = 20  # below this, low accuracy may be chance
 SUSPICIOUS_SPAN = 0.02  # of the declared range: 0..1 data declared as 0..255 spans 0.004
 
@@ -30,16 +31,19 @@ class Flight:
 
 
 def preflight(
-    module: nn.Module, target: Target, seeds: Seeds, low: float, high: float, batch: int, force: bool
+    target: Target, seeds: Seeds, low: float, high: float, batch: int, force: bool, training: bool = False
 ) -> Flight:
-    """Clears seeds and model, or raises; with force, doubts become warnings."""
+    """Clears seeds and model, or raises; with force, doubts become warnings.
+
+    `training` tells that a layer of the model is in training mode.
+    """
     check_range(seeds, low, high)
     accepted, output = _first_accepted(target, seeds)
     outputs = _outputs(target, seeds.inputs, batch, like=output)
     accuracy = _accuracy(outputs, seeds)
     labelled = _labelled(seeds, outputs)
     _check_runs(target, labelled, accepted)
-    doubts = [*_doubts_about_span(seeds, low, high), *_doubts(module, target, seeds, outputs, accuracy)]
+    doubts = [*_doubts_about_span(seeds, low, high), *_doubts(training, target, seeds, outputs, accuracy)]
     if doubts and not force:
         raise PreflightFailed(f"{doubts[0]}, or --force to fuzz anyway")
     return Flight(labelled, outputs.shape[1] if gives_classes(outputs) else 0, accuracy, tuple(doubts))
@@ -71,6 +75,8 @@ def _first_accepted(target: Target, seeds: Seeds) -> tuple[int, Tensor]:
         if not isinstance(output, Crash):
             return position, output
         crashes.append(output)
+        if sum(crash.fatal for crash in crashes) == MOST_DEATHS:
+            break
     first = crashes[0]
     raise PreflightFailed(
         f"the model fails on seeds of shape {list(seeds.inputs.shape[1:])} ({first.error} in {first.where}: "
@@ -89,7 +95,8 @@ def _some_outputs(target: Target, inputs: Tensor, like: Tensor) -> Tensor:
         return outputs
     if len(inputs) == 1:
         return torch.full_like(like, torch.nan)
-    return torch.cat([_some_outputs(target, half, like) for half in inputs.tensor_split(2)])
+    parts = len(inputs) if outputs.fatal else 2  # a process takes long to start, rows are quick to run
+    return torch.cat([_some_outputs(target, part, like) for part in inputs.tensor_split(parts)])
 
 
 def _check_runs(target: Target, seeds: Seeds, accepted: int) -> None:
@@ -107,8 +114,8 @@ def _doubts_about_span(seeds: Seeds, low: float, high: float) -> Iterator[str]:
         yield f"seeds span only {least:g} to {most:g} of the declared {low:g} to {high:g}: give their real --range"
 
 
-def _doubts(module: nn.Module, target: Target, seeds: Seeds, outputs: Tensor, accuracy: float | None) -> Iterator[str]:
-    if any(child.training for child in module.modules()):
+def _doubts(training: bool, target: Target, seeds: Seeds, outputs: Tensor, accuracy: float | None) -> Iterator[str]:
+    if training:
         yield "a layer is in training mode although eval() was called: fix the model's train()"
     again = _outputs(target, seeds.inputs[:8], batch=8, like=outputs[:1])
     if not torch.allclose(again, outputs[:8], rtol=1e-3, atol=1e-4, equal_nan=True):

@@ -29,6 +29,7 @@ class Outcome(IntEnum):
 
     OK = 0
     CRASHED = 1
+    SKIPPED = 2  # never ran, because too many others of its batch took their process with them
 
 
 @dataclass(frozen=True)
@@ -126,12 +127,13 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Crash:
-    """An exception that foreign code raised on one input."""
+    """How foreign code failed on one input: an exception, or the end of its process."""
 
-    error: str  # the exception's type
+    error: str  # the exception's type, the signal's name
     message: str
     where: str  # innermost frame, file:function
-    traceback: str
+    traceback: str  # or what the process wrote last
+    fatal: bool = False  # it took its process with it
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 import jostle
 
 HOUSE = Path(jostle.__file__).parent
-PARTS = ("targets", "mutators", "feedback", "oracles", "schedulers", "storage")
+PARTS = ("targets", "mutators", "feedback", "oracles", "schedulers", "storage", "isolation")
 # What a part may know besides its own folder.
 SHARED = {
     *{"jostle.records", "jostle.interfaces", "jostle.errors", "jostle.foreign", "jostle.named_objects"},
@@ -132,7 +132,7 @@ def test_nobody_seeds_or_draws_from_global_randomness() -> None:
         for node in nodes(path):
             if isinstance(node, ast.Attribute):
                 called = ast.unparse(node)
-                forked = name_of(path) == "recipes/loading.py" and called == "torch.manual_seed"  # inside fork_rng
+                forked = name_of(path) == "recipes/watching.py" and called == "torch.manual_seed"  # inside fork_rng
                 global_state = {"torch.manual_seed", "np.random.seed", "random.seed", "np.random.rand"}
                 assert forked or called not in global_state, name_of(path)
         assert "random" not in imports(path), name_of(path)

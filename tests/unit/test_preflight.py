@@ -23,7 +23,9 @@ def checked(
     force: bool = False,
     metadata: Metadata | None = None,
 ) -> Flight:
-    return preflight(module, Contained(TorchTarget(module, metadata=metadata)), seeds, low, high, 16, force)
+    target = Contained(TorchTarget(module, metadata=metadata))
+    training = any(child.training for child in module.modules())
+    return preflight(target, seeds, low, high, 16, force, training)
 
 
 def digits(count: int = 50) -> Seeds:
@@ -165,5 +167,5 @@ def test_a_seed_that_the_model_fails_on_is_left_to_the_crash_oracle(bright: int)
     inputs = torch.rand(40, 4, generator=torch.Generator().manual_seed(0)) * 0.9
     inputs[bright, 2] = 1.0
     module = Picky(4, 3)
-    flight = preflight(module, Contained(TorchTarget(module)), seeds_of(inputs), 0, 1, 16, force=False)
+    flight = preflight(Contained(TorchTarget(module)), seeds_of(inputs), 0, 1, 16, force=False)
     assert len(flight.seeds) == 40 and flight.classes and not flight.warnings

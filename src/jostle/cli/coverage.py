@@ -17,9 +17,9 @@ from jostle.cli.display import figure_text
 from jostle.cli.progress import shown
 from jostle.config import Settings, checked
 from jostle.recipes.catalogue import NEURON_CRITERIA, RANGED
-from jostle.recipes.loading import load_seeded
 from jostle.recipes.measuring import CoverageMeter
 from jostle.recipes.profiling import data_parts, profile_named
+from jostle.recipes.watching import load_seeded
 
 EVERY = "all"
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from jostle.cli.consoles import output
 
-CORE = ("torch", "numpy", "faiss-cpu", "filelock", "safetensors", "pillow", "typer", "rich")
+CORE = ("torch", "numpy", "faiss-cpu", "filelock", "safetensors", "pillow", "psutil", "typer", "rich")
 # Optional backends, with the extra that installs each.
 OPTIONAL = {
     "onnx": "onnx",

@@ -131,6 +131,14 @@ def fuzz(
     out: Annotated[str | None, typer.Option(help="Campaign folder; the same command goes on in it.")] = None,
     trust_model: options.TrustModel = None,
     force: Annotated[bool | None, typer.Option("--force", help="Fuzz although a pre-flight check has doubts.")] = None,
+    isolate: Annotated[
+        bool | None,
+        typer.Option("--isolate/--no-isolate", help="Run the model in a process of its own (model files: yes)."),
+    ] = None,
+    timeout: Annotated[str | None, typer.Option(help="Longest time for a batch in that process (5m).")] = None,
+    rss_limit: Annotated[
+        str | None, typer.Option(help="Most memory of that process, such as 2G (3/4 of the machine's).")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> Exit:
     """Fuzz a model from seeds; every setting can also stand in jostle.toml or pyproject.toml.
@@ -154,7 +162,7 @@ def run_campaign(settings: Settings, as_json: bool) -> Exit:
     if summary.findings and not asked.stop:  # else the same command does it when it goes on
         moving.print("finishing the findings: how large, what the model says, pictures", highlight=False)
         assembled.finisher.finish(assembled.archive.folder, partial(shown, moving, "finishing findings"))
-    assembled.archive.close()
+    assembled.close()
     ran = summary.executions - (assembled.history.executions if assembled.history else 0)
     if not ran:
         console.print("the budget was spent before, so nothing more ran: give more to go on", highlight=False)

@@ -16,9 +16,9 @@ from jostle.config import Settings
 from jostle.errors import OutputRefused, UsageError
 from jostle.profile import encode_profile, is_profile
 from jostle.recipes.catalogue import RANGED
-from jostle.recipes.loading import load_seeded
 from jostle.recipes.measuring import CoverageMeter
 from jostle.recipes.profiling import SAVED, data_parts
+from jostle.recipes.watching import load_seeded
 from jostle.storage.files import write_whole
 
 

@@ -11,6 +11,7 @@ from jostle.campaign import Budget, Campaign
 from jostle.config import Settings
 from jostle.distances import as_image_file
 from jostle.interfaces import Feedback, Listener, Oracle, Target
+from jostle.isolation.service import Service
 from jostle.preflight import Flight
 from jostle.profile import Profile, encode_profile, load_profile
 from jostle.recipes.ascending import Means
@@ -40,6 +41,13 @@ class Assembled:
     flight: Flight
     watched: tuple[str, ...]
     profile: Profile | None
+    service: Service | None  # the worker that runs the model, None if it runs in this process
+
+    def close(self) -> None:
+        """Ends the worker, and lets another process go on with the campaign."""
+        if self.service is not None:
+            self.service.close()
+        self.archive.close()
 
 
 def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: Progress = quietly) -> Assembled:
@@ -58,6 +66,8 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: P
     judges = oracles(settings, bool(flight.classes))
     _rehearse(target, seeds, feedbacks_of(settings, guides), judges)
     archive = open_archive(folder, identity, unbound)
+    if loaded.service is not None:
+        loaded.service.keep_batches_in(folder)
     if profile is not None and not (folder / PROFILE).exists():
         write_whole(folder / PROFILE, encode_profile(profile, loaded.watched.belongs_to), synced=True)
     campaign = Campaign(
@@ -76,7 +86,9 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: P
     history = read_history(archive.folder, seeds)
     named = {name: judge for name, judge in zip(settings.oracle, judges, strict=True) if name != "crash"}
     finisher = Finisher(settings, target, means.gradients, seeds, flight.classes, named)
-    return Assembled(campaign, finisher, archive, history, flight, tuple(loaded.watched.layers), profile)
+    return Assembled(
+        campaign, finisher, archive, history, flight, tuple(loaded.watched.layers), profile, loaded.service
+    )
 
 
 def budget_of(settings: Settings) -> Budget:

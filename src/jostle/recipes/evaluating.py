@@ -14,9 +14,10 @@ from torch import Tensor
 from jostle.config import Settings
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import attempt
-from jostle.preflight import preflight
-from jostle.recipes.loading import digest_of_all, image_form, load_models, load_panel, plain_target, twin_or_model
+from jostle.preflight import TRIED, preflight
+from jostle.recipes.loading import digest_of_all, image_form
 from jostle.recipes.reopening import settings_of
+from jostle.recipes.watching import Models, plain_target, twin_or_model
 from jostle.records import NO_PARENT, Candidates, Crash
 from jostle.seeds import load_seeds
 from jostle.storage.history import read_kept
@@ -50,11 +51,12 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     settings, digest = settings_of(folder)
     settings = replace(settings, trust_model=trust_model)  # consent is the user's to give, not the folder's
     seeds = load_seeds(settings.seeds, image_form(settings))
-    own, twin = load_models(settings)
-    if digest_of_all(seeds, own, twin, *load_panel(settings)) != digest:
+    own_models = Models(settings)
+    own = own_models.own
+    if digest_of_all(seeds, own_models.watched(seeds.inputs[:TRIED]).weights) != digest:
         raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
     target = plain_target(settings, own)
-    flight = preflight(own.module, target, seeds, *settings.range, settings.batch, force=True)
+    flight = preflight(target, seeds, *settings.range, settings.batch, force=True)
     if not flight.classes:
         raise UsageError("evaluation compares labels, and this campaign's model gives no class scores")
     kept = read_kept(folder, flight.seeds)

@@ -15,9 +15,10 @@ from jostle.foreign import attempt
 from jostle.interfaces import Feedback
 from jostle.profile import Profile, profiled
 from jostle.recipes.catalogue import NEURON_CRITERIA, RANGED, Guides, feedbacks_of
-from jostle.recipes.loading import Watched, check_normalisation, watch
+from jostle.recipes.loading import check_normalisation
 from jostle.recipes.naming import chosen
 from jostle.recipes.profiling import sound_trace
+from jostle.recipes.watching import Watched, contained, watch
 from jostle.records import NO_LABEL, Crash, Seeds, Trace
 from jostle.targets.layers import layers_of
 from jostle.targets.loading import Model
@@ -76,7 +77,7 @@ class CoverageMeter:
                 )
             if not layers:
                 raise UsageError("this model shows no layers, so it has no neurons to count")
-            self._watched = watch(self._settings, self._model, None, layers)
+            self._watched = contained(watch(self._settings, self._model, None, layers))
         return self._watched
 
     @property

@@ -9,7 +9,8 @@ from jostle.config import Settings
 from jostle.errors import PreflightFailed, SeedsRefused
 from jostle.preflight import check_range
 from jostle.profile import Profile, load_profile, profiled
-from jostle.recipes.loading import Watched, image_form
+from jostle.recipes.loading import image_form
+from jostle.recipes.watching import Watched
 from jostle.records import Seeds, Trace
 from jostle.seeds import stream_seeds
 

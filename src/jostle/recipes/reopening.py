@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from jostle.config import Settings, checked
+from jostle.config import Settings, settings_from
 from jostle.errors import UsageError
 
 
@@ -18,11 +17,9 @@ def settings_of(folder: Path) -> tuple[Settings, str]:
         digest = told["seeds and weights"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})") from error
-    known = {field.name for field in fields(Settings)}
-    given = {name: value for name, value in told.items() if name in known and value is not None}
-    if not {"model", "seeds"} <= given.keys():
+    if not {"model", "seeds"} <= told.keys():
         raise UsageError(f"{folder} holds a config.json that is not of a campaign")
-    settings = Settings(**{name: checked(name, value) for name, value in given.items()})
+    settings = settings_from(told)
     if settings.contents() != told.get("files"):  # before any of them is opened
         raise UsageError(f"files that the campaign in {folder} was run with have changed: bring them back")
     return settings, digest

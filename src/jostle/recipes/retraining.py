@@ -19,8 +19,9 @@ from jostle.config import Settings
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.foreign import attempt
 from jostle.preflight import check_range
-from jostle.recipes.loading import check_normalisation, image_form, load_seeded
+from jostle.recipes.loading import check_normalisation, image_form
 from jostle.recipes.reopening import settings_of
+from jostle.recipes.watching import load_seeded
 from jostle.records import NO_LABEL, NO_PARENT, Crash
 from jostle.scores import are_probabilities
 from jostle.seeds import load_seeds

@@ -13,9 +13,15 @@ from jostle.foreign import attempt
 from jostle.interfaces import Differentiable, Target
 from jostle.records import Candidates, Crash, Linearised, Outcome, Trace, all_rows
 
+MOST_DEATHS = 4  # of one batch, because a process takes seconds to start; what then has not run is skipped
+
 
 class Contained:
-    """A target whose crashes are outcomes: a batch that raises is halved until the guilty rows stand alone."""
+    """A target whose crashes are outcomes: a batch that raises is halved until the guilty rows stand alone.
+
+    A batch that took its process with it runs again row by row up to the guilty one, because a row is quicker to run
+    than a process to start; what comes after it runs as a batch.
+    """
 
     def __init__(self, target: Target):
         self._target = target
@@ -25,7 +31,12 @@ class Contained:
         return self._target.predict(inputs)
 
     def run(self, batch: Candidates, watched: bool = True) -> Trace:
+        return self._run(batch, watched, MOST_DEATHS)
+
+    def _run(self, batch: Candidates, watched: bool, lives: int) -> Trace:
         trace = attempt(lambda: self._target.run(batch, watched))
+        if isinstance(trace, Crash) and trace.fatal:
+            return self._searched(batch, trace, watched, lives - 1)
         if isinstance(trace, Crash):
             return self._halved(batch, trace, watched)
         if self._blank is None and watched:
@@ -36,9 +47,30 @@ class Contained:
         if len(batch) > 1:
             rows = all_rows(len(batch))
             return Trace.joined([self.run(batch.select(half), watched) for half in rows.tensor_split(2)])
-        if self._blank is None:
-            return Trace(torch.tensor([Outcome.CRASHED]), {}, crashes={0: crash})
-        return replace(self._blank, crashes={0: crash})
+        return self._crashed(crash)
+
+    def _searched(self, batch: Candidates, crash: Crash, watched: bool, lives: int) -> Trace:
+        """Which row of a batch that killed its process does so alone; if none does, the first stands for all."""
+        if len(batch) == 1:
+            return self._crashed(crash)
+        rows, traces = all_rows(len(batch)), list[Trace]()
+        for row in rows.split(1):
+            traces.append(self._run(batch.select(row), watched, 1))
+            if any(one.fatal for one in traces[-1].crashes.values()):
+                return Trace.joined([*traces, *self._rest(batch.select(rows[len(traces) :]), watched, lives - 1)])
+        return Trace.joined([self._crashed(crash), *traces[1:]])
+
+    def _rest(self, batch: Candidates, watched: bool, lives: int) -> list[Trace]:
+        if lives > 0:
+            return [self._run(batch, watched, lives)] if len(batch) else []
+        skipped = replace(self._blank or NOTHING_KNOWN, outcome=torch.tensor([Outcome.SKIPPED]))
+        return [skipped] * len(batch)
+
+    def _crashed(self, crash: Crash) -> Trace:
+        return replace(self._blank or NOTHING_KNOWN, crashes={0: crash})
+
+
+NOTHING_KNOWN = Trace(torch.tensor([Outcome.CRASHED]), {})  # of a row, before any row has run
 
 
 class ContainedGradients:
@@ -56,11 +88,12 @@ class ContainedGradients:
     def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
         passed = attempt(lambda: self._target.linearise(inputs, extremes))
         if isinstance(passed, Crash):
-            return self._halved(inputs, extremes) if len(inputs) > 1 else self._blank(inputs)
+            parts = len(inputs) if passed.fatal else 2
+            return self._divided(inputs, parts, extremes) if len(inputs) > 1 else self._blank(inputs)
         return replace(passed, pull=partial(self._pulled, passed, inputs))
 
-    def _halved(self, inputs: Tensor, extremes: bool) -> Linearised:
-        return Linearised.joined([self.linearise(half, extremes) for half in inputs.tensor_split(2)])
+    def _divided(self, inputs: Tensor, parts: int, extremes: bool) -> Linearised:
+        return Linearised.joined([self.linearise(part, extremes) for part in inputs.tensor_split(parts)])
 
     def _blank(self, inputs: Tensor) -> Linearised:
         def nan(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -77,7 +110,8 @@ class ContainedGradients:
         if not isinstance(gradient, Crash):
             return gradient
         if len(inputs) > 1:
-            return self._halved(inputs, False).pull(scores, activations)
+            parts = len(inputs) if gradient.fatal else 2
+            return self._divided(inputs, parts, False).pull(scores, activations)
         return _no_gradient(inputs, scores, activations)
 
 

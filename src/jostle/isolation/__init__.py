@@ -1,0 +1,1 @@
+"""What if the target takes its process with it?"""

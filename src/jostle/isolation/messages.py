@@ -1,0 +1,61 @@
+"""What passes between a campaign and its worker: records as named arrays and plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from jostle.records import Candidates, Linearised, Outcome, Seeds, Trace
+
+Pull = Callable[[Mapping[str, Tensor], Mapping[str, Tensor]], Tensor]
+GROUPS = ("outputs", "activations", "extremes", "metadata")
+PASSED = ("scores", "activations", "extremes")
+
+
+def batch_arrays(batch: Candidates) -> dict[str, Tensor]:
+    """What a target looks at."""
+    return {"inputs": batch.inputs, "labels": batch.labels}
+
+
+def batch_of(arrays: Mapping[str, Tensor]) -> Candidates:
+    inputs, labels = arrays["inputs"], arrays["labels"]
+    return Seeds(inputs, labels, ("",) * len(inputs)).as_candidates()
+
+
+def trace_arrays(trace: Trace) -> dict[str, Tensor]:
+    """Of a trace without crashes, which a target that raises has not."""
+    return grouped({name: getattr(trace, name) for name in GROUPS})
+
+
+def trace_of(arrays: Mapping[str, Tensor], rows: int, seconds: Mapping[str, float]) -> Trace:
+    groups = ungrouped(arrays, GROUPS)
+    for name, value in arrays.items():
+        if value.shape[:1] != (rows,):
+            raise ValueError(f"{name} has shape {list(value.shape)}, not one row for each of {rows} inputs")
+    outputs, activations, extremes, metadata = (groups[name] for name in GROUPS)
+    return Trace(torch.full((rows,), Outcome.OK), outputs, activations, extremes, metadata, seconds=seconds)
+
+
+def pass_arrays(passed: Linearised) -> dict[str, Tensor]:
+    return grouped({name: getattr(passed, name) for name in PASSED})
+
+
+def pass_of(arrays: Mapping[str, Tensor], pull: Pull) -> Linearised:
+    scores, activations, extremes = ungrouped(arrays, PASSED).values()
+    return Linearised(scores, activations, extremes, pull)
+
+
+def grouped(groups: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """Several groups of named arrays as one."""
+    return {f"{group}/{name}": value for group, values in groups.items() for name, value in values.items()}
+
+
+def ungrouped(arrays: Mapping[str, Tensor], names: tuple[str, ...]) -> dict[str, dict[str, Tensor]]:
+    """The groups again, each array a copy of its own."""
+    groups: dict[str, dict[str, Tensor]] = {name: {} for name in names}
+    for name, value in arrays.items():
+        group, _, own = name.partition("/")
+        groups[group][own] = value.clone()
+    return groups

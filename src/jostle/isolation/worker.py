@@ -1,0 +1,176 @@
+"""A process that serves requests, watched from outside: hangs, memory and death are noticed and told."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import uuid
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from jostle.isolation.tail import Tail
+from jostle.records import Crash
+
+GLANCE = 0.02  # seconds between two looks at a process that has not answered
+BETWEEN_WEIGHINGS = 0.1  # seconds
+WITH_CHILDREN = 0.5  # seconds after which a request's memory is that of all descendants, which are slow to find
+LONGEST_ANSWER = 2**26  # bytes
+LAST_WORDS = 0.3  # seconds a process gets to write its stack, and to end once it has closed its connection
+TAG = "JOSTLE_WORKER"  # names the worker in the environment of all processes that descend from it
+FRAME = re.compile(r'File "(?P<file>[^"]+)", line \d+ in (?P<function>\S+)')
+NOWHERE = "the target"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a worker may use before it is ended."""
+
+    seconds: float  # for one request
+    memory: int  # bytes, of the worker and all its children
+
+
+class Died(Exception):
+    """The worker is gone; carries how it ended."""
+
+    def __init__(self, crash: Crash):
+        super().__init__(f"{crash.error}: {crash.message}")
+        self.crash = crash
+
+
+class Worker:
+    """A process of its own session; whatever ends this object ends it and all that descend from it."""
+
+    def __init__(self, module: str, arguments: Sequence[str], limits: Limits):
+        """Runs a module of ours, which finds the connection's number and our own process id first in its arguments."""
+        ours, theirs = Pipe()
+        tag = uuid.uuid4().hex
+        with theirs:
+            # -P, because a file in the working folder must not stand in for a library.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", module, str(theirs.fileno()), str(os.getpid()), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, TAG: tag, "PYTHONUNBUFFERED": "1"},
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        assert self._process.stdout is not None
+        self._tail = Tail(self._process.stdout)
+        self._connection, self._limits = ours, limits
+        self._weighed = 0.0
+        self._end = weakref.finalize(self, _end, self._process, tag, ours)
+
+    def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """The answer; Died if there will be none in this time, and then nothing of the worker is left."""
+        try:
+            self._connection.send_bytes(json.dumps(request).encode())
+            return self._answer(seconds)
+        except (EOFError, OSError, ValueError):  # it closed the connection, or sent what is no answer
+            raise self._died(self._ended()) from None
+
+    def kill(self) -> None:
+        """Ends the worker and all that descend from it."""
+        self._end()
+
+    def _answer(self, seconds: float) -> dict[str, Any]:
+        asked = time.monotonic()
+        while not self._connection.poll(GLANCE):
+            if self._process.poll() is not None and not self._connection.poll():
+                raise self._died(self._ended())
+            if time.monotonic() > asked + seconds:
+                raise self._died(self._hung(seconds))
+            self._weigh(asked)
+        self._weigh(asked)
+        answer = json.loads(self._connection.recv_bytes(LONGEST_ANSWER))
+        if not isinstance(answer, dict):
+            raise ValueError("an answer is an object")
+        return answer
+
+    def _weigh(self, asked: float) -> None:
+        """Ends a worker that uses more memory than it may."""
+        now = time.monotonic()
+        if now < self._weighed + BETWEEN_WEIGHINGS:
+            return
+        self._weighed = now
+        used = _memory(self._process.pid, with_children=now > asked + WITH_CHILDREN)
+        if used > self._limits.memory:
+            message = f"used {used / 1e9:.1f} GB of memory where {self._limits.memory / 1e9:.1f} are allowed"
+            raise self._died(self._crash("MemoryLimit", message))
+
+    def _hung(self, seconds: float) -> Crash:
+        """Of a process that does not answer in time; its stack, if it can still write it."""
+        with suppress(ProcessLookupError):
+            os.kill(self._process.pid, signal.SIGUSR1)
+        time.sleep(LAST_WORDS)
+        return self._crash("Hang", f"no answer after {seconds:g} s")
+
+    def _ended(self) -> Crash:
+        """Of a process that ended or closed its connection."""
+        try:
+            code = self._process.wait(LAST_WORDS)
+        except subprocess.TimeoutExpired:
+            return self._crash("Disconnected", "closed its connection without an answer")
+        self._tail.wait(LAST_WORDS)
+        where = next(_frames(self._tail.text()), NOWHERE)
+        if code < 0:
+            return self._crash(_signal_name(-code), "ended the process", where)
+        return self._crash(f"Exit {code}", "ended the process without an answer")
+
+    def _crash(self, error: str, message: str, where: str = NOWHERE) -> Crash:
+        return Crash(error, message, where, self._tail.text(), fatal=True)
+
+    def _died(self, crash: Crash) -> Died:
+        self.kill()
+        return Died(crash)
+
+
+def _end(process: subprocess.Popen[bytes], tag: str, connection: Connection) -> None:
+    """Kills the whole group, and those that left it but still carry the tag."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for other in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if other.environ().get(TAG) == tag:
+                other.kill()
+    connection.close()
+
+
+def _memory(pid: int, with_children: bool) -> int:
+    """Bytes in memory of a process, and of all that descend from it."""
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        return sum(_resident(one) for one in (process, *(process.children(recursive=True) if with_children else ())))
+    return 0
+
+
+def _resident(process: psutil.Process) -> int:
+    with suppress(psutil.Error):
+        return int(process.memory_info().rss)
+    return 0
+
+
+def _signal_name(number: int) -> str:
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
+
+
+def _frames(text: str) -> Iterator[str]:
+    """Where a dying Python process says it was, innermost first."""
+    for frame in FRAME.finditer(text.rpartition("Current thread")[2]):
+        yield f"{Path(frame['file']).name}:{frame['function']}"
