@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jostle.cli import options
+from jostle.cli.apart import apart_if_from_file
 from jostle.cli.consoles import output
 from jostle.cli.display import figure_text
 from jostle.cli.progress import shown
@@ -24,6 +25,7 @@ from jostle.recipes.watching import load_seeded
 EVERY = "all"
 
 
+@apart_if_from_file(lambda model, **_: [model])
 def coverage(
     model: options.Model,
     data: options.Data,

@@ -11,13 +11,17 @@ import typer
 from rich.table import Table
 
 from jostle.cli import options
+from jostle.cli.apart import apart_if_from_file
 from jostle.cli.consoles import output
 from jostle.recipes.evaluating import Evaluation
 from jostle.recipes.evaluating import evaluate as scored
+from jostle.recipes.isolating import named_models
+from jostle.recipes.reopening import settings_of
 
 QUANTISED = ("weights16:1%", "weights16:50%", "weights16")
 
 
+@apart_if_from_file(lambda campaign, models, **_: [*named_models(settings_of(campaign)[0]), *(models or ())])
 def evaluate(
     campaign: Annotated[Path, typer.Argument(help="Folder that `jostle fuzz` wrote to.")],
     models: Annotated[

@@ -135,10 +135,8 @@ def fuzz(
         bool | None,
         typer.Option("--isolate/--no-isolate", help="Run the model in a process of its own (model files: yes)."),
     ] = None,
-    timeout: Annotated[str | None, typer.Option(help="Longest time for a batch in that process (5m).")] = None,
-    rss_limit: Annotated[
-        str | None, typer.Option(help="Most memory of that process, such as 2G (3/4 of the machine's).")
-    ] = None,
+    timeout: options.Timeout = None,
+    rss_limit: options.RssLimit = None,
     as_json: options.AsJson = False,
 ) -> Exit:
     """Fuzz a model from seeds; every setting can also stand in jostle.toml or pyproject.toml.

@@ -21,12 +21,14 @@ from jostle.cli.exits import Exit
 from jostle.cli.fuzz import fuzz
 from jostle.cli.list_parts import list_parts
 from jostle.cli.profile import profile
+from jostle.cli.replay import replay
 from jostle.cli.retrain import retrain
 from jostle.errors import JostleError, UsageError
 
 CLICKS_INTERRUPTED = 130
 COMMANDS: Mapping[str, Callable[..., Any]] = {
     "fuzz": fuzz,
+    "replay": replay,
     "coverage": coverage,
     "profile": profile,
     "evaluate": evaluate,
@@ -53,9 +55,7 @@ def jostle(
     if version:
         print(f"jostle {__version__}")
     elif context.invoked_subcommand is None:
-        raise UsageError(
-            "which command? fuzz, coverage, profile, evaluate, retrain, demo, doctor or list (see jostle --help)"
-        )
+        raise UsageError(f"which command? {', '.join(COMMANDS)} (see jostle --help)")
 
 
 for name, command in COMMANDS.items():

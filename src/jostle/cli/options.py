@@ -33,6 +33,10 @@ Channels = Annotated[int | None, typer.Option(help="Read image files as 1 (grey)
 Size = Annotated[str | None, typer.Option(help="Resize image files to HEIGHT,WIDTH.")]
 Batch = Annotated[int | None, typer.Option(help="Inputs run at once (256).")]
 TrustModel = Annotated[bool | None, typer.Option("--trust-model", help="Load a pickled model, which can execute code.")]
+Timeout = Annotated[str | None, typer.Option(help="Longest time for a batch in the model's own process (5m).")]
+RssLimit = Annotated[
+    str | None, typer.Option(help="Most memory of the model's own process, such as 2G (3/4 of the machine's).")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object at the end, nothing else.")]
 
 

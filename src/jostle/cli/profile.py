@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from jostle.cli import options
+from jostle.cli.apart import apart_if_from_file
 from jostle.cli.consoles import output
 from jostle.cli.progress import shown
 from jostle.config import Settings
@@ -22,6 +23,7 @@ from jostle.recipes.watching import load_seeded
 from jostle.storage.files import write_whole
 
 
+@apart_if_from_file(lambda model, **_: [model])
 def profile(
     model: options.Model,
     data: options.Data,

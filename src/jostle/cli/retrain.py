@@ -13,12 +13,15 @@ from rich.console import Console
 from rich.table import Table
 
 from jostle.cli import options
+from jostle.cli.apart import apart_if_from_file
 from jostle.cli.consoles import output
 from jostle.cli.progress import shown
+from jostle.recipes.reopening import settings_of
 from jostle.recipes.retraining import Retraining, Training
 from jostle.recipes.retraining import retrain as trained
 
 
+@apart_if_from_file(lambda campaign, model, **_: [model or settings_of(campaign)[0].model])
 def retrain(
     campaign: Annotated[Path, typer.Argument(help="Folder that `jostle fuzz` wrote to.")],
     data: Annotated[str, typer.Option(help="Labelled training data: folder of classes, .npz, FILE.py:function.")],

@@ -106,7 +106,7 @@ class Worker:
         if now < self._weighed + BETWEEN_WEIGHINGS:
             return
         self._weighed = now
-        used = _memory(self._process.pid, with_children=now > asked + WITH_CHILDREN)
+        used = memory_of(self._process.pid, with_children=now > asked + WITH_CHILDREN)
         if used > self._limits.memory:
             message = f"used {used / 1e9:.1f} GB of memory where {self._limits.memory / 1e9:.1f} are allowed"
             raise self._died(self._crash("MemoryLimit", message))
@@ -127,7 +127,7 @@ class Worker:
         self._tail.wait(LAST_WORDS)
         where = next(_frames(self._tail.text()), NOWHERE)
         if code < 0:
-            return self._crash(_signal_name(-code), "ended the process", where)
+            return self._crash(signal_name(-code), "ended the process", where)
         return self._crash(f"Exit {code}", "ended the process without an answer")
 
     def _crash(self, error: str, message: str, where: str = NOWHERE) -> Crash:
@@ -150,7 +150,7 @@ def _end(process: subprocess.Popen[bytes], tag: str, connection: Connection) -> 
     connection.close()
 
 
-def _memory(pid: int, with_children: bool) -> int:
+def memory_of(pid: int, with_children: bool) -> int:
     """Bytes in memory of a process, and of all that descend from it."""
     with suppress(psutil.Error):
         process = psutil.Process(pid)
@@ -164,7 +164,7 @@ def _resident(process: psutil.Process) -> int:
     return 0
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
     with suppress(ValueError):
         return signal.Signals(number).name
     return f"signal {number}"

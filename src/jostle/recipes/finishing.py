@@ -68,6 +68,8 @@ class Finisher:
             arrays["minimised"] = self._minimised(rows, references, findings)
             changes["minimised"] = _sized(arrays["minimised"], references)
         asked = {"seed": rows.originals, **arrays}
+        if findings[0].told["kind"] == "crash":
+            del asked["input"]  # there is no answer, and waiting for one may take long
         answers = {name: self._answers(replace(rows, inputs=inputs)) for name, inputs in asked.items()}
         for row, finding in enumerate(findings):
             said = {name: each[row] for name, each in answers.items()} if self.classes else {}

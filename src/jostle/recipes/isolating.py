@@ -16,6 +16,7 @@ from jostle.isolation.target import Isolated
 from jostle.isolation.worker import Limits
 from jostle.named_objects import names_object
 from jostle.recipes.watching import Watched, contained
+from jostle.targets.twins import TWINS
 
 HOST = "jostle.recipes.host"  # the module that a worker runs
 PATIENCE = 300.0  # seconds for one batch
@@ -39,8 +40,17 @@ def limits_of(settings: Settings) -> Limits | None:
 
 def loads_files(settings: Settings) -> bool:
     """Whether a model comes from a file rather than from Python that the user names."""
-    twins = [settings.twin] if settings.twin is not None and "." in settings.twin else []
-    return not all(names_object(spec) for spec in (settings.model, *settings.models, *twins))
+    return any(map(is_file, named_models(settings)))
+
+
+def named_models(settings: Settings) -> list[str]:
+    """All models of a campaign, and its twin."""
+    return [settings.model, *settings.models, *([] if settings.twin is None else [settings.twin])]
+
+
+def is_file(spec: str) -> bool:
+    """True of a model's name that is neither Python that the user names nor a twin such as int8 or weights16:50%."""
+    return not names_object(spec) and "%" not in spec and spec not in TWINS
 
 
 def isolated(settings: Settings, sample: Tensor, limits: Limits) -> tuple[Watched, Service]:

@@ -1,0 +1,53 @@
+"""The loop with the model in a process of its own beside the loop in one process, on LeNet-5, one thread each."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import torch
+
+from jostle.config import Settings
+from jostle.recipes.assembly import assemble
+from spread import spread
+
+SEEDS = 10
+EXECUTIONS = 40_000
+BAR = 0.8
+RECIPES = ("tensorfuzz", "deephunter", "dlfuzz")
+
+
+def rate(recipe: str, seed: int, isolate: bool) -> float:
+    """Executions per second of a campaign as `jostle fuzz` runs it, once it has begun."""
+    with tempfile.TemporaryDirectory() as folder:
+        assembled = assemble(
+            Settings(
+                model="jostle.zoo:lenet5",
+                seeds="jostle.zoo:mnist_sample",
+                recipe=recipe,
+                oracle=("nan", "crash"),
+                executions=EXECUTIONS,
+                seed=seed,
+                isolate=isolate,
+                out=str(Path(folder) / "campaign"),
+            )
+        )
+        summary = assembled.campaign.run()
+        assembled.close()
+    return summary.executions / summary.seconds
+
+
+def ratio(recipe: str, seed: int) -> float:
+    before, apart, after = (rate(recipe, seed, isolate) for isolate in (False, True, False))
+    return apart / ((before + after) / 2)
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    print(f"LeNet-5, {EXECUTIONS:,} executions, {SEEDS} seeds, one thread; ratio isolated / in one process (bar {BAR})")
+    for recipe in RECIPES:
+        print(f"  {recipe}: {spread([ratio(recipe, seed) for seed in range(SEEDS)], '.2f')}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""`jostle replay`: does a finding still show?"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jostle.cli import options
+from jostle.cli.consoles import output
+from jostle.cli.exits import Exit
+from jostle.recipes.replaying import Replay
+from jostle.recipes.replaying import replay as replayed
+
+
+def replay(
+    finding: Annotated[Path, typer.Argument(help="Folder of a finding: CAMPAIGN/findings/0001-…")],
+    timeout: options.Timeout = None,
+    rss_limit: options.RssLimit = None,
+    trust_model: options.TrustModel = None,
+    as_json: options.AsJson = False,
+) -> Exit:
+    """Run the input of a finding once more, alone and in a process of its own, and say what it shows.
+
+    Exit code: 1 if it shows the same defect again, else 0.
+    """
+    flags = {"timeout": timeout, "rss_limit": rss_limit, "trust_model": trust_model}
+    result = replayed(finding, options.given(flags))
+    if as_json:
+        print(json.dumps({**asdict(result), "again": result.again}))
+    else:
+        _print(result)
+    return Exit.FINDINGS if result.again else Exit.CLEAN
+
+
+def _print(result: Replay) -> None:
+    lines = [f"{'shown again' if result.again else 'not shown again'}: {result.recorded}"]
+    lines += [f"  {violation.fingerprint}: {violation.summary}" for violation in result.shown]
+    output().print("\n".join(lines if result.shown else [*lines, "  nothing is wrong with it"]), markup=False)

@@ -1,0 +1,61 @@
+"""A finding run once more, alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from jostle.errors import OutputRefused, UsageError
+from jostle.geometry import unmoved
+from jostle.recipes.catalogue import oracles
+from jostle.recipes.loading import Loaded, load
+from jostle.recipes.reopening import settings_of
+from jostle.records import NO_BUG, NO_GRADIENT, NO_PARENT, Candidates, Violation
+from jostle.storage.findings import SavedFinding, read_finding, recorded
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What an input shows when it runs again."""
+
+    recorded: str  # the fingerprint of the finding
+    shown: tuple[Violation, ...]
+
+    @property
+    def again(self) -> bool:
+        return any(violation.fingerprint == self.recorded for violation in self.shown)
+
+
+def replay(folder: Path, changes: Mapping[str, Any]) -> Replay:
+    """Runs the input of a finding in a process of its own, as its campaign did but for these settings."""
+    whole = folder.resolve()
+    campaign = whole.parent.parent
+    told = dict(recorded(whole.parent)).get(whole) if whole.is_dir() else None
+    if told is None:
+        raise UsageError(f"{folder} holds no finding: give a folder under findings of a campaign")
+    if told["mutation"] == NO_GRADIENT:
+        raise UsageError(f"{folder} is of a gradient that is not finite, which a run of the model alone does not show")
+    settings, digest = settings_of(campaign)
+    loaded = load(replace(settings, **{"trust_model": False, "isolate": True, "force": True, **changes}))
+    try:
+        if loaded.digest != digest:
+            raise UsageError(f"the seeds or weights of the campaign in {campaign} have changed: bring them back")
+        return Replay(told["fingerprint"], _shown(loaded, read_finding(whole, told)))
+    finally:
+        if loaded.service is not None:
+            loaded.service.close()
+
+
+def _shown(loaded: Loaded, finding: SavedFinding) -> tuple[Violation, ...]:
+    seeds, root = loaded.flight.seeds, finding.told["root"]
+    if not 0 <= root < len(seeds) or finding.input.shape != seeds.inputs.shape[1:]:
+        raise OutputRefused(f"{finding.folder} is not of these seeds: move the folder away")
+    parents, roots, steps = torch.tensor([NO_PARENT]), torch.tensor([root]), (finding.told["mutation"],)
+    row = Candidates(finding.input[None], seeds, parents, roots, steps, unmoved(1))
+    trace = loaded.watched.target.run(row)
+    verdicts = [judge.judge(row, trace) for judge in oracles(loaded.settings, bool(loaded.flight.classes))]
+    return tuple(verdict.describe(0) for verdict in verdicts if int(verdict.bugs[0]) != NO_BUG)
