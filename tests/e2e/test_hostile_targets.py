@@ -64,7 +64,7 @@ def test_what_a_hostile_target_does_is_found_and_shown_again(name: str, jostle: 
 
 @pytest.mark.parametrize("name", ["hang", "spin", "stop"])
 def test_a_target_that_does_not_answer_is_ended_in_time(name: str) -> None:
-    settings = Settings(model=f"{hostile.__file__}:{name}_model", seeds="")
+    settings = Settings(model=f"{hostile.__file__}:{name}_model", seeds="seeds.npy")
     watched, service = isolated(settings, torch.zeros(1, 3), Limits(TIMEOUT, 2**40))
     started = time.monotonic()
     trace = watched.target.run(batch_of(torch.ones(1, 3)))

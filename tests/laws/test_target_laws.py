@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from jostle.config import Settings
 from jostle.interfaces import Target
+from jostle.isolation.worker import Limits
+from jostle.recipes.isolating import isolated
 from jostle.records import MODEL, Candidates, Trace
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained
@@ -38,6 +42,13 @@ def scaled_in_place(images: np.ndarray) -> np.ndarray:
     return images
 
 
+@cache
+def isolated_lenet1() -> Target:
+    """One worker for all laws, because it takes seconds to start."""
+    settings = Settings("jostle.zoo:lenet1", "jostle.zoo:mnist_sample", layers=tuple(WATCHED))
+    return isolated(settings, mnist_sample()[0][:1], Limits(60, 2**40))[0].target
+
+
 TARGETS: dict[str, Callable[[], Target]] = {
     "torch": lambda: TorchTarget(lenet1(), WATCHED),
     "torch, every unit": lambda: TorchTarget(lenet1(), WATCHED, every_unit),
@@ -48,6 +59,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "torch function": lambda: TorchTarget(Function(lambda images: images.flip(2))),
     "numpy function": lambda: TorchTarget(Function(scaled_in_place)),
     "contained": lambda: Contained(TorchTarget(lenet1(), WATCHED, metadata=losses)),
+    "isolated": isolated_lenet1,
     "in chunks": lambda: InChunks(TorchTarget(lenet1(), WATCHED, metadata=losses), 4),
     "twins": lambda: Twins(TorchTarget(lenet1(), WATCHED), TorchTarget(lenet5())),
     "panel": lambda: Panel([TorchTarget(lenet1(), WATCHED), InChunks(TorchTarget(lenet5(), WATCHED), 4)]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +13,7 @@ from torch import Tensor
 from jostle.errors import JostleError, ModelRefused, PreflightFailed, SeedsRefused, UsageError
 from jostle.foreign import FailedElsewhere
 from jostle.isolation.arena import Arena
+from jostle.isolation.leftovers import clean_up, new_folder
 from jostle.isolation.worker import Died, Limits, Worker
 from jostle.records import Crash
 
@@ -30,11 +31,12 @@ class Service:
         self._spare: Worker | None = None  # once one has died, the next is started ahead: that takes seconds
         self._frail = False
         self._opening: list[tuple[str, Mapping[str, Tensor], Mapping[str, Any]]] = []
-        self._folder = tempfile.TemporaryDirectory(prefix="jostle-")
-        self._answers = Path(self._folder.name) / "answer.bin"
+        clean_up()
+        folder = new_folder()
+        self._answers = folder / "answer.bin"
         self._answer = Arena(self._answers)
-        self.keep_batches_in(Path(self._folder.name))
-        self._close = weakref.finalize(self, self._folder.cleanup)
+        self.keep_batches_in(folder)
+        self._remove_folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     def keep_batches_in(self, folder: Path) -> None:
         """Every batch is in a file in this folder before it runs."""
@@ -57,7 +59,7 @@ class Service:
                 worker.kill()
         self._worker = self._spare = None
         self._batch.remove()
-        self._close()
+        self._remove_folder()
 
     def _running(self) -> Worker:
         if self._worker is None:

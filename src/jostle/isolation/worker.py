@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +20,7 @@ from typing import Any
 
 import psutil
 
+from jostle.isolation.leftovers import TAG, end_tagged, new_name
 from jostle.isolation.tail import Tail
 from jostle.records import Crash
 
@@ -29,7 +29,6 @@ BETWEEN_WEIGHINGS = 0.1  # seconds
 WITH_CHILDREN = 0.5  # seconds after which a request's memory is that of all descendants, which are slow to find
 LONGEST_ANSWER = 2**26  # bytes
 LAST_WORDS = 0.3  # seconds a process gets to write its stack, and to end once it has closed its connection
-TAG = "JOSTLE_WORKER"  # names the worker in the environment of all processes that descend from it
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line \d+ in (?P<function>\S+)')
 NOWHERE = "the target"
 
@@ -56,7 +55,7 @@ class Worker:
     def __init__(self, module: str, arguments: Sequence[str], limits: Limits):
         """Runs a module of ours, which finds the connection's number and our own process id first in its arguments."""
         ours, theirs = Pipe()
-        tag = uuid.uuid4().hex
+        tag = new_name()
         with theirs:
             # -P, because a file in the working folder must not stand in for a library.
             self._process = subprocess.Popen(
@@ -143,10 +142,7 @@ def _end(process: subprocess.Popen[bytes], tag: str, connection: Connection) -> 
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    for other in psutil.process_iter():
-        with suppress(psutil.Error, OSError):
-            if other.environ().get(TAG) == tag:
-                other.kill()
+    end_tagged(tag)
     connection.close()
 
 

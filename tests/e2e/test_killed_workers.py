@@ -1,0 +1,57 @@
+"""Workers killed at random moments: the campaign goes on, and nothing of it is lost or damaged."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from running import ENVIRONMENT, JOSTLE, PATIENCE
+from soaking import times
+from test_going_on import check_whole, journal
+
+from jostle.cli.exits import Exit
+from jostle.recipes.isolating import HOST
+
+CALL = ["fuzz", "jostle.zoo:lenet5", "--seeds", "ok.npy", "--oracle", "flip", "--radius", "1", "--sigma", "0.4"]
+
+
+def worker_of(campaign: psutil.Process) -> int | None:
+    """Whichever works now."""
+    workers = [child for child in campaign.children() if HOST in " ".join(child.cmdline())]
+    return workers[0].pid if workers else None
+
+
+@pytest.mark.slow
+@pytest.mark.soak
+def test_a_campaign_outlives_its_workers(in_workshop: Path, tmp_path: Path) -> None:
+    out, rng = tmp_path / "out", np.random.default_rng(0)
+    call = [JOSTLE, *CALL, "--isolate", "--batch", "32", "--budget", "1h", "--out", str(out)]
+    running = subprocess.Popen(call, cwd=in_workshop, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    campaign, steps, deadline = psutil.Process(running.pid), 0, time.monotonic() + PATIENCE
+    while not (out / "journal.jsonl").exists():
+        assert running.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    for _ in range(times(25, 200)):
+        time.sleep(float(rng.uniform(0, 1.5)))
+        worker = worker_of(campaign)
+        if worker is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+    while len(journal(out)) < steps + 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGTERM)
+    running.communicate(timeout=PATIENCE)
+    assert running.returncode == Exit.INTERRUPTED
+    check_whole(out, pictures=False)
+    executions = [line["executions"] for line in journal(out)]
+    assert executions == sorted(executions) and len(executions) > 25
+    assert not [
+        child for child in psutil.process_iter(["cmdline"]) if str(out) in " ".join(child.info["cmdline"] or [])
+    ]
