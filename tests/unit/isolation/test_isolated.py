@@ -62,9 +62,8 @@ def test_it_gives_what_the_same_target_gives_in_this_process(lenet: tuple[Watche
 
 
 def test_it_gives_the_same_gradients_however_often_the_worker_was_asked(lenet: tuple[Watched, Service]) -> None:
-    passed, expected = (
-        target.gradients.linearise(DIGITS, True) for target in (lenet[0], Models(LENET).watched(DIGITS))
-    )
+    here, apart = Models(LENET).watched(DIGITS), lenet[0]
+    passed, expected = (watched.gradients.linearise(DIGITS, True) for watched in (apart, here))
     later = lenet[0].gradients.linearise(DIGITS[:2])
     weights = {MODEL: torch.randn(6, 10)}
     neurons = {name: torch.ones_like(value) for name, value in passed.activations.items()}
