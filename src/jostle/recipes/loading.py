@@ -107,7 +107,7 @@ def image_form(settings: Settings) -> ImageForm:
 
 def load_models(settings: Settings) -> tuple[Model, Model | None]:
     """The model and its twin, if there is one."""
-    model = load_seeded(settings, settings.model)
+    model = load_seeded(settings, settings.model, settings.weights)
     return model, None if settings.twin is None else twin_or_model(settings, "--twin", settings.twin, model)
 
 
@@ -121,11 +121,11 @@ def digest_of_all(seeds: Seeds, *models: Model | None) -> str:
     return digest_of(seeds.inputs, seeds.labels, *chain(*map(weights, models)))
 
 
-def load_seeded(settings: Settings, spec: str) -> Model:
-    """The model behind a name; one that draws its weights draws the same each time."""
+def load_seeded(settings: Settings, spec: str, weights: str | None = None) -> Model:
+    """The model behind a name, with weights of a file if given; one that draws its weights draws the same each time."""
     with torch.random.fork_rng():
         torch.manual_seed(settings.seed)
-        return load_model(spec, settings.trust_model)
+        return load_model(spec, settings.trust_model, weights)
 
 
 def watch(settings: Settings, model: Model, twin: Model | None, layers: Sequence[Layer]) -> Watched:
