@@ -16,7 +16,8 @@ import torch
 
 from jostle.foreign_files import check_unpacked
 
-PICKLE_LIMIT = 4 * 2**20  # bytes, enough for 16,000 tensors; torch reads them in Python, op by op
+PICKLE_LIMIT = 16 * 2**20  # bytes
+OPERATION_LIMIT = 1_000_000  # some 25,000 tensors; torch does them in Python, one by one
 COPIED = re.compile(r"data\.pkl|data/\d+|byteorder|version|\.data/version")
 LEFT_OUT = re.compile(r"\.data/serialization_id|\.format_version|\.storage_alignment")
 NAMES = re.compile(
@@ -65,7 +66,9 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
 
 def _check_pickle(content: bytes) -> None:
     """Looks at the operations without doing them."""
-    for operation, argument, _ in pickletools.genops(content):
+    for number, (operation, argument, _) in enumerate(pickletools.genops(content)):
+        if number > OPERATION_LIMIT:
+            raise ValueError(f"its pickle is of more than {OPERATION_LIMIT} operations")
         if operation.name not in PLAIN:
             raise ValueError(f"its pickle does {operation.name}, which plain weights never need")
         if operation.name == "GLOBAL" and not NAMES.fullmatch(str(argument)):
