@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import pickletools
 import re
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -42,7 +43,9 @@ def load_plain(source: Path | io.BytesIO, size: int) -> object:
                 _check_pickle(content)
             new.writestr(f"archive/{name}", content)
     copy.seek(0)
-    return torch.load(copy, map_location="cpu", weights_only=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what torch thinks of the pickle
+        return torch.load(copy, map_location="cpu", weights_only=True)
 
 
 def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
