@@ -22,7 +22,7 @@ from malformed import ODD, zipped
 from jostle.seeds import ImageForm, load_seeds
 
 LOADER = Path(__file__).with_name("loading_each.py")
-SECONDS, MEMORY = 10, 10**9
+SECONDS, MEMORY, PATIENCE = 10, 10**9, 300
 
 
 def array(shape: str, dtype: str = "<f4", data: bytes = bytes(96), version: int = 1) -> bytes:
@@ -132,7 +132,9 @@ def test_each_is_refused_in_one_line_soon_and_in_little_memory(tmp_path: Path) -
             make(tmp_path / place.format(name))
     (tmp_path / "seeds" / "images").mkdir()
     os.mkfifo(tmp_path / "seeds" / "images" / "pipe.png")  # inside a folder of images
-    done = subprocess.run([sys.executable, str(LOADER), str(tmp_path)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, str(LOADER), str(tmp_path)], capture_output=True, text=True, timeout=PATIENCE
+    )
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, f"loading {told[-1]} ended the process: {done.stderr}"
     assert not done.stderr

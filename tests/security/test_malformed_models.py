@@ -17,6 +17,7 @@ from jostle.cli.exits import Exit
 from soaking import times
 
 SECONDS, MEMORY = 10, 10**9  # for each file
+PATIENCE = times(300, 3600)  # seconds for all
 LOADER = Path(__file__).with_name("loading_each.py")
 # One of each kind of damage, and of each format, for the whole command.
 SAMPLE = (
@@ -62,7 +63,9 @@ def malformed(tmp_path_factory: pytest.TempPathFactory) -> Malformed:
 
 @pytest.fixture(scope="module")
 def tried(malformed: Malformed) -> dict[str, Tried]:
-    done = subprocess.run([sys.executable, str(LOADER), str(malformed.folder)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, str(LOADER), str(malformed.folder)], capture_output=True, text=True, timeout=PATIENCE
+    )
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, f"loading {told[-1]} ended the process: {done.stderr}"
     assert not done.stderr
