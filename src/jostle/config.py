@@ -28,6 +28,7 @@ class Settings:
 
     model: str
     seeds: str
+    weights: str | None = None
     recipe: str = "tensorfuzz"
     oracle: tuple[str, ...] = ()
     twin: str | None = None
@@ -96,7 +97,8 @@ class Settings:
 
     def contents(self) -> dict[str, str]:
         """Digests of the files that the settings name."""
-        named = [self.model, *self.models, self.twin or "", self.metadata or "", self.profile or "", *self.oracle]
+        optional = (self.weights, self.twin, self.metadata, self.profile)
+        named = [self.model, *self.models, *filter(None, optional), *self.oracle]
         return {name: content for name in named if (content := _content(name)) is not None}
 
     def bound(self) -> dict[str, Any]:

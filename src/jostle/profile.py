@@ -14,9 +14,11 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from jostle.errors import UsageError
+from jostle.foreign_files import check_safetensors
 from jostle.records import Trace
 
 NARROWEST = 1e-30  # a range that can still be divided in float32
+UNREADABLE = (OSError, SafetensorError, KeyError, ValueError, TypeError, OverflowError, RecursionError)
 Layers = tuple[tuple[str, int], ...]  # name and number of neurons of each, in the order they run
 
 
@@ -78,22 +80,24 @@ def encode_profile(profile: Profile, belongs_to: Mapping[str, Any]) -> bytes:
 
 def is_profile(path: Path) -> bool:
     try:
+        check_safetensors(path)
         with safe_open(path, "pt") as file:
             return "profile" in (file.metadata() or {})
-    except (OSError, SafetensorError):
+    except (OSError, ValueError, SafetensorError):
         return False
 
 
 def load_profile(path: Path, belongs_to: Mapping[str, Any]) -> Profile:
     """The profile in this file, if it is of the same model, watched and fed in the same way."""
     try:
+        check_safetensors(path)
         with safe_open(path, "pt") as file:
             told = json.loads((file.metadata() or {})["profile"])
             low, high = file.get_tensor("low"), file.get_tensor("high")
         layers = tuple((str(name), int(size)) for name, size in told["layers"])
         profile = Profile(layers, low, high, int(told["inputs"]))
         known = dict(told["belongs to"])
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError, OverflowError) as error:
+    except UNREADABLE as error:
         raise UsageError(f"--profile {path} is no saved profile: make one with jostle profile ({error})") from error
     if not low.shape == high.shape == (sum(size for _, size in layers),):
         raise UsageError(f"--profile {path} is damaged: make it again with jostle profile")

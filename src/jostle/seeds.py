@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -11,15 +13,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 from torch import Tensor
 from torch.utils.data import Dataset
 
 from jostle.errors import SeedsRefused
 from jostle.foreign import attempt
+from jostle.foreign_files import check_regular, check_unpacked
 from jostle.named_objects import find_object, names_object
 from jostle.records import NO_LABEL, Crash, Seeds
 
+# Not every format that Pillow recognises: it hands some, whatever the name of the file, to other programs.
+FORMATS = ("PNG", "JPEG", "BMP", "DIB", "GIF", "TIFF", "WEBP", "PPM")
+UNPACKED = 256 * 2**20  # bytes that an .npz may unpack to, however small it is
+RATIO = 100  # and how much larger than itself beyond that
 IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"}
 
 
@@ -130,13 +137,22 @@ def _loaded(file: Path) -> Image.Image:
 
 def _opened(file: Path, whole: bool = False) -> Image.Image:
     """The image, its pixels read too if it is wanted whole."""
-    try:
-        image = Image.open(file)
+    image = attempt(partial(_decoded, file, whole))
+    if isinstance(image, Crash):
+        reason = image.message or image.error
+        raise SeedsRefused(f"{file} is not a readable image: remove or replace it ({reason})")
+    return image
+
+
+def _decoded(file: Path, whole: bool) -> Image.Image:
+    check_regular(file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a decoder thinks of the file
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        image = Image.open(file, formats=FORMATS)
         if whole:
             image.load()
-        return image
-    except (OSError, UnidentifiedImageError, Image.DecompressionBombError, SyntaxError, ValueError) as error:
-        raise SeedsRefused(f"{file} is not a readable image: remove or replace it ({error})") from error
+    return image
 
 
 def _array(image: Image.Image, channels: int, size: tuple[int, int] | None) -> np.ndarray[Any, Any]:
@@ -160,14 +176,36 @@ def _folder_labels(folder: Path, files: list[Path]) -> Tensor:
 
 def _array_file(path: Path) -> dict[str, np.ndarray[Any, Any]]:
     """The arrays in a file by name; that of an .npy file is x, and read as it is used."""
-    try:
-        if path.suffix == ".npy":
-            return {"x": np.load(path, mmap_mode="r", allow_pickle=False)}
-        return dict(np.load(path, allow_pickle=False))
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    arrays = attempt(partial(_arrays, path))
+    if isinstance(arrays, Crash):
         raise SeedsRefused(
-            f"{path} is not a readable array without Python objects: save numbers with np.save or np.savez ({error})"
-        ) from error
+            f"{path} is not a readable array without Python objects: save numbers with np.save or np.savez "
+            f"({arrays.message or arrays.error})"
+        )
+    return arrays
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    check_regular(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what numpy thinks of the header
+        if path.suffix == ".npy":
+            return {"x": np.lib.format.open_memmap(path, mode="r")}  # which is as large as it says, or fails
+        with zipfile.ZipFile(path) as archive:
+            check_unpacked(archive.infolist(), max(UNPACKED, RATIO * path.stat().st_size))
+            return {info.filename.removesuffix(".npy"): _member(archive, info) for info in archive.infolist()}
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
+    """An array that is as large as its header says; numpy would allocate that before it looks."""
+    with archive.open(info) as member:
+        version = np.lib.format.read_magic(member)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(member)
+        if math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
+            raise ValueError(f"{info.filename} claims shape {list(shape)}, which is not what it holds")
+    with archive.open(info) as member:
+        return np.lib.format.read_array(member, allow_pickle=False)
 
 
 def _seeds_from_arrays(path: Path) -> Seeds:
@@ -208,7 +246,7 @@ def _checked(source: str, inputs: object, labels: object) -> Seeds:
         raise SeedsRefused(f"{source} gives no array ({array.message}): return one [seeds, ...], or it and labels")
     if array.dtype.kind not in "biuf":
         raise SeedsRefused(f"{source} holds {array.dtype} values: seeds must be real numbers, so convert them")
-    if array.ndim < 2 or not len(array):
+    if array.ndim < 2 or not array.size:
         raise SeedsRefused(f"{source} has shape {list(array.shape)}: give at least one seed, as [seeds, ...]")
     with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinity, which pre-flight refuses
         values = torch.from_numpy(np.array(array, dtype=np.float32))

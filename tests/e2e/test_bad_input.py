@@ -34,6 +34,8 @@ MODELS = [
     ("canary.pt --seeds ok.npy", "can execute code", "--trust-model"),
     ("pickled.pt --seeds ok.npy", "can execute code", "torch.export.save"),
     ("weights.pth --trust-model --seeds ok.npy", "weights without a model", "give FILE.py:function"),
+    ("weights.pth --seeds ok.npy", "weights without a model", "--weights weights.pth"),
+    ("tensors.safetensors --seeds ok.npy", "weights without a model", "--weights tensors.safetensors"),
     ("truncated.pt2 --seeds ok.npy", "cannot load truncated.pt2", "re-export it"),
     ("models.py:Noisy --seeds ok.npy", "answers differently each time", "--force"),
     ("models.py:Constant --seeds ok.npy", "the output is the same for all 60 seeds", "--force"),
@@ -128,6 +130,11 @@ OPTIONS = [
     ("--metadata models.py:no_mapping", "must return a dict", "fix that function"),
 ]
 OTHERS = [
+    ("models.py:build --seeds ok.npy --weights gone.pt", "it does not exist", "save the state dict"),
+    ("models.py:build --seeds ok.npy --weights canary.pt --trust-model", "cannot be loaded", "save the state dict"),
+    ("models.py:build --seeds ok.npy --weights tensors.safetensors", "unexpected: low", "missing: conv1.weight"),
+    ("models.py:flip --seeds ok.npy --weights weights.pth", "is a function", "leave it out"),
+    ("static.pt2 --seeds ok.npy --weights weights.pth", "is for a model given as", "FILE.py:function"),
     ("models.py:scalar --seeds ok.npy --oracle flip", "flip needs a model that gives class scores", "use nan"),
     ("models.py:flip --seeds ok.npy --twin int8", "the model has none", "choose another twin"),
     ("models.py:flip --seeds ok.npy --layers conv1", "no layers to watch", "leave it out"),
@@ -357,7 +364,7 @@ def test_a_wrong_command_gives_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_refused_pickle_is_not_even_opened_but_a_trusted_one_is(
+def test_a_refused_pickle_does_not_run_but_a_trusted_one_is(
     jostle: Run, workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

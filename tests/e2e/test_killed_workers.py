@@ -13,11 +13,11 @@ import numpy as np
 import psutil
 import pytest
 from running import ENVIRONMENT, JOSTLE, PATIENCE
-from soaking import times
 from test_going_on import check_whole, journal
 
 from jostle.cli.exits import Exit
 from jostle.recipes.isolating import HOST
+from soaking import times
 
 CALL = ["fuzz", "jostle.zoo:lenet5", "--seeds", "ok.npy", "--oracle", "flip", "--radius", "1", "--sigma", "0.4"]
 

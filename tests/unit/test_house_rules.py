@@ -18,6 +18,7 @@ PARTS = ("targets", "mutators", "feedback", "oracles", "schedulers", "storage", 
 SHARED = {
     *{"jostle.records", "jostle.interfaces", "jostle.errors", "jostle.foreign", "jostle.named_objects"},
     *{"jostle.geometry", "jostle.profile", "jostle.scaling", "jostle.distances", "jostle.scores"},
+    "jostle.foreign_files",
 }
 # Where Exception may be caught, and why.
 CATCH_BROADLY = {
@@ -65,10 +66,11 @@ def test_a_part_knows_the_records_and_interfaces_and_its_own_folder_only(part: s
 
 
 def test_what_all_parts_share_knows_no_part() -> None:
-    assert own(HOUSE / "errors.py") == own(HOUSE / "geometry.py") == own(HOUSE / "distances.py") == set()
+    for name in ("errors.py", "geometry.py", "distances.py", "foreign_files.py"):
+        assert own(HOUSE / name) == set()
     assert own(HOUSE / "records.py") == {"jostle.geometry"}
     assert own(HOUSE / "interfaces.py") == {"jostle.records"}
-    assert own(HOUSE / "profile.py") == {"jostle.errors", "jostle.records"}
+    assert own(HOUSE / "profile.py") == {"jostle.errors", "jostle.foreign_files", "jostle.records"}
     assert own(HOUSE / "scaling.py") == {"jostle.profile"}
 
 

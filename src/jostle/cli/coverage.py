@@ -25,10 +25,11 @@ from jostle.recipes.watching import load_seeded
 EVERY = "all"
 
 
-@apart_if_from_file(lambda model, **_: [model])
+@apart_if_from_file(lambda model, weights, **_: [model, *filter(None, [weights])])
 def coverage(
     model: options.Model,
     data: options.Data,
+    weights: options.Weights = None,
     criteria: Annotated[str, typer.Option(help="nc, kmnc, nbc, snac, tknc, bknc with commas between, or all.")] = EVERY,
     profile: options.Profile = None,
     sections: options.Sections = None,
@@ -54,7 +55,7 @@ def coverage(
     names, left_out = _chosen(criteria, profile)
     settings = Settings(model, data, **given)
     console = Console(stderr=True, quiet=as_json)
-    meter = CoverageMeter(load_seeded(settings, model), names, **given)
+    meter = CoverageMeter(load_seeded(settings, model, settings.weights), names, **given)
     for part in data_parts(settings, data, partial(shown, console, "measuring")):
         if meter.profile is None and profile is not None and set(names) & set(RANGED):
             watched = meter.watched(part.inputs)

@@ -25,6 +25,7 @@ from jostle.recipes.assembly import Assembled, assemble, budget_of
 def fuzz(
     model: Annotated[str | None, typer.Argument(help=options.MODEL_HELP)] = None,
     seeds: Annotated[str | None, typer.Option(help=options.DATA_HELP)] = None,
+    weights: options.Weights = None,
     recipe: Annotated[
         str | None, typer.Option(help="tensorfuzz (default), deephunter, dlfuzz, deepxplore or random.")
     ] = None,

@@ -14,6 +14,10 @@ DATA_HELP = "Folder of images, .npy/.npz file, or FILE.py:function."
 
 Model = Annotated[str, typer.Argument(help=MODEL_HELP)]
 Data = Annotated[str, typer.Argument(help=DATA_HELP)]
+Weights = Annotated[
+    str | None,
+    typer.Option(help="State dict (.safetensors; .pt, .pth, .bin, .ckpt) for the model of FILE.py:function."),
+]
 Profile = Annotated[
     str | None, typer.Option(help="Training data, or a file of `jostle profile`: the ranges kmnc, nbc, snac need.")
 ]

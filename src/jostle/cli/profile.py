@@ -23,10 +23,11 @@ from jostle.recipes.watching import load_seeded
 from jostle.storage.files import write_whole
 
 
-@apart_if_from_file(lambda model, **_: [model])
+@apart_if_from_file(lambda model, weights, **_: [model, *filter(None, [weights])])
 def profile(
     model: options.Model,
     data: options.Data,
+    weights: options.Weights = None,
     out: Annotated[Path, typer.Option(help="The .safetensors file to write.")] = Path("profile.safetensors"),
     layers: options.Layers = None,
     units: options.Units = None,
@@ -43,7 +44,7 @@ def profile(
     if out.suffix != SAVED:
         raise UsageError(f"--out {out}: give a name that ends in {SAVED}")
     settings = Settings(model, data, **given)
-    meter = CoverageMeter(load_seeded(settings, model), RANGED, **given)
+    meter = CoverageMeter(load_seeded(settings, model, settings.weights), RANGED, **given)
     parts = data_parts(settings, data, partial(shown, Console(stderr=True), "profiling"))
     taken = meter.take_profile(part.inputs for part in parts)
     if out.exists() and not is_profile(out):

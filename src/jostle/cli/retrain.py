@@ -16,12 +16,13 @@ from jostle.cli import options
 from jostle.cli.apart import apart_if_from_file
 from jostle.cli.consoles import output
 from jostle.cli.progress import shown
+from jostle.recipes.isolating import named_models
 from jostle.recipes.reopening import settings_of
 from jostle.recipes.retraining import Retraining, Training
 from jostle.recipes.retraining import retrain as trained
 
 
-@apart_if_from_file(lambda campaign, model, **_: [model or settings_of(campaign)[0].model])
+@apart_if_from_file(lambda campaign, model, **_: [model] if model else named_models(settings_of(campaign)[0]))
 def retrain(
     campaign: Annotated[Path, typer.Argument(help="Folder that `jostle fuzz` wrote to.")],
     data: Annotated[str, typer.Option(help="Labelled training data: folder of classes, .npz, FILE.py:function.")],

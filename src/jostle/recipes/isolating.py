@@ -39,13 +39,13 @@ def limits_of(settings: Settings) -> Limits | None:
 
 
 def loads_files(settings: Settings) -> bool:
-    """Whether a model comes from a file rather than from Python that the user names."""
+    """Whether a model or its weights come from a file rather than from Python that the user names."""
     return any(map(is_file, named_models(settings)))
 
 
 def named_models(settings: Settings) -> list[str]:
-    """All models of a campaign, and its twin."""
-    return [settings.model, *settings.models, *([] if settings.twin is None else [settings.twin])]
+    """All models of a campaign, and its twin and weights."""
+    return [settings.model, *settings.models, *filter(None, (settings.twin, settings.weights))]
 
 
 def is_file(spec: str) -> bool:

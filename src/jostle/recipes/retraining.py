@@ -106,12 +106,14 @@ def retrain(
 ) -> Retraining:
     """Trains a copy of the model on the data and on the campaign's findings, and saves it beside nothing but itself."""
     settings, _ = settings_of(folder)
-    settings = replace(settings, trust_model=trust_model, model=model or settings.model)
+    settings = replace(settings, trust_model=trust_model)
+    if model is not None:
+        settings = replace(settings, model=model, weights=None)
     out = _free(out or folder / "retrained.safetensors")
     rng = torch.Generator().manual_seed(training.seed)
     found, unseen = _split_findings(folder, training, rng)
     kept, measured = _split_data(settings, data, test, training, rng)
-    loaded = load_seeded(settings, settings.model)
+    loaded = load_seeded(settings, settings.model, settings.weights)
     if loaded.batch is not None:
         raise ModelRefused(f"{settings.model} takes only batches of {loaded.batch}: export it with a dynamic batch")
     module = loaded.copy()

@@ -59,7 +59,7 @@ class Models:
 
     def __init__(self, settings: Settings):
         self._settings = settings
-        self.own = load_seeded(settings, settings.model)
+        self.own = load_seeded(settings, settings.model, settings.weights)
         twin = settings.twin
         self._twin = None if twin is None else twin_or_model(settings, "--twin", twin, self.own)
         self._panel = [load_seeded(settings, spec) for spec in settings.models]
@@ -80,11 +80,11 @@ def contained(watched: Watched) -> Watched:
     return replace(watched, target=Contained(watched.target))
 
 
-def load_seeded(settings: Settings, spec: str) -> Model:
-    """The model behind a name; one that draws its weights draws the same each time."""
+def load_seeded(settings: Settings, spec: str, weights: str | None = None) -> Model:
+    """The model behind a name, with weights of a file if given; one that draws its weights draws the same each time."""
     with torch.random.fork_rng():
         torch.manual_seed(settings.seed)
-        return load_model(spec, settings.trust_model)
+        return load_model(spec, settings.trust_model, weights)
 
 
 def watch(settings: Settings, model: Model, twin: Model | None, layers: Sequence[Layer]) -> Watched:

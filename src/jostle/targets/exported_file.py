@@ -23,6 +23,8 @@ from pathlib import Path
 import torch
 
 from jostle.errors import ModelRefused
+from jostle.foreign_files import parsed
+from jostle.targets.torch_archive import load_plain
 
 JSON_LIMIT = 256 * 2**20  # bytes per JSON member
 FIX = "re-export it with torch.export.save, without custom operators, custom classes or compiled code"
@@ -126,7 +128,7 @@ def _harmless_copy(path: Path) -> tuple[io.BytesIO, object]:
         for name, info in members.items():
             if name in (GRAPH, *TENSORS):
                 content = source.read(info)
-                _check_json(name, json.loads(content.decode()), members)
+                _check_json(name, parsed(content), members)
                 target.writestr(f"model/{name}", content)
             elif COPIED.fullmatch(name):
                 target.writestr(f"model/{name}", source.read(info))
@@ -137,9 +139,9 @@ def _harmless_copy(path: Path) -> tuple[io.BytesIO, object]:
 
 
 def _unpickled(examples: bytes) -> object:
-    """By torch's restricted unpickler, without torch.export's fallback to the unrestricted one."""
+    """Without torch.export's fallback to the unrestricted unpickler."""
     try:
-        return torch.load(io.BytesIO(examples), weights_only=True) if examples else None
+        return load_plain(io.BytesIO(examples), len(examples)) if examples else None
     except Exception as error:
         raise ValueError("its example inputs are not just tensors and plain values") from error
 

@@ -7,17 +7,21 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import torch
 from torch import nn
 
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import attempt
+from jostle.foreign_files import check_regular
 from jostle.named_objects import find_object, make_working_folder_importable, names_object
 from jostle.records import Crash
 from jostle.targets.exported_file import load_exported
 from jostle.targets.functions import Function
+from jostle.targets.weights import fill, read_weights
 
 PICKLED = {".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"}
 
@@ -31,10 +35,15 @@ class Model:
     batch: int | None = None  # the only batch size it accepts, None for any
 
 
-def load_model(spec: str, trust: bool = False) -> Model:
-    """The model behind `FILE.py:function`, `package.module:function`, a `.pt2` file, or a trusted pickle."""
+def load_model(spec: str, trust: bool = False, weights: str | None = None) -> Model:
+    """The model behind `FILE.py:function`, `package.module:function`, a `.pt2` file, or a trusted pickle.
+
+    Weights from a file are for a model that Python code builds.
+    """
     if names_object(spec):
-        return _python_model(spec)
+        return _python_model(spec) if weights is None else _filled(spec, _python_model(spec), Path(weights))
+    if weights is not None:
+        raise ModelRefused(f"--weights {weights} is for a model given as FILE.py:function: {spec} brings its own")
     path = Path(spec)
     if not path.exists():
         raise ModelRefused(f"model {spec} does not exist: give a .pt2 file or FILE.py:function")
@@ -42,6 +51,8 @@ def load_model(spec: str, trust: bool = False) -> Model:
         return _exported_model(path)
     if path.suffix in PICKLED:
         return _pickled_model(path, trust)
+    if path.suffix == ".safetensors":
+        raise ModelRefused(_weights_alone(path))
     if path.suffix == ".py":
         raise ModelRefused(f"{spec} names no function: add the one that returns the model, {spec}:function")
     raise ModelRefused(f"{spec} is no format that can be fuzzed yet: give a .pt2 file or FILE.py:function")
@@ -57,6 +68,17 @@ def _python_model(spec: str) -> Model:
         if isinstance(found, Crash):
             raise ModelRefused(f"{spec} raised {found.error} in {found.where}: {found.message}")
     return _checked(spec, found)
+
+
+def _filled(spec: str, model: Model, path: Path) -> Model:
+    """The model with weights of its own, so that nothing else that the user's code built changes with it."""
+    if isinstance(model.module, Function):
+        raise ModelRefused(f"--weights {path} needs a torch module, and {spec} is a function: leave it out")
+    module = attempt(model.copy)
+    if isinstance(module, Crash):
+        raise ModelRefused(f"{spec} cannot be copied to take --weights: {module.error}: {module.message}")
+    fill(module, path)
+    return _checked(spec, module)
 
 
 def _checked(spec: str, found: object) -> Model:
@@ -107,15 +129,31 @@ def _unflattened(path: Path, program: torch.export.ExportedProgram) -> nn.Module
 
 
 def _pickled_model(path: Path, trust: bool) -> Model:
-    if not trust:
-        raise ModelRefused(
-            f"{path} is a pickle, which can execute code when it is loaded: export the model with torch.export.save "
-            f"to .pt2, give FILE.py:function, or add --trust-model if you trust its origin"
-        )
+    try:
+        check_regular(path)
+    except ValueError as error:
+        raise ModelRefused(f"{path} cannot be loaded: {error}; give a .pt2 file or FILE.py:function") from error
+    return _trusted_model(path) if trust else _refused_pickle(path)
+
+
+def _refused_pickle(path: Path) -> NoReturn:
+    if not isinstance(attempt(partial(read_weights, path)), Crash):
+        raise ModelRefused(_weights_alone(path))
+    raise ModelRefused(
+        f"{path} is a pickle, which can execute code when it is loaded: export the model with torch.export.save "
+        f"to .pt2, give FILE.py:function, or add --trust-model if you trust its origin"
+    )
+
+
+def _trusted_model(path: Path) -> Model:
     make_working_folder_importable()  # a pickle names its classes by module
     loaded = attempt(lambda: torch.load(path, map_location="cpu", weights_only=False))
     if isinstance(loaded, Crash):
         raise ModelRefused(f"{path} cannot be loaded: {loaded.error}: {loaded.message}")
     if isinstance(loaded, dict):
-        raise ModelRefused(f"{path} holds weights without a model: give FILE.py:function that builds and loads it")
+        raise ModelRefused(_weights_alone(path))
     return _checked(str(path), loaded)
+
+
+def _weights_alone(path: Path) -> str:
+    return f"{path} holds weights without a model: give FILE.py:function that builds it, and --weights {path}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
+import safetensors.torch
 import torch
 from torch import nn
 
@@ -154,7 +156,7 @@ class Canary:
 
 
 @pytest.mark.parametrize("suffix", [".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"])
-def test_a_pickle_is_refused_unread_saying_why_and_what_to_do(suffix: str, tmp_path: Path) -> None:
+def test_a_pickle_is_refused_unexecuted_saying_why_and_what_to_do(suffix: str, tmp_path: Path) -> None:
     path, canary = tmp_path / f"model{suffix}", tmp_path / "canary"
     torch.save(Canary(canary), path)
     with pytest.raises(ModelRefused, match=r"can execute code .* --trust-model"):
@@ -171,7 +173,29 @@ def test_a_trusted_pickle_loads(tmp_path: Path) -> None:
     assert torch.equal(load_model(str(tmp_path / "net.pt"), trust=True).module(INPUTS), net(INPUTS))
 
 
-def test_weights_without_a_model_are_explained(tmp_path: Path) -> None:
-    torch.save(nn.Linear(2, 2).state_dict(), tmp_path / "weights.pt")
-    with pytest.raises(ModelRefused, match=r"weights without a model: give FILE.py:function"):
-        load_model(str(tmp_path / "weights.pt"), trust=True)
+@pytest.mark.parametrize("trust", [False, True])
+def test_weights_without_a_model_are_explained(trust: bool, tmp_path: Path) -> None:
+    torch.save({"epoch": 3, "state_dict": nn.Linear(2, 2).state_dict()}, tmp_path / "weights.pt")
+    safetensors.torch.save_file(nn.Linear(2, 2).state_dict(), tmp_path / "weights.safetensors")
+    for name in ("weights.pt", "weights.safetensors"):
+        with pytest.raises(ModelRefused, match=rf"weights without a model: give FILE.py.* --weights .*{name}$"):
+            load_model(str(tmp_path / name), trust)
+
+
+def test_a_refused_pickle_is_never_loaded_again_unrestricted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.save(nn.Linear(2, 2), tmp_path / "net.pt")
+    asked: list[object] = []
+    load = torch.load
+    monkeypatch.setattr(torch, "load", lambda *files, **how: asked.append(how["weights_only"]) or load(*files, **how))
+    with pytest.raises(ModelRefused, match="--trust-model"):
+        load_model(str(tmp_path / "net.pt"))
+    assert not [unrestricted for unrestricted in asked if unrestricted is not True]
+
+
+@pytest.mark.parametrize("trust", [False, True])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "empty"])
+def test_what_is_no_regular_file_is_refused_unopened(kind: str, trust: bool, tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    {"pipe": os.mkfifo, "folder": Path.mkdir, "empty": Path.touch}[kind](path)
+    with pytest.raises(ModelRefused, match=f"cannot be loaded: it is .*{kind}"):
+        load_model(str(path), trust)

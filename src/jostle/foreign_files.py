@@ -1,0 +1,67 @@
+"""What must be true of a stranger's file before a library opens it; ValueError says what is not."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+HEADER_LIMIT = 100 * 2**20  # bytes, the limit of safetensors too
+VALUE_LIMIT = 4_000_000  # in JSON, each of up to a hundred bytes in memory
+TENSOR_LIMIT = 100_000
+MEMBER_LIMIT = 100_000
+
+
+def check_regular(path: Path) -> None:
+    """A file with content; anything else may block whoever opens it, or never end."""
+    if path.is_dir():
+        raise ValueError("it is a folder")
+    if not path.exists():
+        raise ValueError("it does not exist")
+    if not path.is_file():
+        raise ValueError("it is not a regular file but a pipe, socket or device")
+    if not path.stat().st_size:
+        raise ValueError("it is empty")
+
+
+def check_safetensors(path: Path) -> None:
+    """Its header is small and every tensor lies inside the file; safetensors itself checks that they fit together."""
+    check_regular(path)
+    rest = path.stat().st_size - 8
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > min(HEADER_LIMIT, max(rest, 0)):
+            raise ValueError(f"its header claims {length} bytes, and may have {min(HEADER_LIMIT, max(rest, 0))}")
+        header = parsed(file.read(length))
+    if not isinstance(header, dict) or len(header) > TENSOR_LIMIT:
+        raise ValueError(f"its header is no list of up to {TENSOR_LIMIT} tensors")
+    for name, tensor in header.items():
+        if name != "__metadata__" and not _inside(tensor, rest - length):
+            raise ValueError(f"its tensor {name[:100]!r} does not lie inside the file")
+
+
+def _inside(tensor: Any, size: int) -> bool:
+    match tensor:
+        case {"dtype": str(), "shape": [*shape], "data_offsets": [int() as start, int() as end]}:
+            return all(isinstance(n, int) and n >= 0 for n in shape) and 0 <= start <= end <= size
+    return False
+
+
+def parsed(content: bytes) -> Any:
+    """JSON in UTF-8 that fits into memory once Python has read it."""
+    if sum(map(content.count, (b",", b":", b"[", b"{"))) > VALUE_LIMIT:
+        raise ValueError(f"its JSON holds more than {VALUE_LIMIT} values")
+    try:
+        return json.loads(content.decode())
+    except RecursionError as error:
+        raise ValueError("its JSON is nested too deeply") from error
+
+
+def check_unpacked(members: list[zipfile.ZipInfo], limit: int) -> None:
+    """A zip's members say that they unpack to no more than this many bytes; zipfile stops reading where they lie."""
+    if len(members) > MEMBER_LIMIT:
+        raise ValueError(f"it has {len(members)} members, more than {MEMBER_LIMIT}")
+    size = sum(member.file_size for member in members)
+    if size > limit:
+        raise ValueError(f"it unpacks to {size} bytes, more than {limit}")

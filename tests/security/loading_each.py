@@ -1,0 +1,60 @@
+"""Loads every file below a folder as it would be on the command line, and prints a line of JSON for each.
+
+A process of its own, so that a crash is seen and its peak of memory is that of these files.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from jostle.errors import UsageError
+from jostle.profile import load_profile
+from jostle.seeds import ImageForm, load_seeds
+from jostle.targets.loading import load_model
+
+
+def load(path: Path, source: str) -> str | None:
+    """Why the file was refused, None if it was not."""
+    try:
+        match path.parent.name:
+            case "models":
+                load_model(str(path))
+            case "weights":
+                load_model(source, weights=str(path))
+            case "seeds":
+                load_seeds(str(path), ImageForm())
+            case "profiles":
+                load_profile(path, {})
+    except UsageError as error:
+        return str(error)
+    return None
+
+
+def say(**told: object) -> None:
+    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.flush()
+
+
+def peak() -> int:
+    """Bytes of memory at most, up to now."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    torch.set_num_threads(1)
+    for path in sorted(folder.glob("*/*")):
+        say(file=f"{path.parent.name}/{path.name}")
+        begun = time.process_time()
+        refused = load(path, f"{folder / 'net.py'}:build")
+        say(refused=refused, seconds=time.process_time() - begun, peak=peak())
+
+
+if __name__ == "__main__":
+    main()
