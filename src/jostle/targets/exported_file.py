@@ -35,6 +35,10 @@ EXAMPLES = "data/sample_inputs/model.pt"
 REQUIRED = {"archive_format", "archive_version", GRAPH, *TENSORS}
 COPIED = re.compile(r"archive_(format|version)|data/(weights/weight|constants/tensor)_\d+|\.data/version|byteorder")
 LEFT_OUT = re.compile(r"extra/.*|\.data/serialization_id")
+TALKATIVE = (
+    *("torch.export", "torch._subclasses.fake_tensor"),
+    *("torch.fx.experimental.sym_node", "torch.fx.experimental.symbolic_shapes"),
+)
 BROKEN = (OSError, EOFError, ValueError, RuntimeError, struct.error, zipfile.BadZipFile)
 
 # aten::from_file and aten::save open files that the archive names.
@@ -94,7 +98,7 @@ def load_exported(path: Path) -> torch.export.ExportedProgram:
 @contextmanager
 def _noted_failures() -> Iterator[_Noted]:
     """Torch logs what went wrong with a traceback and then raises an error that says nothing."""
-    logs, noted = [logging.getLogger(name) for name in ("torch.export", "torch._subclasses.fake_tensor")], _Noted()
+    logs, noted = [logging.getLogger(name) for name in TALKATIVE], _Noted()
     for log in logs:
         log.addFilter(noted)
     try:
@@ -110,7 +114,7 @@ class _Noted(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
         self.cause = self.cause or (error and error.__cause__) or error
-        return error is None
+        return False
 
 
 def _first_line(error: BaseException) -> str:
