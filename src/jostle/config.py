@@ -16,9 +16,10 @@ from typing import Any
 from jostle.errors import UsageError
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+BYTES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 DEFAULT_BUDGET = "60s"
 # What may change between two runs of one campaign.
-UNBOUND = ("budget", "executions", "findings", "out", "force")
+UNBOUND = ("budget", "executions", "findings", "max_disk", "out", "force")
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Settings:
     budget: float | None = None  # seconds
     executions: int | None = None
     findings: int | None = None
+    max_disk: int | None = None  # bytes
     batch: int = 256
     seed: int = 0
     out: str | None = None
@@ -108,7 +110,7 @@ class Settings:
         if self.out is not None:
             return Path(self.out)
         name_digest = hashlib.blake2b(json.dumps(self.identity(digest)).encode(), digest_size=4).hexdigest()
-        name = re.sub(r"[^A-Za-z0-9]+", "-", Path(self.model).name).strip("-")
+        name = re.sub(r"[^A-Za-z0-9]+", "-", Path(self.model).name).strip("-")[:60]
         return Path("jostle-runs") / f"{name}-{self.recipe}-{name_digest}"
 
 
@@ -255,6 +257,13 @@ def _duration(value: Any) -> float:
     return float(match[1]) * UNITS[match[2]]
 
 
+def _bytes(value: Any) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", str(value).strip().upper())
+    if match is None or float(match[1]) <= 0:
+        raise ValueError("give a size such as 500M or 2G")
+    return round(float(match[1]) * BYTES[match[2]])
+
+
 def _count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError("give a whole number of at least 1")
@@ -281,6 +290,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "std": _std,
     "size": _size,
     "budget": _duration,
+    "max_disk": _bytes,
     **dict.fromkeys(("executions", "findings", "batch", "newest", "sample", "tries"), _count),
     **dict.fromkeys(("sections", "buckets", "top", "others", "iterations", "rounds", "depth", "levels"), _count),
     "neurons": _whole,

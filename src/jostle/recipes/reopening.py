@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from jostle.config import Settings, checked
 from jostle.errors import UsageError
+from jostle.storage.belonging import read_config
 
 
 def settings_of(folder: Path) -> tuple[Settings, str]:
     """The settings that a campaign was run with, and the digest of its seeds and weights."""
     try:
-        told: dict[str, Any] = json.loads((folder / "config.json").read_text())
+        told = read_config(folder)
         digest = told["seeds and weights"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, KeyError) as error:
         raise UsageError(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})") from error
     known = {field.name for field in fields(Settings)}
     given = {name: value for name, value in told.items() if name in known and value is not None}
