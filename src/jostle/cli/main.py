@@ -13,6 +13,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from jostle import __version__
+from jostle.cli.cmin import cmin
 from jostle.cli.coverage import coverage
 from jostle.cli.demo import demo
 from jostle.cli.doctor import doctor
@@ -22,6 +23,7 @@ from jostle.cli.fuzz import fuzz
 from jostle.cli.list_parts import list_parts
 from jostle.cli.profile import profile
 from jostle.cli.retrain import retrain
+from jostle.cli.status import status
 from jostle.errors import JostleError, UsageError
 
 CLICKS_INTERRUPTED = 130
@@ -29,6 +31,8 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "fuzz": fuzz,
     "coverage": coverage,
     "profile": profile,
+    "status": status,
+    "cmin": cmin,
     "evaluate": evaluate,
     "retrain": retrain,
     "demo": demo,
@@ -54,7 +58,8 @@ def jostle(
         print(f"jostle {__version__}")
     elif context.invoked_subcommand is None:
         raise UsageError(
-            "which command? fuzz, coverage, profile, evaluate, retrain, demo, doctor or list (see jostle --help)"
+            "which command? fuzz, status, cmin, coverage, profile, evaluate, retrain, demo, doctor or list "
+            "(see jostle --help)"
         )
 
 
