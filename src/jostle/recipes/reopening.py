@@ -15,7 +15,7 @@ def settings_of(folder: Path) -> tuple[Settings, str]:
     try:
         told = read_config(folder)
         digest = told["seeds and weights"]
-    except (OSError, KeyError) as error:
+    except (OSError, ValueError, KeyError) as error:
         raise UsageError(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})") from error
     known = {field.name for field in fields(Settings)}
     given = {name: value for name, value in told.items() if name in known and value is not None}

@@ -24,20 +24,20 @@ def check_folder(folder: Path, identity: Mapping[str, Any], unbound: Mapping[str
             raise OutputRefused(f"{folder} is not empty and holds no campaign: give another --out")
     except OSError as error:
         raise OutputRefused(f"cannot use the output folder {folder}: {error}; give another --out") from error
+    except ValueError as error:
+        raise OutputRefused(
+            f"{folder / CONFIG} is damaged or not of a campaign ({error}): bring it back, or give another --out"
+        ) from error
 
 
 BEFORE_CONFIG = ("lock", temporary(Path(CONFIG)).name)  # what a process that died at once may have left
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The configuration of the campaign in this folder, if this version of Jostle can read what it holds."""
-    config = folder / CONFIG
-    try:
-        told = json.loads(config.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise OutputRefused(f"{config} is damaged ({error}): bring it back, or give another --out") from error
+    """The configuration of the campaign in this folder; ValueError if it is none, refused if of another version."""
+    told = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     if not isinstance(told, dict):
-        raise OutputRefused(f"{folder} holds a config.json that is not of a campaign: give another --out")
+        raise ValueError("no JSON object")
     if told.get(FORMAT_NAME) != FORMAT:
         raise OutputRefused(
             f"{folder} was written by another version of Jostle ({FORMAT_NAME} {told.get(FORMAT_NAME, 'unknown')}, "

@@ -27,6 +27,7 @@ from jostle.storage.seals import sealed, unsealed
 
 FINDINGS, FLAKY = "findings", "flaky"  # where bugs stand that show again when their input runs alone, and others
 RECORD = "finding.json"
+BEFORE_RECORD = ("input.npy", "reference.npy", "seed.npy")  # which make a folder of a finding with the record only
 FOLDER = re.compile(r"(\d{4,})-")
 LONGEST_NAME = 60  # characters after the number
 LONGEST_TEXT = 20_000  # characters of any one text in a record, so that a traceback without end fills no disk

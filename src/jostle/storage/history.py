@@ -72,7 +72,7 @@ def read_kept(folder: Path, seeds: Seeds) -> Candidates:
         if line["kept"]:
             entries = read_entries(entries_path(folder, line["step"]), seeds, line["digest"])
             if entries is None:
-                raise OutputRefused(f"what step {line['step']} kept in {folder} is damaged: {MENDING}")
+                raise OutputRefused(f"the corpus in {folder} is damaged at step {line['step']}: {MENDING}")
             parts.append(entries)
     return Candidates.joined(parts)
 

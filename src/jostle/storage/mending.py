@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from jostle.records import Candidates, Seeds
 from jostle.storage.entries import decode_entries, digest_of_entries
 from jostle.storage.files import cut, make_folder, remove, sync_folders, write_whole
-from jostle.storage.findings import FINDINGS, FLAKY, FOLDER, RECORD, finding_folders, is_whole, write_files
+from jostle.storage.findings import BEFORE_RECORD, FINDINGS, FLAKY, FOLDER, finding_folders, is_whole, write_files
 from jostle.storage.journal import JOURNAL, Journal, read_journal
 from jostle.storage.quarantine import QUARANTINE, Quarantine
 from jostle.storage.safeguard import LOG, guarded
@@ -35,12 +35,17 @@ def mend_findings(folder: Path, quarantine: Quarantine) -> None:
         if not is_whole(place):
             write_files(place, files)
     for place in places:
-        if place not in safe and not (place / RECORD).exists():
+        if place not in safe and _is_unfinished(place):
             remove(place)
     if (folder / LOG).exists() and (folder / LOG).stat().st_size:
         sync_folders(safe)
         cut(folder / LOG, 0)
     set_findings_aside(folder, quarantine, is_whole)
+
+
+def _is_unfinished(place: Path) -> bool:
+    """Whether nothing stands there but what is written before a finding's record."""
+    return {path.name for path in place.iterdir()} <= set(BEFORE_RECORD)
 
 
 def set_findings_aside(folder: Path, quarantine: Quarantine, sound: Callable[[Path], bool]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import OutputRefused
-from jostle.storage.belonging import CONFIG, read_config
+from jostle.storage.belonging import read_config
 from jostle.storage.findings import FINDINGS, FLAKY, finding_folders, read_record
 from jostle.storage.journal import JOURNAL, read_journal
 from jostle.storage.quarantine import QUARANTINE
@@ -31,10 +31,8 @@ class Overview:
 
 
 def overview_of(folder: Path) -> Overview:
-    if not (folder / CONFIG).is_file():
-        raise OutputRefused(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to")
-    read_config(folder)
     try:
+        read_config(folder)
         lines = read_journal(folder / JOURNAL).lines
         found = list(_records(folder / FINDINGS))
         return Overview(
@@ -47,8 +45,10 @@ def overview_of(folder: Path) -> Overview:
             quarantined=len(list((folder / QUARANTINE).iterdir())) if (folder / QUARANTINE).is_dir() else 0,
             newest=(found[-1][0].name, found[-1][1]["summary"]) if found else None,
         )
-    except OSError as error:
-        raise OutputRefused(f"{folder} cannot be read: {error}") from error
+    except (OSError, ValueError) as error:
+        raise OutputRefused(
+            f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})"
+        ) from error
 
 
 def _records(findings: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
