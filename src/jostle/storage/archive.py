@@ -16,7 +16,7 @@ lock                            held while a process works in the folder
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -34,7 +34,7 @@ from jostle.storage.findings import (
     FINDINGS,
     FLAKY,
     draw_pictures,
-    encode_finding,
+    encode_findings,
     finding_folders,
     folder_name,
     number_of,
@@ -66,19 +66,24 @@ class Archive:
         self._status_at = -SECONDS_BETWEEN_STATUS  # long ago
 
     def __call__(self, record: StepRecord) -> None:
-        found = {self._place(one): encode_finding(one) for one in (*record.findings, *record.flaky)}
-        if found:
-            named = {place.relative_to(self.folder).as_posix(): files for place, files in found.items()}
-            self.used += self._safeguard.add(named)
-        for place, files in found.items():
-            self._unsynced.append(place)
-            self.used += write_files(place, files)
+        if record.findings or record.flaky:
+            self._write_findings((*record.findings, *record.flaky))
         if len(record.kept):
             self.used += write_whole(entries_path(self.folder, record.step), encode_entries(record.kept))
         self.used += self._journal.append(encoded(journal_line(record)))
         if time.monotonic() - self._status_at > SECONDS_BETWEEN_STATUS:
             self._status_at = time.monotonic()
             write_status(self.folder, record.so_far, synced=False)
+
+    def _write_findings(self, findings: Sequence[Finding]) -> None:
+        """Safe at once, by the log; the folders follow."""
+        encoded = encode_findings(findings)
+        found = {self._place(one): files for one, files in zip(findings, encoded, strict=True)}
+        named = {place.relative_to(self.folder).as_posix(): files for place, files in found.items()}
+        self.used += self._safeguard.add(named)
+        for place, files in found.items():
+            self._unsynced.append(place)
+            self.used += write_files(place, files)
 
     def _place(self, finding: Finding) -> Path:
         return self._rooms[FINDINGS if finding.alone else FLAKY].place(finding)

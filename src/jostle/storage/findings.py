@@ -6,7 +6,7 @@ import json
 import re
 import tokenize
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from jostle.distances import LEVELS
 from jostle.errors import OutputRefused
-from jostle.records import Finding
+from jostle.records import Candidates, Finding
 from jostle.storage.files import as_json, make_folder, portable, write_whole
 from jostle.storage.pictures import picture_of
 from jostle.storage.quarantine import portable_name
@@ -56,13 +56,22 @@ def folder_name(number: int, finding: Finding) -> str:
     return f"{number:04}-{name[:LONGEST_NAME]}".rstrip("-")
 
 
-def encode_finding(finding: Finding) -> dict[str, bytes]:
-    """The files of its folder by name, the record last: a folder with a record is whole."""
+def encode_findings(findings: Sequence[Finding]) -> list[dict[str, bytes]]:
+    """The files of each one's folder by name, the record last: a folder with a record is whole."""
+    rows = Candidates.joined([finding.row for finding in findings])
+    arrays = zip(rows.inputs, rows.references, rows.originals, rows.moved.tolist(), strict=True)
+    return [
+        _encoded(finding, input, reference, seed if moved else None)
+        for finding, (input, reference, seed, moved) in zip(findings, arrays, strict=True)
+    ]
+
+
+def _encoded(finding: Finding, input: Tensor, reference: Tensor, seed: Tensor | None) -> dict[str, bytes]:
     violation, row = finding.violation, finding.row
-    input, reference = row.inputs[0], row.references[0]
     files = {"input.npy": _npy(input), "reference.npy": _npy(reference)}
-    if row.moved[0]:
-        files["seed.npy"] = _npy(row.originals[0])
+    if seed is not None:
+        files["seed.npy"] = _npy(seed)
+    root, parent = int(row.roots[0]), int(row.parents[0])
     files[RECORD] = _encoded_record(
         {
             "kind": violation.kind,
@@ -72,9 +81,9 @@ def encode_finding(finding: Finding) -> dict[str, bytes]:
             "bug": finding.bug,
             "step": finding.step,
             "execution": finding.execution,
-            "seed": row.seeds.names[int(row.roots[0])],
-            "root": int(row.roots[0]),
-            "parent": int(row.parents[0]),
+            "seed": row.seeds.names[root],
+            "root": root,
+            "parent": parent,
             "mutation": row.steps[0] or "none: the seed itself",
             "largest change": float((input.float() - reference.float()).abs().max()),
             "details": dict(violation.details),
