@@ -111,7 +111,7 @@ class Settings:
             return Path(self.out)
         name_digest = hashlib.blake2b(json.dumps(self.identity(digest)).encode(), digest_size=4).hexdigest()
         name = re.sub(r"[^A-Za-z0-9]+", "-", Path(self.model).name).strip("-")[:60]
-        return Path("jostle-runs") / f"{name}-{self.recipe}-{name_digest}"
+        return Path("jostle-runs") / "-".join(part for part in (name, self.recipe, name_digest) if part)
 
 
 def _as_json(settings: Settings) -> dict[str, Any]:

@@ -445,6 +445,54 @@ def test_flaky_bugs_outlive_an_interruption(module: type[nn.Module], tmp_path: P
     assert run.summary.flaky == whole.summary.flaky and run.summary.findings == whole.summary.findings
 
 
+# Steps that are lost
+
+
+@pytest.mark.parametrize("module", [Sturdy, Fragile])
+@pytest.mark.parametrize("lost", [(0,), (1, 2, 3), (0, 4, 15)])
+def test_a_step_that_is_lost_is_done_again_and_counted_once(
+    lost: tuple[int, ...], module: type[nn.Module], tmp_path: Path
+) -> None:
+    budget = Budget(executions=12 + 16 * 30)
+    whole = Run(budget, module=module()).to_the_end()
+    interrupted(tmp_path, 12 + 16 * 15, budget, module=module())[0].listeners[0].release()
+    paths = [tmp_path / "corpus" / f"{step:08}.safetensors" for step in lost]
+    before = {path: path.read_bytes() for path in paths if path.exists()}
+    for path in before:
+        path.write_bytes(b"short")
+    archive = open_archive(tmp_path, {})
+    history = read_history(tmp_path, SEEDS, archive.quarantine)
+    assert history is not None and sum(past.lost for past in history.steps) == len(before) > 0
+    run = Run(budget, module=module(), listeners=(archive,))
+    run.summary = run.campaign.run(history, archive.mend)
+    assert {path: path.read_bytes() for path in before} == before
+    assert run.journal() == whole.journal()[16:]
+    assert len(archive.quarantine.warnings) == 1
+    for name in ("executions", "corpus", "findings", "violations", "coverage"):
+        assert getattr(run.summary, name) == getattr(whole.summary, name)
+
+
+class Moody(nn.Module):
+    """Two scores that are never the same twice."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return torch.stack([inputs.sum(1), torch.rand(len(inputs)) * 20], 1)
+
+
+def test_a_step_that_comes_out_otherwise_is_told_of_and_gone_on_with(tmp_path: Path) -> None:
+    budget = Budget(executions=12 + 16 * 30)
+    interrupted(tmp_path, 12 + 16 * 15, budget, module=Moody())[0].listeners[0].release()
+    (tmp_path / "corpus" / "00000003.safetensors").unlink()
+    archive = open_archive(tmp_path, {})
+    run = Run(budget, module=Moody(), listeners=(archive,))
+    run.campaign.run(read_history(tmp_path, SEEDS, archive.quarantine), archive.mend)
+    assert "step 3 came out otherwise" in archive.quarantine.warnings[-1]
+    archive.close()
+    again = open_archive(tmp_path, {})
+    history = read_history(tmp_path, SEEDS, again.quarantine)
+    assert history is not None and not any(past.lost for past in history.steps) and not again.quarantine.warnings
+
+
 # What survives saving
 
 
