@@ -77,8 +77,7 @@ class Archive:
 
     def _write_findings(self, findings: Sequence[Finding]) -> None:
         """Safe at once, by the log; the folders follow."""
-        encoded = encode_findings(findings)
-        found = {self._place(one): files for one, files in zip(findings, encoded, strict=True)}
+        found = dict(zip(map(self._place, findings), encode_findings(findings), strict=True))
         named = {place.relative_to(self.folder).as_posix(): files for place, files in found.items()}
         self.used += self._safeguard.add(named)
         for place, files in found.items():

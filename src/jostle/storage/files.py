@@ -66,6 +66,7 @@ class Appended:
     def __init__(self, path: Path):
         self._path = path
         self._file = path.open("ab", buffering=0)
+        _sync(path.parent)  # else a power failure could take the file with all that was synced into it
 
     def append(self, content: bytes, synced: bool = False) -> int:
         with _told(self._path):
@@ -123,13 +124,12 @@ def cut(path: Path, size: int) -> None:
 
 def sync_folders(folders: Iterable[Path]) -> None:
     """Makes what stands in these folders, and each folder's own place, survive a power failure."""
-    parents = set()
-    for folder in folders:
-        parents.add(folder.parent)
+    there = [folder for folder in folders if folder.is_dir()]  # somebody may have moved one away meanwhile
+    for folder in there:
         with _told(folder):
             for path in [*folder.iterdir(), folder]:
                 _sync(path)
-    for parent in sorted(parents):
+    for parent in sorted({folder.parent for folder in there}):
         with _told(parent):
             _sync(parent)
 

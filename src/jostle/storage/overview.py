@@ -25,7 +25,7 @@ class Overview:
     executions: int  # so far
     statistics: dict[str, Any]  # as last written
     findings: dict[str, int]  # by kind
-    flaky: dict[str, int]
+    flaky: dict[str, int]  # by kind, without those that became findings
     quarantined: int  # files and folders
     newest: tuple[str, str] | None  # folder and summary of the newest finding
 
@@ -35,13 +35,15 @@ def overview_of(folder: Path) -> Overview:
         read_config(folder)
         lines = read_journal(folder / JOURNAL).lines
         found = list(_records(folder / FINDINGS))
+        beyond_doubt = {(told["kind"], told["bug"]) for _, told in found}
+        doubtful = [told for _, told in _records(folder / FLAKY) if (told["kind"], told["bug"]) not in beyond_doubt]
         return Overview(
             at_work=is_at_work(folder),
             steps=max(0, len(lines) - 1),
             executions=lines[-1]["executions"] if lines else 0,
             statistics=read_status(folder),
             findings=dict(Counter(told["kind"] for _, told in found)),
-            flaky=dict(Counter(told["kind"] for _, told in _records(folder / FLAKY))),
+            flaky=dict(Counter(told["kind"] for told in doubtful)),
             quarantined=len(list((folder / QUARANTINE).iterdir())) if (folder / QUARANTINE).is_dir() else 0,
             newest=(found[-1][0].name, found[-1][1]["summary"]) if found else None,
         )
