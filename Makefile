@@ -1,6 +1,7 @@
 # make demo   sets up and runs the main job on embedded data
 # make test   sets up and passes every test
 # make check  the fast part of it, before each commit
+# make soak   kills, damages and starves campaigns hundreds of times (long)
 # make bench  the figures in docs/results.md (long); DATA=folder adds full MNIST
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 DATA ?= $(JOSTLE_DATA)
 
-.PHONY: demo test check lint bench clean
+.PHONY: demo test check soak lint bench clean
 
 demo: $(VENV)/.core
 	@$(BIN)/jostle demo
@@ -20,13 +21,16 @@ test: lint
 check: lint
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 -m "not slow"
 
+soak: $(VENV)/.dev
+	@JOSTLE_SOAK=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 -m soak
+
 lint: $(VENV)/.dev
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 
 bench: $(VENV)/.bench
-	@for script in throughput neighbours nan_search half_precision deephunter_throughput deephunter_coverage deephunter_models \
+	@for script in throughput durability neighbours nan_search half_precision deephunter_throughput deephunter_coverage deephunter_models \
 		dlfuzz_paper dlfuzz_throughput dlfuzz_attacks dlfuzz_retraining; do \
 		echo "== $$script"; JOSTLE_DATA="$(DATA)" $(BIN)/python benchmarks/$$script.py || exit 1; \
 	done

@@ -93,8 +93,8 @@ def timed(
 
     def note(record: StepRecord) -> None:
         for moment in (30.0, 60.0, 120.0, 300.0, 600.0):
-            if record.seconds >= moment and moment not in reached:
-                reached[moment] = of_all(name, criterion, dict(record.coverage[criterion]))
+            if record.so_far.seconds >= moment and moment not in reached:
+                reached[moment] = of_all(name, criterion, dict(record.so_far.coverage[criterion]))
 
     summary, _ = fuzz(
         model, seeds, profile, LAYERS.split(","), (criterion,), Budget(seconds=seconds), seed, listeners=[note]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from jostle.campaign import Budget, Campaign, Summary
+from jostle.campaign import Budget, Campaign
 from jostle.config import Settings
 from jostle.interfaces import Listener
 from jostle.profile import Profile
@@ -18,7 +18,7 @@ from jostle.recipes.catalogue import RANGED, Guides, feedbacks_of, mutator_of, o
 from jostle.recipes.measuring import CoverageMeter
 from jostle.recipes.settling import settled
 from jostle.recipes.watching import contained, watch
-from jostle.records import Seeds
+from jostle.records import Seeds, Summary
 from jostle.storage.archive import open_archive
 from jostle.targets.layers import layers_of
 from jostle.targets.loading import Model

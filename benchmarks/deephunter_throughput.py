@@ -63,7 +63,7 @@ def growth() -> None:
     seen: list[tuple[int, int, float]] = []  # corpus, executions, seconds
 
     def note(record: StepRecord) -> None:
-        seen.append((record.corpus, record.executions, record.seconds))
+        seen.append((record.so_far.corpus, record.so_far.executions, record.so_far.seconds))
 
     # Every unit of every layer is a neuron, so that nearly every mutant is kept all the way.
     budget = Budget(executions=160_000)

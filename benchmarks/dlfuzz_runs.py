@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from jostle.campaign import Budget, Campaign, Summary
+from jostle.campaign import Budget, Campaign
 from jostle.config import Settings
 from jostle.distances import as_image_file, relative_distances
 from jostle.interfaces import Oracle, Target
@@ -24,7 +24,7 @@ from jostle.recipes.finishing import Finisher
 from jostle.recipes.measuring import CoverageMeter
 from jostle.recipes.settling import settled
 from jostle.recipes.watching import contained, seated, watch
-from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Verdicts
+from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Summary, Trace, Verdicts
 from jostle.storage.archive import open_archive
 from jostle.storage.findings import recorded, write_png
 from jostle.targets.layers import layers_of

@@ -33,7 +33,7 @@ def rate(recipe: str, seed: int, isolate: bool) -> float:
             )
         )
         summary = assembled.campaign.run()
-        assembled.close()
+        assembled.release()
     return summary.executions / summary.seconds
 
 

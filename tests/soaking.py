@@ -1,4 +1,4 @@
-"""How long a test goes on: briefly in `make test`, fully where JOSTLE_SOAK=1 asks for it."""
+"""How often tests repeat what they try at random: a few times, or many with JOSTLE_SOAK=1 (`make soak`)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from jostle.campaign import Budget, Campaign, Summary
+from jostle.campaign import Budget, Campaign
 from jostle.errors import JostleError, UsageError
 from jostle.feedback.nearest import FarFromSeen
 from jostle.feedback.neurons import NeuronCoverage
@@ -20,7 +20,7 @@ from jostle.oracles.properties import Element, Property
 from jostle.oracles.unanimity import Unanimous
 from jostle.profile import Profile
 from jostle.recipes.measuring import CoverageMeter
-from jostle.records import Candidates, Seeds, StepRecord, Trace, Verdicts, Violation
+from jostle.records import Candidates, Seeds, StepRecord, Summary, Trace, Verdicts, Violation
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
 from jostle.schedulers.fresh import WithSeeds

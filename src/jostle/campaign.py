@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,7 +13,20 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.interfaces import Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
 from jostle.randomness import randomness
-from jostle.records import NO_BUG, Candidates, Finding, History, Lesson, PastStep, Seeds, StepRecord, Trace, all_rows
+from jostle.records import (
+    NO_BUG,
+    Candidates,
+    Finding,
+    History,
+    Lesson,
+    PastStep,
+    Seeds,
+    StepRecord,
+    Summary,
+    Trace,
+    Verdicts,
+    all_rows,
+)
 from jostle.storage.corpus import Corpus
 
 
@@ -36,42 +48,22 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What a campaign has done so far."""
-
-    executions: int
-    seconds: float
-    corpus: int
-    admission_rate: float  # share of the mutants that were kept
-    coverage: Mapping[str, Mapping[str, float]]  # by criterion
-    findings: Mapping[str, int]  # distinct bugs by kind
-    violations: Mapping[str, int]  # violating inputs by kind
-    unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
-    rates: Mapping[str, float]  # inputs per second inside each variant
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "executions": self.executions,
-            "seconds": round(self.seconds, 3),
-            "executions_per_second": round(self.executions / max(self.seconds, 1e-9), 1),
-            "corpus": self.corpus,
-            "admission_rate": self.admission_rate,
-            "coverage": {name: dict(figures) for name, figures in self.coverage.items()},
-            "findings": dict(self.findings),
-            "violating_inputs": dict(self.violations),
-            "unconfirmed_inputs": dict(self.unconfirmed),
-            "inputs_per_second_by_variant": {name: round(rate, 1) for name, rate in self.rates.items()},
-        }
-
-
-@dataclass(frozen=True)
 class Verdict:
     """What all oracles together say of a batch."""
 
     violating: Tensor  # [batch] bool
     findings: tuple[Finding, ...]  # bugs not seen before
+    flaky: tuple[Finding, ...]  # bugs not seen before that did not show again when the input ran alone
     violations: Mapping[str, int]  # violating inputs by kind
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
+
+
+# Told what came of a step that was done again.
+Redone = Callable[[PastStep, Candidates], None]
+
+
+def unnoticed(past: PastStep, kept: Candidates) -> None:
+    """Nobody wants to know."""
 
 
 NOTHING = Trace(torch.empty(0, dtype=torch.int64), {})
@@ -97,18 +89,23 @@ class Campaign:
         batch: int = 256,
         listeners: Sequence[Listener] = (),
         saved: Callable[[Tensor], Tensor] | None = None,
+        full: Callable[[], bool] = lambda: False,
     ):
-        """`saved` tells what a file gives back of inputs [batch, ...]: with it, only what survives that is found."""
+        """`saved` tells what a file gives back of inputs [batch, ...]: with it, only what survives that is found.
+
+        `full` tells whether there is no more room for what listeners write, which ends the run as a spent budget does.
+        """
         self._target, self._mutator, self._feedbacks = target, mutator, feedbacks
         self._oracles, self._scheduler, self._listeners = oracles, scheduler, listeners
         self._seeds, self._budget, self._seed, self._batch = seeds, budget, seed, batch
-        self._saved = saved
+        self._saved, self._full = saved, full
         self._learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
         self.corpus = Corpus(seeds)
         self._step = 0
         self._executions = 0
         self._seconds = 0.0  # of earlier runs and finished steps
         self._bugs: set[tuple[str, int]] = set()
+        self._flaky: set[tuple[str, int]] = set()
         self._findings: Counter[str] = Counter()
         self._violations: Counter[str] = Counter()
         self._unconfirmed: Counter[str] = Counter()
@@ -116,12 +113,12 @@ class Campaign:
         self._executions_before = 0  # of earlier runs, whose times by variant are not kept
         self._stopping = False
 
-    def run(self, history: History | None = None) -> Summary:
+    def run(self, history: History | None = None, redone: Redone = unnoticed) -> Summary:
         """Goes on until the budget is spent, from the seeds or from where an earlier run stopped."""
         if history is None:
             self._plant()
         else:
-            self._restore(history)
+            self._restore(history, redone)
         while len(self.corpus) and not self._spent() and not self._stopping and self._advance():
             pass
         return self.summary()
@@ -133,14 +130,16 @@ class Campaign:
     def summary(self) -> Summary:
         ran = self._executions - self._executions_before
         return Summary(
+            steps=self._step,
             executions=self._executions,
             seconds=self._seconds,
             corpus=len(self.corpus),
             admission_rate=self._admission_rate(),
             coverage=self._coverage(),
-            findings=self._findings,
-            violations=self._violations,
-            unconfirmed=self._unconfirmed,
+            findings=dict(self._findings),
+            flaky=Counter(sorted(kind for kind, _ in self._flaky - self._bugs)),
+            violations=dict(self._violations),
+            unconfirmed=dict(self._unconfirmed),
             rates={name: ran / max(seconds, 1e-9) for name, seconds in self._variant_seconds.items()},
         )
 
@@ -152,7 +151,7 @@ class Campaign:
         return self.corpus.mutants / mutants if mutants > 0 else 0.0
 
     def _spent(self) -> bool:
-        return self._budget.spent(self._seconds, self._executions, self._findings.total())
+        return self._full() or self._budget.spent(self._seconds, self._executions, self._findings.total())
 
     def _plant(self) -> None:
         """Runs the seeds, as one step; all that violate nothing enter the corpus."""
@@ -170,39 +169,69 @@ class Campaign:
         rows = all_rows(len(candidates)).split(self._batch)
         return Trace.joined([self._target.run(candidates.select(part)) for part in rows])
 
-    def _restore(self, history: History) -> None:
+    def _restore(self, history: History, redone: Redone) -> None:
         """Takes over an earlier run; what it kept runs once more, so that nothing of it is new again.
 
-        Parts that remember plan and learn again, step by step, and so know what they knew.
+        Parts that remember plan and learn again, step by step, and so know what they knew. A step of which that is lost
+        is done again as it was, because all that decides about it is known.
         """
         start = 0
         for steps in self._in_groups(history.steps):
+            if steps[0].lost:
+                redone(steps[0], self._redo(steps[0]))
+                continue
             end = start + sum(past.kept for past in steps)
-            kept = history.kept.select(torch.arange(start, end))
-            trace = self._in_batches(kept) if len(kept) else None
-            gains = self._gains(trace) if trace is not None else torch.zeros(0, len(self._feedbacks))
-            place = 0
-            for past in steps:
-                if past.step:
-                    self._scheduler.plan(len(self.corpus), past.planned, randomness(self._seed, past.step))
-                rows = torch.arange(place, place + past.kept)
-                seen = NOTHING if trace is None else trace.select(rows)
-                self._keep(Lesson(kept.select(rows), gains[rows], seen, past.found))
-                place += past.kept
+            self._relive(steps, history.kept.select(torch.arange(start, end)))
             start = end
         last = history.steps[-1]
         self._step, self._executions, self._seconds = last.step, last.executions, history.seconds
         self._executions_before = last.executions
-        self._bugs = set(history.bugs)
+        self._bugs, self._flaky = set(history.bugs), set(history.flaky)
         self._findings, self._violations = Counter(history.findings), Counter(history.violations)
         self._unconfirmed = Counter(history.unconfirmed)
 
+    def _relive(self, steps: Sequence[PastStep], kept: Candidates) -> None:
+        """Plans and learns these steps again, with what they kept."""
+        trace = self._in_batches(kept) if len(kept) else None
+        gains = self._gains(trace) if trace is not None else torch.zeros(0, len(self._feedbacks))
+        place = 0
+        for past in steps:
+            if past.step:
+                self._scheduler.plan(len(self.corpus), past.planned, randomness(self._seed, past.step))
+            rows = torch.arange(place, place + past.kept)
+            seen = NOTHING if trace is None else trace.select(rows)
+            self._keep(Lesson(self._descending(kept.select(rows)), gains[rows], seen, past.found))
+            place += past.kept
+
+    def _descending(self, kept: Candidates) -> Candidates:
+        """Entries whose parents exist, although a step that was done again may have kept fewer than it did."""
+        return replace(kept, parents=kept.parents.clamp(max=len(self.corpus) - 1))
+
+    def _redo(self, past: PastStep) -> Candidates:
+        """Does a step again and keeps what it kept, but counts and tells nothing."""
+        candidates, trace = self._seeds.as_candidates(), NOTHING
+        if past.step:
+            rng = randomness(self._seed, past.step)
+            ids = self._scheduler.plan(len(self.corpus), past.planned, rng)
+            candidates = self._mutator.mutate(self.corpus.as_parents(ids), rng)
+            trace = self._target.run(candidates)
+        else:
+            trace = self._in_batches(candidates)
+        judged = [oracle.judge(candidates, trace) for oracle in self._oracles]
+        return self._take(candidates, trace, _violating(len(candidates), judged), past.found, planting=not past.step)
+
     def _in_groups(self, steps: Sequence[PastStep]) -> Iterator[list[PastStep]]:
-        """Steps that together kept about a batch; the planting alone, because its rows were assessed at once."""
+        """Steps that together kept about a batch; the planting alone, because its rows were assessed at once.
+
+        A step that is lost stands alone too.
+        """
         group: list[PastStep] = []
         for past in steps:
+            if past.lost and group:
+                yield group
+                group = []
             group.append(past)
-            if past.step == 0 or sum(some.kept for some in group) >= self._batch:
+            if past.lost or past.step == 0 or sum(some.kept for some in group) >= self._batch:
                 yield group
                 group = []
         if group:
@@ -232,20 +261,27 @@ class Campaign:
         return True
 
     def _absorb(self, started: float, planned: int, candidates: Candidates, trace: Trace, *, planting: bool) -> None:
-        """Judges all rows, assesses those that violate nothing, keeps of them what is new, or any seed."""
+        """Judges all rows, and takes what is new among those that violate nothing."""
         self._executions += len(candidates)
         self._variant_seconds.update(trace.seconds)
         verdict = self._judge(candidates, trace)
-        sound = (trace.ran & ~verdict.violating & candidates.changed).nonzero().squeeze(1)
+        found = tuple(finding.row.steps[0] for finding in verdict.findings)
+        kept = self._take(candidates, trace, verdict.violating, found, planting=planting)
+        self._tell(started, planned, kept, verdict)
+
+    def _take(
+        self, candidates: Candidates, trace: Trace, violating: Tensor, found: tuple[str, ...], *, planting: bool
+    ) -> Candidates:
+        """Assesses the rows that violate nothing, and keeps of them what is new, or any seed."""
+        sound = (trace.ran & ~violating & candidates.changed).nonzero().squeeze(1)
         gains = torch.zeros(0, len(self._feedbacks))
         if len(sound):
             gains = self._gains(trace if len(sound) == len(candidates) else trace.select(sound))
             new = all_rows(len(sound)) if planting else (gains > 0).any(1).nonzero().squeeze(1)
             sound, gains = sound[new], gains[new]
         kept = candidates.select(sound)
-        found = tuple(finding.row.steps[0] for finding in verdict.findings)
         self._keep(Lesson(kept, gains, trace.select(sound) if self._learners else NOTHING, found))
-        self._tell(started, planned, kept, verdict)
+        return kept
 
     def _tell(self, started: float, planned: int, kept: Candidates, verdict: Verdict) -> None:
         """Tells the listeners of a step; the time they take is the step's too."""
@@ -254,16 +290,12 @@ class Campaign:
         record = StepRecord(
             step=self._step,
             planned=planned,
-            executions=self._executions,
-            seconds=self._seconds,
             kept=kept,
             findings=verdict.findings,
-            found=dict(self._findings),
+            flaky=verdict.flaky,
             violations=verdict.violations,
             unconfirmed=verdict.unconfirmed,
-            corpus=len(self.corpus),
-            admission_rate=self._admission_rate(),
-            coverage=self._coverage(),
+            so_far=self.summary(),
         )
         for listener in self._listeners:
             listener(record)
@@ -271,33 +303,43 @@ class Campaign:
 
     def _judge(self, candidates: Candidates, trace: Trace) -> Verdict:
         """What all oracles say of a batch; violations that saving would mend are counted apart and are none."""
-        violating = torch.zeros(len(candidates), dtype=torch.bool)
-        findings: list[Finding] = []
-        doubted: set[tuple[str, int]] = set()
+        judged = [oracle.judge(candidates, trace) for oracle in self._oracles]
+        shown: list[Finding] = []
         violations: Counter[str] = Counter()
         unconfirmed: Counter[str] = Counter()
-        for oracle in self._oracles:
-            verdicts = oracle.judge(candidates, trace)
+        for oracle, verdicts in zip(self._oracles, judged, strict=True):
             guilty = (verdicts.bugs != NO_BUG).nonzero().squeeze(1)
-            violating[guilty] = True
             confirmed = guilty[self._survive(oracle, candidates.select(guilty), verdicts.bugs[guilty])]
             if len(guilty) > len(confirmed):
                 unconfirmed[verdicts.kind] += len(guilty) - len(confirmed)
             if len(confirmed):
                 violations[verdicts.kind] += len(confirmed)
-            for bug, row in zip(verdicts.bugs[confirmed].tolist(), confirmed.tolist(), strict=True):
-                if (verdicts.kind, bug) not in self._bugs and (verdicts.kind, bug) not in doubted:
-                    only = candidates.select(torch.tensor([row]))
-                    alone = self._shown_alone(oracle, only, bug)
-                    if self._saved is not None and not alone:
-                        doubted.add((verdicts.kind, bug))  # another step may show the same bug beyond doubt
-                        continue
-                    self._bugs.add((verdicts.kind, bug))
-                    findings.append(Finding(verdicts.describe(row), bug, self._step, self._executions, only, alone))
+            shown += self._shown(oracle, verdicts, confirmed, candidates)
+        findings, flaky = tuple(one for one in shown if one.alone), tuple(one for one in shown if not one.alone)
         self._violations.update(violations)
         self._unconfirmed.update(unconfirmed)
         self._findings.update(finding.violation.kind for finding in findings)
-        return Verdict(violating, tuple(findings), violations, unconfirmed)
+        return Verdict(_violating(len(candidates), judged), findings, flaky, violations, unconfirmed)
+
+    def _shown(self, oracle: Oracle, verdicts: Verdicts, rows: Tensor, candidates: Candidates) -> Iterator[Finding]:
+        """Bugs not seen before, each with the first row that shows it.
+
+        A bug that the row does not show alone is told of once and doubted: another step may show it beyond doubt.
+        """
+        doubted: set[int] = set()
+        for bug, row in zip(verdicts.bugs[rows].tolist(), rows.tolist(), strict=True):
+            if (verdicts.kind, bug) in self._bugs or bug in doubted:
+                continue
+            only = candidates.select(torch.tensor([row]))
+            alone = self._shown_alone(oracle, only, bug)
+            if alone:
+                self._bugs.add((verdicts.kind, bug))
+            else:
+                doubted.add(bug)
+                if (verdicts.kind, bug) in self._flaky:
+                    continue
+                self._flaky.add((verdicts.kind, bug))
+            yield Finding(verdicts.describe(row), bug, self._step, self._executions, only, alone)
 
     def _survive(self, oracle: Oracle, guilty: Candidates, bugs: Tensor) -> Tensor:
         """[guilty] bool: which inputs still show their bug as a file gives them back; all, if none is asked about."""
@@ -315,3 +357,11 @@ class Campaign:
         """Whether an input shows its bug again in a batch of its own, where rounding may differ."""
         trace = self._target.run(only, oracle.looks_inside)
         return int(oracle.judge(only, trace).bugs[0]) == bug
+
+
+def _violating(count: int, judged: Sequence[Verdicts]) -> Tensor:
+    """[count] bool: the rows that violate any property."""
+    violating = torch.zeros(count, dtype=torch.bool)
+    for verdicts in judged:
+        violating |= verdicts.bugs != NO_BUG
+    return violating

@@ -19,7 +19,7 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 DEFAULT_BUDGET = "60s"
 # What may change between two runs of one campaign.
-UNBOUND = ("budget", "executions", "findings", "out", "force", "isolate", "timeout", "rss_limit")
+UNBOUND = ("budget", "executions", "findings", "max_disk", "out", "force", "isolate", "timeout", "rss_limit")
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,7 @@ class Settings:
     budget: float | None = None  # seconds
     executions: int | None = None
     findings: int | None = None
+    max_disk: int | None = None  # bytes
     batch: int = 256
     seed: int = 0
     out: str | None = None
@@ -119,8 +120,8 @@ class Settings:
         if self.out is not None:
             return Path(self.out)
         name_digest = hashlib.blake2b(json.dumps(self.identity(digest)).encode(), digest_size=4).hexdigest()
-        name = re.sub(r"[^A-Za-z0-9]+", "-", Path(self.model).name).strip("-")
-        return Path("jostle-runs") / f"{name}-{self.recipe}-{name_digest}"
+        name = re.sub(r"[^A-Za-z0-9]+", "-", Path(self.model).name).strip("-")[:60]
+        return Path("jostle-runs") / "-".join(part for part in (name, self.recipe, name_digest) if part)
 
 
 def settings_from(told: Mapping[str, Any]) -> Settings:
@@ -301,7 +302,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "std": _std,
     "size": _size,
     **dict.fromkeys(("budget", "timeout"), _duration),
-    "rss_limit": _bytes,
+    **dict.fromkeys(("max_disk", "rss_limit"), _bytes),
     **dict.fromkeys(("executions", "findings", "batch", "newest", "sample", "tries"), _count),
     **dict.fromkeys(("sections", "buckets", "top", "others", "iterations", "rounds", "depth", "levels"), _count),
     "neurons": _whole,

@@ -1,6 +1,7 @@
 """What can go wrong, by whose fault it is.
 
 JostleError                 our own; every subclass prints as one line
+├── WriteFailed             a file could not be written, the disk is full perhaps: exit 3, and the same command goes on
 └── UsageError              the user asked for something that cannot work: exit 4
     ├── ModelRefused        the model file is missing, broken, or would execute code on loading
     ├── SeedsRefused        the seeds are missing, unreadable or do not fit together
@@ -13,6 +14,10 @@ What the target does wrong is never an exception: it is an Outcome in the Trace.
 
 class JostleError(Exception):
     """A failure whose message is one line that names the cause and the fix."""
+
+
+class WriteFailed(JostleError):
+    pass
 
 
 class UsageError(JostleError):

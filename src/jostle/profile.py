@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -74,8 +75,13 @@ def profiled(traces: Iterable[Trace]) -> Profile:
 def encode_profile(profile: Profile, belongs_to: Mapping[str, Any]) -> bytes:
     """A safetensors file that says which model the profile belongs to."""
     told = {"layers": profile.layers, "inputs": profile.inputs, "belongs to": dict(belongs_to)}
+    told["digest"] = _digest(profile.low, profile.high)
     arrays = {"low": profile.low.contiguous(), "high": profile.high.contiguous()}
     return safetensors.torch.save(arrays, {"profile": json.dumps(told)})
+
+
+def _digest(low: Tensor, high: Tensor) -> str:
+    return hashlib.sha256(torch.stack([low, high]).numpy().tobytes()).hexdigest()[:16]
 
 
 def is_profile(path: Path) -> bool:
@@ -99,7 +105,8 @@ def load_profile(path: Path, belongs_to: Mapping[str, Any]) -> Profile:
         known = dict(told["belongs to"])
     except UNREADABLE as error:
         raise UsageError(f"--profile {path} is no saved profile: make one with jostle profile ({error})") from error
-    if not low.shape == high.shape == (sum(size for _, size in layers),):
+    shaped = low.shape == high.shape == (sum(size for _, size in layers),)
+    if not shaped or told.get("digest", _digest(low, high)) != _digest(low, high):
         raise UsageError(f"--profile {path} is damaged: make it again with jostle profile")
     different = [name for name, value in belongs_to.items() if known.get(name) != json.loads(json.dumps(value))]
     if different:

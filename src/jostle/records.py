@@ -293,21 +293,50 @@ class Lesson:
 
 
 @dataclass(frozen=True)
+class Summary:
+    """What a campaign has done so far."""
+
+    steps: int  # after the planting
+    executions: int
+    seconds: float
+    corpus: int
+    admission_rate: float  # share of the mutants that were kept
+    coverage: Mapping[str, Mapping[str, float]]  # by criterion
+    findings: Mapping[str, int]  # distinct bugs by kind
+    flaky: Mapping[str, int]  # distinct bugs by kind that no input showed when it ran alone
+    violations: Mapping[str, int]  # violating inputs by kind
+    unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
+    rates: Mapping[str, float]  # inputs per second inside each variant
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "steps": self.steps,
+            "executions": self.executions,
+            "seconds": round(self.seconds, 3),
+            "executions_per_second": round(self.executions / max(self.seconds, 1e-9), 1),
+            "corpus": self.corpus,
+            "admission_rate": self.admission_rate,
+            "coverage": {name: dict(figures) for name, figures in self.coverage.items()},
+            "findings": dict(self.findings),
+            "flaky": dict(self.flaky),
+            "violating_inputs": dict(self.violations),
+            "unconfirmed_inputs": dict(self.unconfirmed),
+            "inputs_per_second_by_variant": {name: round(rate, 1) for name, rate in self.rates.items()},
+        }
+
+
+@dataclass(frozen=True)
 class StepRecord:
     """One turn of the loop, as its listeners see it; step 0 plants the seeds."""
 
     step: int
     planned: int  # inputs asked for; a mutator may make fewer
-    executions: int  # so far
-    seconds: float  # so far
     kept: Candidates  # what entered the corpus
     findings: tuple[Finding, ...]  # bugs not seen before
-    found: Mapping[str, int]  # distinct bugs so far by kind
+    flaky: tuple[Finding, ...]  # bugs not seen before that did not show again when the input ran alone
     violations: Mapping[str, int]  # violating inputs of this step by kind
     unconfirmed: Mapping[str, int]  # inputs of this step by kind that violate no more when saved
-    corpus: int  # entries so far
-    admission_rate: float  # share of the mutants so far that were kept
-    coverage: Mapping[str, Mapping[str, float]]  # by criterion
+    so_far: Summary
 
 
 @dataclass(frozen=True)
@@ -319,6 +348,8 @@ class PastStep:
     planned: int  # inputs asked for
     kept: int  # entries
     found: tuple[str, ...] = ()  # the mutations that showed bugs not seen before
+    digest: str = ""  # of what it kept
+    lost: bool = False  # what it kept can be read no more, so it must be done again
 
 
 @dataclass(frozen=True)
@@ -327,8 +358,9 @@ class History:
 
     steps: tuple[PastStep, ...]  # from the planting on
     seconds: float
-    kept: Candidates  # the corpus
+    kept: Candidates  # the corpus, without what was lost
     bugs: frozenset[tuple[str, int]]  # (kind, number)
+    flaky: frozenset[tuple[str, int]]  # the same of bugs that did not show again alone
     findings: Mapping[str, int]  # distinct bugs by kind
     violations: Mapping[str, int]  # violating inputs by kind
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved

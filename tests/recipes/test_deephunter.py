@@ -12,10 +12,9 @@ import torch
 from torch import Tensor
 
 from jostle import CoverageMeter
-from jostle.campaign import Summary
 from jostle.config import Settings
 from jostle.recipes.assembly import assemble
-from jostle.records import Candidates, Trace
+from jostle.records import Candidates, Summary, Trace
 from jostle.targets.contained import Contained
 from jostle.zoo import lenet5, mnist_sample
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from jostle.campaign import Summary
 from jostle.config import Settings
 from jostle.distances import as_image_file, relative_distances
 from jostle.recipes.assembly import Assembled, assemble
-from jostle.records import NO_BUG
+from jostle.records import NO_BUG, Summary
 from jostle.seeds import ImageForm, load_seeds
 from jostle.storage.archive import journal_line
 from jostle.targets.torch_target import TorchTarget

@@ -31,6 +31,7 @@ class Page:
 
 PAGES = [
     Page("deephunter.md", ("fuzz", "profile", "coverage", "evaluate", "evaluate"), 2, "'kmnc': {'covered': 0."),
+    Page("campaigns.md", ("fuzz", "status", "cmin", "fuzz"), 0, "'journal.jsonl', 'lock', 'quarantine', 'status.json'"),
     Page("dlfuzz.md", ("fuzz", "fuzz", "fuzz", "retrain"), 1, "{'flip': "),
 ]
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

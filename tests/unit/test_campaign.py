@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,9 @@ from jostle.schedulers.recent import NewestFew
 from jostle.schedulers.seed_list import SeedList
 from jostle.schedulers.seldom import SeldomFuzzed
 from jostle.schedulers.uniform import Uniform
-from jostle.storage.archive import journal_line, open_archive
+from jostle.storage.archive import open_archive
 from jostle.storage.history import read_history
+from jostle.storage.journal import journal_line
 from jostle.targets.contained import Contained
 from jostle.targets.torch_target import TorchTarget
 from making import seeds_of
@@ -110,7 +111,7 @@ def test_a_campaign_leaves_the_global_random_state_alone() -> None:
 @pytest.mark.parametrize("executions", [12, 13, 28, 29, 500])
 def test_a_budget_of_executions_is_kept_to_the_last_one(executions: int) -> None:
     run = Run(Budget(executions=executions)).to_the_end()
-    assert run.summary.executions == run.told[-1].executions == executions
+    assert run.summary.executions == run.told[-1].so_far.executions == executions
 
 
 def test_a_budget_of_findings_ends_the_campaign_in_the_step_that_reaches_it() -> None:
@@ -187,7 +188,7 @@ def test_what_is_new_is_kept_with_its_parent_and_root(found: Run) -> None:
             assert NO_PARENT < parent < size
             assert found.campaign.corpus.select(torch.tensor([parent])).roots.tolist() == [root]
         size += len(record.kept)
-    assert size == found.summary.corpus == found.told[-1].corpus
+    assert size == found.summary.corpus == found.told[-1].so_far.corpus
 
 
 def test_without_guidance_the_corpus_stays_the_seeds_and_no_coverage_is_claimed() -> None:
@@ -241,7 +242,7 @@ def test_a_row_that_is_new_to_any_criterion_is_kept(of_two: Run) -> None:
     large, first = kept.sum(1) > 2, kept[:, 0] * 2 > 1.2
     assert (large | first).all() and (large & ~first).any() and (first & ~large).any()
     assert of_two.summary.coverage == {"sum": {"bound": 2.0}, "twice the first": {"bound": 1.2}}
-    assert of_two.told[-1].coverage == of_two.summary.coverage
+    assert of_two.told[-1].so_far.coverage == of_two.summary.coverage
 
 
 def test_a_part_that_learns_is_told_of_what_each_step_kept_and_found(of_two: Run, scheduler: Told) -> None:
@@ -277,8 +278,8 @@ def test_the_summary_fits_into_json(found: Run) -> None:
 def interrupted(folder: Path, after: int, whole: Budget, **choices: Any) -> tuple[Run, History]:
     """A run of this many executions, and what its folder tells about it."""
     archive = open_archive(folder, {})
-    Run(Budget(executions=after), listeners=(archive,), **choices).to_the_end()
-    archive.write_status(1.5)
+    run = Run(Budget(executions=after), listeners=(archive,), **choices).to_the_end()
+    archive.conclude(replace(run.summary, seconds=1.5))
     archive.close()
     history = read_history(folder, choices.get("seeds", SEEDS))
     assert history is not None
@@ -375,7 +376,7 @@ def test_an_interruption_changes_nothing_for_parts_that_learn(
 ) -> None:
     choices = {**LEARNING[name], "feedbacks": near_and_large, "module": module()}
     at_once = Run(Budget(executions=12 + 16 * 40), **choices).to_the_end()
-    after = at_once.told[15].executions  # not always as many as were planned
+    after = at_once.told[15].so_far.executions  # not always as many as were planned
     run, history = interrupted(tmp_path, after, Budget(executions=12 + 16 * 40), **choices)
     run.to_the_end(history)
     assert run.journal() == at_once.journal()[16:]
@@ -409,11 +410,87 @@ class WorseInCompany(nn.Module):
         return torch.where(bright, torch.nan, inputs)
 
 
-def test_a_finding_says_whether_the_input_shows_it_alone_too(found: Run) -> None:
+def test_a_bug_that_no_input_shows_alone_is_flaky_told_once_and_no_finding(found: Run) -> None:
     in_company = Run(Budget(executions=500), module=WorseInCompany()).to_the_end()
-    findings = [finding for record in in_company.told for finding in record.findings]
-    assert findings and not any(finding.alone for finding in findings)
+    flaky = [finding for record in in_company.told for finding in record.flaky]
+    assert len(flaky) == 1 and not flaky[0].alone
+    assert in_company.summary.flaky == {"nan": 1} == in_company.summary.as_json()["flaky"]
+    assert in_company.summary.findings == {} and not any(record.findings for record in in_company.told)
     assert all(finding.alone for record in found.told for finding in record.findings)
+    assert found.summary.flaky == {}
+
+
+class ShyAtFirst(nn.Module):
+    """NaN for inputs with a bright value, but alone only for those with two."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        bright = (inputs > 0.9).sum(1, keepdim=True) >= (1 if len(inputs) > 1 else 2)
+        return torch.where(bright, torch.nan, inputs)
+
+
+def test_a_flaky_bug_that_a_later_input_shows_alone_is_a_finding() -> None:
+    run = Run(Budget(executions=2000), module=ShyAtFirst()).to_the_end()
+    flaky, found = ([record.step for record in run.told if getattr(record, name)] for name in ("flaky", "findings"))
+    assert len(flaky) == len(found) == 1 and flaky < found
+    assert run.summary.findings == {"nan": 1} and run.summary.flaky == {}
+
+
+@pytest.mark.parametrize("module", [WorseInCompany, ShyAtFirst])
+def test_flaky_bugs_outlive_an_interruption(module: type[nn.Module], tmp_path: Path) -> None:
+    whole = Run(Budget(executions=1200), module=module()).to_the_end()
+    run, history = interrupted(tmp_path, 12 + 16 * 3, Budget(executions=1200), module=module())
+    assert history.flaky
+    run.to_the_end(history)
+    assert run.journal() == whole.journal()[4:]
+    assert run.summary.flaky == whole.summary.flaky and run.summary.findings == whole.summary.findings
+
+
+# Steps that are lost
+
+
+@pytest.mark.parametrize("module", [Sturdy, Fragile])
+@pytest.mark.parametrize("lost", [(0,), (1, 2, 3), (0, 4, 15)])
+def test_a_step_that_is_lost_is_done_again_and_counted_once(
+    lost: tuple[int, ...], module: type[nn.Module], tmp_path: Path
+) -> None:
+    budget = Budget(executions=12 + 16 * 30)
+    whole = Run(budget, module=module()).to_the_end()
+    interrupted(tmp_path, 12 + 16 * 15, budget, module=module())[0].listeners[0].release()
+    paths = [tmp_path / "corpus" / f"{step:08}.safetensors" for step in lost]
+    before = {path: path.read_bytes() for path in paths if path.exists()}
+    for path in before:
+        path.write_bytes(b"short")
+    archive = open_archive(tmp_path, {})
+    history = read_history(tmp_path, SEEDS, archive.quarantine)
+    assert history is not None and sum(past.lost for past in history.steps) == len(before) > 0
+    run = Run(budget, module=module(), listeners=(archive,))
+    run.summary = run.campaign.run(history, archive.mend)
+    assert {path: path.read_bytes() for path in before} == before
+    assert run.journal() == whole.journal()[16:]
+    assert len(archive.quarantine.warnings) == 1
+    for name in ("executions", "corpus", "findings", "violations", "coverage"):
+        assert getattr(run.summary, name) == getattr(whole.summary, name)
+
+
+class Moody(nn.Module):
+    """Two scores that are never the same twice."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return torch.stack([inputs.sum(1), torch.rand(len(inputs)) * 20], 1)
+
+
+def test_a_step_that_comes_out_otherwise_is_told_of_and_gone_on_with(tmp_path: Path) -> None:
+    budget = Budget(executions=12 + 16 * 30)
+    interrupted(tmp_path, 12 + 16 * 15, budget, module=Moody())[0].listeners[0].release()
+    (tmp_path / "corpus" / "00000003.safetensors").unlink()
+    archive = open_archive(tmp_path, {})
+    run = Run(budget, module=Moody(), listeners=(archive,))
+    run.campaign.run(read_history(tmp_path, SEEDS, archive.quarantine), archive.mend)
+    assert "step 3 came out otherwise" in archive.quarantine.warnings[-1]
+    archive.close()
+    again = open_archive(tmp_path, {})
+    history = read_history(tmp_path, SEEDS, again.quarantine)
+    assert history is not None and not any(past.lost for past in history.steps) and not again.quarantine.warnings
 
 
 # What survives saving
@@ -484,6 +561,7 @@ def test_a_bug_that_changes_in_saving_is_not_the_bug_that_was_shown() -> None:
 def test_what_is_saved_is_found_only_if_it_shows_alone_too() -> None:
     run = Run(Budget(executions=500), module=WorseInCompany(), saved=lambda inputs: inputs).to_the_end()
     assert run.summary.findings == {} and run.summary.violations["nan"] > 0
+    assert run.summary.flaky == {"nan": 1}
 
 
 def test_what_saving_mended_is_counted_on_after_an_interruption(in_coarse_files: Run, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 
 from jostle.campaign import Budget
-from jostle.records import StepRecord
+from jostle.records import StepRecord, Summary
 
 REFRESHES_PER_SECOND = 4
 SECONDS_BETWEEN_LINES = 10.0
@@ -51,22 +51,23 @@ class Display:
             )
 
     def _figures(self, record: StepRecord) -> dict[str, str]:
-        rate = record.executions / max(record.seconds, 1e-9)
+        so_far = record.so_far
+        rate = so_far.executions / max(so_far.seconds, 1e-9)
         return {
-            "executions": f"{record.executions:,}",
+            "executions": f"{so_far.executions:,}",
             "rate": f"{rate:,.0f}/s",
-            "coverage": coverage_text(record.coverage),
-            "corpus": corpus_text(record.corpus, record.admission_rate),
-            "findings": findings_text(record.found),
-            "time left": self._time_left(record, rate),
+            "coverage": coverage_text(so_far.coverage),
+            "corpus": corpus_text(so_far.corpus, so_far.admission_rate),
+            "findings": findings_text(so_far.findings),
+            "time left": self._time_left(so_far, rate),
         }
 
-    def _time_left(self, record: StepRecord, rate: float) -> str:
+    def _time_left(self, so_far: Summary, rate: float) -> str:
         left = []
         if self._budget.seconds is not None:
-            left.append(self._budget.seconds - record.seconds)
+            left.append(self._budget.seconds - so_far.seconds)
         if self._budget.executions is not None:
-            left.append((self._budget.executions - record.executions) / max(rate, 1e-9))
+            left.append((self._budget.executions - so_far.executions) / max(rate, 1e-9))
         return f"{max(0, min(left)):,.0f} s" if left else "no limit"
 
 

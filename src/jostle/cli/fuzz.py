@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from jostle.campaign import Summary
 from jostle.cli import options
 from jostle.cli.consoles import output
 from jostle.cli.display import Display
@@ -19,7 +19,8 @@ from jostle.cli.progress import shown
 from jostle.cli.stopping import stopping_gently
 from jostle.cli.summary import print_summary
 from jostle.config import Settings, resolve
-from jostle.recipes.assembly import Assembled, assemble, budget_of
+from jostle.recipes.assembly import Assembled, assemble, budget_of, is_full
+from jostle.records import Summary
 
 
 def fuzz(
@@ -125,6 +126,9 @@ def fuzz(
     budget: Annotated[str | None, typer.Option(help="Time such as 60s, 10m, 2h (60s unless --executions).")] = None,
     executions: Annotated[int | None, typer.Option(help="Inputs to run.")] = None,
     findings: Annotated[int | None, typer.Option(help="Stop after the step that reaches so many.")] = None,
+    max_disk: Annotated[
+        str | None, typer.Option(help="Stop after the step that fills the campaign folder so far: 500M, 2G.")
+    ] = None,
     batch: options.Batch = None,
     seed: Annotated[
         int | None, typer.Option(help="Of all randomness; the same seed gives the same campaign (0).")
@@ -153,29 +157,42 @@ def run_campaign(settings: Settings, as_json: bool) -> Exit:
     console, moving = Console(stderr=True), Console(stderr=True, quiet=as_json)
     display = Display(moving, budget_of(settings))
     assembled = assemble(settings, [display], partial(shown, moving, "profiling"))
-    _announce(console, assembled, quiet=as_json)
-    with display, stopping_gently(assembled.campaign) as asked:
-        assembled.campaign.run(assembled.history)
-    summary = assembled.campaign.summary()
-    assembled.archive.write_status(summary.seconds)
-    if summary.findings and not asked.stop:  # else the same command does it when it goes on
-        moving.print("finishing the findings: how large, what the model says, pictures", highlight=False)
-        assembled.finisher.finish(assembled.archive.folder, partial(shown, moving, "finishing findings"))
-    assembled.close()
+    archive, warnings = assembled.archive, assembled.archive.quarantine.warnings
+    try:
+        _announce(console, assembled, quiet=as_json)
+        before = len(warnings)
+        with display, stopping_gently(assembled.campaign) as asked:
+            summary = assembled.campaign.run(assembled.history, archive.mend)
+        _warn(console, warnings[before:])
+        archive.conclude(summary)
+        if summary.findings and not asked.stop:  # else the same command does it when it goes on
+            moving.print("finishing the findings: how large, what the model says, pictures", highlight=False)
+            assembled.finisher.finish(archive.folder, partial(shown, moving, "finishing findings"))
+        archive.close()
+    finally:
+        assembled.release()
     ran = summary.executions - (assembled.history.executions if assembled.history else 0)
-    if not ran:
-        console.print("the budget was spent before, so nothing more ran: give more to go on", highlight=False)
-    if asked.stop:
-        console.print("interrupted; the same command goes on from here", highlight=False)
-    if not summary.corpus:
-        console.print("every seed violates an oracle, so there was nothing to mutate", highlight=False)
+    for line in _endings(summary, settings, assembled, ran, asked.stop):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
     _report(summary, assembled, as_json)
     return Exit.INTERRUPTED if asked.stop else _exit(summary, ran)
 
 
+def _endings(summary: Summary, settings: Settings, assembled: Assembled, ran: int, stopped: bool) -> Iterator[str]:
+    """What the user should know about how the run ended."""
+    full = is_full(assembled.archive, settings)
+    if full:
+        yield f"{assembled.archive.folder} has reached --max-disk: give more to go on"
+    if not ran and not full:
+        yield "the budget was spent before, so nothing more ran: give more to go on"
+    if stopped:
+        yield "interrupted; the same command goes on from here"
+    if not summary.corpus:
+        yield "every seed violates an oracle, so there was nothing to mutate"
+
+
 def _announce(console: Console, assembled: Assembled, quiet: bool) -> None:
-    for warning in assembled.flight.warnings:
-        console.print(f"warning: {warning}", highlight=False, soft_wrap=True, markup=False)
+    _warn(console, [*assembled.flight.warnings, *assembled.archive.quarantine.warnings])
     if quiet:
         return
     flight = assembled.flight
@@ -185,6 +202,11 @@ def _announce(console: Console, assembled: Assembled, quiet: bool) -> None:
         console.print(assembled.profile.explained(), highlight=False, soft_wrap=True)
     if assembled.history is not None:
         console.print(f"going on after {assembled.history.executions:,} executions", highlight=False)
+
+
+def _warn(console: Console, warnings: Sequence[str]) -> None:
+    for warning in warnings:
+        console.print(f"warning: {warning}", highlight=False, soft_wrap=True, markup=False)
 
 
 def _report(summary: Summary, assembled: Assembled, as_json: bool) -> None:

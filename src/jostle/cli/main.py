@@ -13,6 +13,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from jostle import __version__
+from jostle.cli.cmin import cmin
 from jostle.cli.coverage import coverage
 from jostle.cli.demo import demo
 from jostle.cli.doctor import doctor
@@ -23,6 +24,7 @@ from jostle.cli.list_parts import list_parts
 from jostle.cli.profile import profile
 from jostle.cli.replay import replay
 from jostle.cli.retrain import retrain
+from jostle.cli.status import status
 from jostle.errors import JostleError, UsageError
 
 CLICKS_INTERRUPTED = 130
@@ -31,6 +33,8 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "replay": replay,
     "coverage": coverage,
     "profile": profile,
+    "status": status,
+    "cmin": cmin,
     "evaluate": evaluate,
     "retrain": retrain,
     "demo": demo,

@@ -49,8 +49,7 @@ def profile(
     taken = meter.take_profile(part.inputs for part in parts)
     if out.exists() and not is_profile(out):
         raise OutputRefused(f"--out {out} holds something that is no profile: give another name")
-    try:
-        write_whole(out, encode_profile(taken, meter.belongs_to), synced=True)
-    except OSError as error:
-        raise OutputRefused(f"cannot write {out}: {error}; give another --out") from error
+    if not out.parent.is_dir():
+        raise OutputRefused(f"cannot write {out}: there is no such folder; give another --out")
+    write_whole(out, encode_profile(taken, meter.belongs_to), synced=True)
     output().print(f"{taken.explained()}\nwritten to {out}", highlight=False, soft_wrap=True, markup=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from statistics import median
@@ -12,9 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from jostle.campaign import Summary
-from jostle.cli.display import corpus_text, coverage_text
-from jostle.records import MODEL, TWIN
+from jostle.cli.display import corpus_text, coverage_text, findings_text
+from jostle.records import MODEL, TWIN, Summary
+from jostle.storage.findings import FINDINGS, FLAKY, recorded
 
 SHOWN = 8  # findings listed by name
 
@@ -33,7 +32,10 @@ def print_summary(console: Console, summary: Summary, folder: Path) -> None:
         table.add_row(f"[bold red]{kind}[/bold red]", shown + _lost(summary.unconfirmed.get(kind, 0)))
     if not summary.findings:
         table.add_row("[bold green]findings[/bold green]", "none")
-    told = [(path.parent, json.loads(path.read_text())) for path in sorted(folder.glob("findings/*/finding.json"))]
+    if summary.flaky:
+        shown = f"{findings_text(summary.flaky)}: in a batch, but not when run alone (see {folder / FLAKY})"
+        table.add_row("[bold yellow]flaky[/bold yellow]", escape(shown))
+    told = list(recorded(folder / FINDINGS))
     if any("minimised" in finding for _, finding in told):
         table.add_row("[bold]changes[/bold]", _changes([finding for _, finding in told]))
     table.add_row("[bold]written to[/bold]", escape(str(folder)))
@@ -66,8 +68,7 @@ def _print_examples(console: Console, folder: Path, told: list[tuple[Path, dict[
     for place, finding in told:
         shown[finding["kind"]] += 1
         if shown[finding["kind"]] <= SHOWN:
-            doubt = "" if finding["shown again alone"] else " (in its batch, not when run alone)"
-            line = f"  {place.name}: {finding['summary']}{doubt}"
+            line = f"  {place.name}: {finding['summary']}"
             console.print(line, highlight=False, soft_wrap=True, markup=False)
     left = sum(max(0, count - SHOWN) for count in shown.values())
     if left:

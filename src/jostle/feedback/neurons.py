@@ -31,16 +31,34 @@ class NeuronCoverage:
         self._seen = NewUnits(0)
 
     def assess(self, trace: Trace) -> Tensor:
+        rows, units = self.units(trace)
+        gain = torch.zeros(len(trace.outcome))
+        if len(rows):
+            gain[rows] = self._seen.add(units).float()
+        return gain
+
+    def units(self, trace: Trace) -> tuple[Tensor, Tensor]:
+        """The rows [n] that are finite, and what each covers [n, units in a row]; remembers nothing of it.
+
+        The number `total` stands for covering nothing.
+        """
         criterion = self._criterion or self._begun(trace)
         values = neurons_in(trace.activations, self._layers, len(trace.outcome))
         rows = values.isfinite().all(1).nonzero().squeeze(1)
-        gain = torch.zeros(len(values))
-        if len(rows):
-            whole = len(rows) == len(values)
-            extremes = extremes_in(trace.extremes, self._layers, len(values)) if trace.extremes else values[:, :0]
-            activity = Activity(values, extremes) if whole else Activity(values[rows], extremes[rows])
-            gain[rows] = self._seen.add(criterion.units(activity)).float()
-        return gain
+        if not len(rows):
+            return rows, torch.empty(0, 0, dtype=torch.int64)
+        whole = len(rows) == len(values)
+        extremes = extremes_in(trace.extremes, self._layers, len(values)) if trace.extremes else values[:, :0]
+        return rows, criterion.units(Activity(values, extremes) if whole else Activity(values[rows], extremes[rows]))
+
+    @property
+    def total(self) -> int:
+        """How many units there are, once a trace was seen."""
+        return 0 if self._criterion is None else self._criterion.total
+
+    def covered(self) -> Tensor:
+        """[total] bool: the units covered so far."""
+        return self._seen.covered()
 
     def coverage(self) -> Mapping[str, Mapping[str, float]]:
         if self._criterion is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from jostle.campaign import Budget, Campaign
 from jostle.config import Settings
 from jostle.distances import as_image_file
+from jostle.errors import UsageError
 from jostle.interfaces import Feedback, Listener, Oracle, Target
 from jostle.isolation.service import Service
 from jostle.preflight import Flight
@@ -22,7 +24,8 @@ from jostle.recipes.naming import chosen
 from jostle.recipes.profiling import Progress, profile_named, profile_of_seeds, quietly
 from jostle.recipes.settling import RECIPES, refuse_contradictions
 from jostle.records import History, Seeds, all_rows
-from jostle.storage.archive import Archive, check_folder, open_archive
+from jostle.storage.archive import Archive, open_archive
+from jostle.storage.belonging import check_folder
 from jostle.storage.files import write_whole
 from jostle.storage.history import read_history
 
@@ -43,15 +46,20 @@ class Assembled:
     profile: Profile | None
     service: Service | None  # the worker that runs the model, None if it runs in this process
 
-    def close(self) -> None:
+    def release(self) -> None:
         """Ends the worker, and lets another process go on with the campaign."""
         if self.service is not None:
             self.service.close()
-        self.archive.close()
+        self.archive.release()
 
 
-def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: Progress = quietly) -> Assembled:
-    """Loads, checks and wires everything; the output folder is touched only after all checks passed."""
+def assemble(
+    settings: Settings, listeners: Sequence[Listener] = (), progress: Progress = quietly, archived: bool = True
+) -> Assembled:
+    """Loads, checks and wires everything; the output folder is touched only after all checks passed.
+
+    Not archived, steps are not written down: for measuring what that costs.
+    """
     chosen("--recipe", settings.recipe, RECIPES)
     refuse_contradictions(settings)
     loaded = load(settings)
@@ -65,25 +73,31 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: P
     guides = Guides(loaded.watched.novelty_layers, profile)
     judges = oracles(settings, bool(flight.classes))
     _rehearse(target, seeds, feedbacks_of(settings, guides), judges)
-    archive = open_archive(folder, identity, unbound)
-    if loaded.service is not None:
-        loaded.service.keep_batches_in(folder)
-    if profile is not None and not (folder / PROFILE).exists():
-        write_whole(folder / PROFILE, encode_profile(profile, loaded.watched.belongs_to), synced=True)
-    campaign = Campaign(
-        target=target,
-        mutator=mutator,
-        feedbacks=feedbacks_of(settings, guides),
-        oracles=judges,
-        scheduler=scheduler,
-        seeds=seeds,
-        budget=budget_of(settings),
-        seed=settings.seed,
-        batch=settings.batch,
-        listeners=[archive, *listeners],
-        saved=partial(as_image_file, low=settings.range[0], high=settings.range[1]) if settings.as_images else None,
-    )
-    history = read_history(archive.folder, seeds)
+    with ExitStack() as undone:
+        if loaded.service is not None:
+            undone.callback(loaded.service.close)
+        archive = open_archive(folder, identity, unbound)
+        undone.callback(archive.release)
+        if loaded.service is not None:
+            loaded.service.keep_batches_in(folder)
+        if profile is not None:
+            _save_profile(archive, profile, loaded)
+        campaign = Campaign(
+            target=target,
+            mutator=mutator,
+            feedbacks=feedbacks_of(settings, guides),
+            oracles=judges,
+            scheduler=scheduler,
+            seeds=seeds,
+            budget=budget_of(settings),
+            seed=settings.seed,
+            batch=settings.batch,
+            listeners=[archive, *listeners] if archived else listeners,
+            saved=partial(as_image_file, low=settings.range[0], high=settings.range[1]) if settings.as_images else None,
+            full=partial(is_full, archive, settings),
+        )
+        history = read_history(archive.folder, seeds, archive.quarantine)
+        undone.pop_all()
     named = {name: judge for name, judge in zip(settings.oracle, judges, strict=True) if name != "crash"}
     finisher = Finisher(settings, target, means.gradients, seeds, flight.classes, named)
     return Assembled(
@@ -95,18 +109,43 @@ def budget_of(settings: Settings) -> Budget:
     return Budget(settings.budget, settings.executions, settings.findings)
 
 
+def is_full(archive: Archive, settings: Settings) -> bool:
+    """Whether the campaign's folder has reached the size that it may have."""
+    return settings.max_disk is not None and archive.used >= settings.max_disk
+
+
 def _profile(loaded: Loaded, folder: Path, progress: Progress) -> tuple[Profile | None, Flight]:
     """The ranges that criteria measure against, taken once for a campaign; without data, those of the seeds."""
     settings, watched, flight = loaded.settings, loaded.watched, loaded.flight
     if not set(RANGED) & set(settings.coverage):
         return None, flight
-    if (folder / PROFILE).exists():
-        return load_profile(folder / PROFILE, watched.belongs_to), flight
+    saved = _saved_profile(folder, loaded)
+    if saved is not None:
+        return saved, flight
     if settings.profile is not None:
         return profile_named(settings, settings.profile, watched, progress), flight
     warning = "neurons are taken to range as they do on the seeds: give training data as --profile for better ranges"
     flight = replace(flight, warnings=(*flight.warnings, warning))
     return profile_of_seeds(settings, watched, progress), flight
+
+
+def _saved_profile(folder: Path, loaded: Loaded) -> Profile | None:
+    """The ranges that this campaign was begun with, None if they cannot be read."""
+    if not (folder / PROFILE).exists():
+        return None
+    try:
+        return load_profile(folder / PROFILE, loaded.watched.belongs_to)
+    except UsageError:
+        return None
+
+
+def _save_profile(archive: Archive, profile: Profile, loaded: Loaded) -> None:
+    path, content = archive.folder / PROFILE, encode_profile(profile, loaded.watched.belongs_to)
+    if path.exists() and _saved_profile(archive.folder, loaded) is None:
+        archive.quarantine.set_aside(path)
+        archive.quarantine.warn(f"{path} was damaged, so the ranges of all neurons were taken again")
+    if not path.exists():
+        write_whole(path, content, synced=True)
 
 
 def _rehearse(target: Target, seeds: Seeds, feedbacks: Sequence[Feedback], judges: Sequence[Oracle]) -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 from jostle.config import Settings, settings_from
 from jostle.errors import UsageError
+from jostle.storage.belonging import read_config
 
 
 def settings_of(folder: Path) -> tuple[Settings, str]:
     """The settings that a campaign was run with, and the digest of its seeds and weights."""
     try:
-        told: dict[str, Any] = json.loads((folder / "config.json").read_text())
+        told = read_config(folder)
         digest = told["seeds and weights"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError) as error:
         raise UsageError(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})") from error
     if not {"model", "seeds"} <= told.keys():
         raise UsageError(f"{folder} holds a config.json that is not of a campaign")

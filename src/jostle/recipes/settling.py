@@ -84,17 +84,20 @@ def settled(settings: Settings, classes: bool, images: bool = False) -> Settings
 
 
 def _ascending(chosen: Settings) -> Settings:
-    """The settings with those of gradient ascent where it is there."""
-    if "gradient" not in chosen.mutator and chosen.scheduler != "list":
-        return chosen
-    return replace(
+    """The settings with those of gradient ascent and of the seed list, where they are there."""
+    listed = replace(
         chosen,
+        iterations=chosen.iterations or ITERATIONS,
+        limit=LIMIT if chosen.limit is None else chosen.limit,
+    )
+    if "gradient" not in chosen.mutator:
+        return listed if chosen.scheduler == "list" else chosen
+    return replace(
+        listed,
         perturbation=chosen.perturbation or "gradient",
         strategy=chosen.strategy or ("frequent",),
         neurons=NEURONS if chosen.neurons is None else chosen.neurons,
         balance=BALANCE if chosen.balance is None else chosen.balance,
-        iterations=chosen.iterations or ITERATIONS,
-        limit=LIMIT if chosen.limit is None else chosen.limit,
         reach=REACH if chosen.reach is None else chosen.reach,
     )
 

@@ -1,86 +1,148 @@
 """A campaign as a folder that a person can look into.
 
-config.json                     the resolved configuration
-journal.jsonl                   one line per step; a step counts once its line is there
+config.json                     the resolved configuration, and the format of the folder
+environment.json                versions and machine that it was begun with
+journal.jsonl                   one line per step, with a checksum; a step counts once its line is there
 corpus/00000012.safetensors     what step 12 kept: inputs and lineage
 findings/0001-nan-…/            the first input that showed a bug: finding.json, arrays, in the end a picture
+flaky/0001-flip-…/              the same of bugs that did not show again when their input ran alone
+findings.log                    what was found and is not synced in its own folder yet; empty after a clean end
 profile.safetensors             neuron ranges, where a criterion measures against them
-status.json                     the time spent so far
+status.json                     statistics, and when they were written
+quarantine/                     what was found damaged when the campaign went on
 lock                            held while a process works in the folder
 """
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from jostle.errors import JostleError, OutputRefused
-from jostle.records import Finding, StepRecord
-from jostle.storage.entries import digest_of, encode_entries
-from jostle.storage.files import temporary, write_json, write_whole
-from jostle.storage.findings import draw_pictures, finding_folders, folder_name, number_of, recorded, write_finding
+from jostle.errors import OutputRefused
+from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary
+from jostle.storage.belonging import CONFIG, FORMAT, FORMAT_NAME, check_folder
+from jostle.storage.entries import digest_of_entries, encode_entries
+from jostle.storage.environment import environment
+from jostle.storage.files import Appended, make_folder, sync_folders, write_json, write_whole
+from jostle.storage.findings import (
+    FINDINGS,
+    FLAKY,
+    draw_pictures,
+    encode_findings,
+    finding_folders,
+    folder_name,
+    number_of,
+    recorded,
+    write_files,
+)
+from jostle.storage.journal import JOURNAL, encoded, journal_line, read_journal
+from jostle.storage.mending import CORPUS, entries_path, mend_findings
+from jostle.storage.quarantine import QUARANTINE, Quarantine
+from jostle.storage.safeguard import Safeguard
+from jostle.storage.status import write_status
 
-SECONDS_BETWEEN_STATUS = 5.0
+SECONDS_BETWEEN_STATUS = 1.0
+PATIENCE = 0.5  # seconds for the lock, because somebody may just be looking whether it is held
 
 
 class Archive:
     """Writes every step to a campaign folder before the next one is planned."""
 
-    def __init__(self, folder: Path, lock: FileLock):
+    def __init__(self, folder: Path, lock: FileLock, quarantine: Quarantine):
         self.folder = folder
+        self.quarantine = quarantine
+        self.used = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())  # bytes, growing
         self._lock = lock
-        self._journal = (folder / "journal.jsonl").open("a", encoding="utf-8")
-        findings = folder / "findings"
-        # A finding whose step was cut off is found again in the same folder; were it not, it would still be there.
-        self._places = {(told["kind"], told["bug"]): place for place, told in recorded(findings)}
-        self._numbers = count(1 + max(map(number_of, finding_folders(findings)), default=0))
-        self._status_at = 0.0
+        self._journal = Appended(folder / JOURNAL)
+        self._safeguard = Safeguard(folder)
+        self._rooms = {name: Room(folder / name) for name in (FINDINGS, FLAKY)}
+        self._unsynced: list[Path] = []
+        self._status_at = -SECONDS_BETWEEN_STATUS  # long ago
 
     def __call__(self, record: StepRecord) -> None:
-        try:
-            self._write(record)
-        except OSError as error:
-            raise JostleError(f"cannot write to {self.folder}: {error}; all that was found before is safe") from error
-
-    def _write(self, record: StepRecord) -> None:
-        for finding in record.findings:
-            write_finding(self._place(finding), finding)
-        if record.findings:
-            os.sync()  # one for all, because a step may find hundreds
+        if record.findings or record.flaky:
+            self._write_findings((*record.findings, *record.flaky))
         if len(record.kept):
-            write_whole(self.folder / "corpus" / f"{record.step:08}.safetensors", encode_entries(record.kept))
-        self._journal.write(json.dumps(journal_line(record)) + "\n")
-        self._journal.flush()
-        if record.seconds - self._status_at > SECONDS_BETWEEN_STATUS:
-            self.write_status(record.seconds)
+            self.used += write_whole(entries_path(self.folder, record.step), encode_entries(record.kept))
+        self.used += self._journal.append(encoded(journal_line(record)))
+        if time.monotonic() - self._status_at > SECONDS_BETWEEN_STATUS:
+            self._status_at = time.monotonic()
+            write_status(self.folder, record.so_far, synced=False)
+
+    def _write_findings(self, findings: Sequence[Finding]) -> None:
+        """Safe at once, by the log; the folders follow."""
+        found = dict(zip(map(self._place, findings), encode_findings(findings), strict=True))
+        named = {place.relative_to(self.folder).as_posix(): files for place, files in found.items()}
+        self.used += self._safeguard.add(named)
+        for place, files in found.items():
+            self._unsynced.append(place)
+            self.used += write_files(place, files)
 
     def _place(self, finding: Finding) -> Path:
-        bug = (finding.violation.kind, finding.bug)
-        if bug not in self._places:
-            self._places[bug] = self.folder / "findings" / folder_name(next(self._numbers), finding)
-        return self._places[bug]
+        return self._rooms[FINDINGS if finding.alone else FLAKY].place(finding)
+
+    def mend(self, past: PastStep, kept: Candidates) -> None:
+        """Takes what came of a step that was done again, because what it kept had been lost."""
+        if len(kept):
+            self.used += write_whole(entries_path(self.folder, past.step), encode_entries(kept))
+        told = {"kept": len(kept), "digest": digest_of_entries(kept) if len(kept) else ""}
+        if told["digest"] != past.digest:
+            self.quarantine.warn(
+                f"step {past.step} came out otherwise when it was done again, so the model does not always do the "
+                f"same: the campaign goes on with what came out"
+            )
+            self._rewrite(past.step, told)
+
+    def _rewrite(self, step: int, told: Mapping[str, Any]) -> None:
+        """Corrects the journal's line of a step."""
+        lines = list(read_journal(self.folder / JOURNAL).lines)
+        lines[step] |= told
+        write_whole(self.folder / JOURNAL, b"".join(map(encoded, lines)), synced=True)
+        self._journal.close()
+        self._journal = Appended(self.folder / JOURNAL)
+
+    def conclude(self, summary: Summary) -> None:
+        """Writes the last statistics of a run, and makes all it found durable where it stands."""
+        write_status(self.folder, summary, synced=True)
+        sync_folders(self._unsynced)
+        self._unsynced.clear()
+        self._safeguard.clear()
 
     def close(self) -> None:
-        """Draws the pictures, and lets another process go on with the campaign; the end of this one does that too."""
-        self._journal.close()
+        """Draws the pictures, and lets another process go on with the campaign."""
         try:
-            draw_pictures(self.folder / "findings")
-        except (OSError, ValueError) as error:
-            raise JostleError(
-                f"cannot draw the pictures of {self.folder}: {error}; all that was found is safe"
-            ) from error
+            for name in self._rooms:
+                draw_pictures(self.folder / name)
         finally:
-            self._lock.release()
+            self.release()
 
-    def write_status(self, seconds: float) -> None:
-        self._status_at = seconds
-        write_json(self.folder / "status.json", {"seconds": seconds})
+    def release(self) -> None:
+        """Lets another process go on with the campaign; the end of this one does that too."""
+        self._journal.close()
+        self._safeguard.close()
+        self._lock.release()
+
+
+class Room:
+    """Folders of findings, each of which keeps its place."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        # A finding whose step was cut off is found again in the same folder; were it not, it would still be there.
+        self._places = {(told["kind"], told["bug"]): place for place, told in recorded(folder)}
+        self._numbers = count(1 + max(map(number_of, finding_folders(folder)), default=0))
+
+    def place(self, finding: Finding) -> Path:
+        bug = (finding.violation.kind, finding.bug)
+        if bug not in self._places:
+            self._places[bug] = self._folder / folder_name(next(self._numbers), finding)
+        return self._places[bug]
 
 
 def open_archive(folder: Path, identity: Mapping[str, Any], unbound: Mapping[str, Any] | None = None) -> Archive:
@@ -88,56 +150,39 @@ def open_archive(folder: Path, identity: Mapping[str, Any], unbound: Mapping[str
 
     The configuration is saved whole: what makes the campaign this campaign, and what may change from run to run.
     """
-    config, unbound = folder / "config.json", unbound or {}
+    unbound = unbound or {}
     check_folder(folder, identity, unbound)
+    with ExitStack() as undone:
+        lock = _locked(folder)
+        undone.callback(lock.release)
+        # Before all else, so that the folder can be told for ours.
+        write_json(folder / CONFIG, {FORMAT_NAME: FORMAT, **identity, **unbound})
+        try:
+            archive = Archive(folder, lock, _in_order(folder))
+        except OSError as error:
+            raise OutputRefused(f"cannot use the output folder {folder}: {error}; give another --out") from error
+        undone.pop_all()
+    return archive
+
+
+def _in_order(folder: Path) -> Quarantine:
+    """Makes what is missing in the folder, and puts findings of earlier runs in order."""
+    if not (folder / "environment.json").exists():
+        write_json(folder / "environment.json", environment())
+    for room in (CORPUS, FINDINGS, FLAKY, QUARANTINE):
+        make_folder(folder / room)
+    quarantine = Quarantine(folder)
+    mend_findings(folder, quarantine)
+    return quarantine
+
+
+def _locked(folder: Path) -> FileLock:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / "lock")
-        lock.acquire(timeout=0)
-        write_json(config, {**identity, **unbound})  # before all else, so that the folder can be told for ours
-        for part in ("corpus", "findings"):
-            (folder / part).mkdir(exist_ok=True)
-        return Archive(folder, lock)
+        lock.acquire(timeout=PATIENCE)
+        return lock
     except Timeout as error:
         raise OutputRefused(f"another process is at work in {folder}: wait for it or give another --out") from error
-    except (OSError, json.JSONDecodeError) as error:
+    except OSError as error:
         raise OutputRefused(f"cannot use the output folder {folder}: {error}; give another --out") from error
-
-
-def check_folder(folder: Path, identity: Mapping[str, Any], unbound: Mapping[str, Any]) -> None:
-    """Refuses a folder that holds anything but this campaign; touches nothing."""
-    config = folder / "config.json"
-    try:
-        if config.exists():
-            _check_same(folder, json.loads(config.read_text()), dict(identity), unbound.keys())
-        elif folder.exists() and any(path.name not in ("lock", temporary(config).name) for path in folder.iterdir()):
-            raise OutputRefused(f"{folder} is not empty and holds no campaign: give another --out")
-    except (OSError, json.JSONDecodeError) as error:
-        raise OutputRefused(f"cannot use the output folder {folder}: {error}; give another --out") from error
-
-
-def _check_same(folder: Path, old: Any, new: dict[str, Any], unbound: Collection[str]) -> None:
-    if not isinstance(old, dict):
-        raise OutputRefused(f"{folder} holds a config.json that is not of a campaign: give another --out")
-    names = (old.keys() | new.keys()) - set(unbound)
-    changed = sorted(name for name in names if old.get(name) != new.get(name))
-    if changed:
-        raise OutputRefused(
-            f"{folder} holds another campaign (changed: {', '.join(changed)}): give another --out, or none to have "
-            f"a folder named after the settings"
-        )
-
-
-def journal_line(record: StepRecord) -> dict[str, Any]:
-    """Everything about a step that the seed determines, and nothing else."""
-    return {
-        "step": record.step,
-        "planned": record.planned,
-        "executions": record.executions,
-        "kept": len(record.kept),
-        "digest": digest_of(record.kept.inputs) if len(record.kept) else "",
-        "findings": [finding.violation.fingerprint for finding in record.findings],
-        "found by": [finding.row.steps[0] for finding in record.findings],
-        "violations": dict(record.violations),
-        "unconfirmed": dict(record.unconfirmed),
-    }

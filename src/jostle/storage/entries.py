@@ -45,6 +45,12 @@ def decode_entries(path: Path, seeds: Seeds) -> Candidates:
     return Candidates(inputs, seeds, parents, roots, steps, placements)
 
 
+def digest_of_entries(kept: Candidates) -> str:
+    """Equal for equal entries with equal lineage."""
+    steps = torch.frombuffer(bytearray(json.dumps(kept.steps), "ascii"), dtype=torch.uint8)
+    return digest_of(kept.inputs, kept.parents, kept.roots, kept.placements, steps)
+
+
 def digest_of(*arrays: Tensor) -> str:
     """Equal for equal arrays."""
     digest = hashlib.sha256()  # which processors have instructions for

@@ -1,26 +1,40 @@
-"""Writing files so that they are whole or not there."""
+"""Writing files so that they are whole or not there; every write of ours goes through here."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from jostle.errors import WriteFailed
 
 
-def write_whole(path: Path, content: bytes, synced: bool = False) -> None:
+def write_whole(path: Path, content: bytes, synced: bool = False) -> int:
     """Writes beside the file and renames: whoever reads, whenever the process dies, sees the old or the new content.
 
-    Synced, the content also survives a power failure, which costs milliseconds.
+    Synced, the content also survives a power failure, which costs milliseconds. Returns how many bytes it wrote.
     """
     beside = temporary(path)
-    with beside.open("wb") as file:
-        file.write(content)
-        file.flush()
+    with _told(path):
+        try:
+            with beside.open("wb") as file:
+                put(file, content)
+                file.flush()
+                if synced:
+                    os.fsync(file.fileno())
+            beside.replace(path)
+        except OSError:
+            with suppress(OSError):
+                beside.unlink()
+            raise
         if synced:
-            os.fsync(file.fileno())
-    beside.replace(path)
+            _sync(path.parent)
+    return len(content)
 
 
 def temporary(path: Path) -> Path:
@@ -28,14 +42,112 @@ def temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.tmp")
 
 
-def write_json(path: Path, value: Any, synced: bool = True) -> None:
-    """As JSON that every parser reads: NaN and infinities become their names."""
-    write_whole(path, (json.dumps(_portable(value), indent=2, allow_nan=False) + "\n").encode(), synced)
+def write_json(path: Path, value: Any, synced: bool = True) -> int:
+    return write_whole(path, as_json(value), synced)
 
 
-def _portable(value: Any) -> Any:
+def as_json(value: Any) -> bytes:
+    """JSON that every parser reads."""
+    return (json.dumps(portable(value), indent=2, allow_nan=False) + "\n").encode()
+
+
+def portable(value: Any) -> Any:
+    """The value as JSON gives it back: NaN and infinities become their names."""
     if isinstance(value, dict):
-        return {name: _portable(item) for name, item in value.items()}
+        return {name: portable(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_portable(item) for item in value]
+        return [portable(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+class Appended:
+    """A file that only grows; an append that fails leaves it as it was."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._file = path.open("ab", buffering=0)
+        _sync(path.parent)  # else a power failure could take the file with all that was synced into it
+
+    def append(self, content: bytes, synced: bool = False) -> int:
+        with _told(self._path):
+            before = os.fstat(self._file.fileno()).st_size
+            try:
+                put(self._file, content)
+                if synced:
+                    os.fsync(self._file.fileno())
+            except OSError:
+                with suppress(OSError):
+                    self._file.truncate(before)
+                raise
+        return len(content)
+
+    def clear(self) -> None:
+        with _told(self._path):
+            self._file.truncate(0)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def put(file: BinaryIO, content: bytes) -> None:
+    """The one place where bytes leave for the disk."""
+    left = memoryview(content)
+    while left:
+        left = left[file.write(left) :]
+
+
+def make_folder(folder: Path) -> None:
+    with _told(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def move(path: Path, to: Path) -> None:
+    with _told(to):
+        to.parent.mkdir(exist_ok=True)
+        path.replace(to)
+
+
+def remove(path: Path) -> None:
+    """Removes a file, or a folder with all that is in it."""
+    with _told(path):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def cut(path: Path, size: int) -> None:
+    """Shortens a file in place, also while someone has it open to append to it."""
+    with _told(path):
+        os.truncate(path, size)
+
+
+def sync_folders(folders: Iterable[Path]) -> None:
+    """Makes what stands in these folders, and each folder's own place, survive a power failure."""
+    there = [folder for folder in folders if folder.is_dir()]  # somebody may have moved one away meanwhile
+    for folder in there:
+        with _told(folder):
+            for path in [*folder.iterdir(), folder]:
+                _sync(path)
+    for parent in sorted({folder.parent for folder in there}):
+        with _told(parent):
+            _sync(parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise WriteFailed(
+            f"cannot write {path}: {reason}; what was written before is whole: make room, and the same command goes on"
+        ) from error

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+import tokenize
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -17,29 +19,60 @@ from torch import Tensor
 
 from jostle.distances import LEVELS
 from jostle.errors import OutputRefused
-from jostle.records import Finding
-from jostle.storage.files import write_json, write_whole
+from jostle.records import Candidates, Finding
+from jostle.storage.files import as_json, make_folder, portable, write_whole
 from jostle.storage.pictures import picture_of
+from jostle.storage.quarantine import portable_name
+from jostle.storage.seals import sealed, unsealed
 
+FINDINGS, FLAKY = "findings", "flaky"  # where bugs stand that show again when their input runs alone, and others
+RECORD = "finding.json"
+BEFORE_RECORD = ("input.npy", "reference.npy", "seed.npy")  # which make a folder of a finding with the record only
 FOLDER = re.compile(r"(\d{4,})-")
+LONGEST_NAME = 60  # characters after the number
+LONGEST_TEXT = 20_000  # characters of any one text in a record, so that a traceback without end fills no disk
+# What reading an array raises when its file is damaged.
+UNREADABLE = (
+    *(OSError, ValueError, EOFError, TypeError, KeyError, OverflowError, MemoryError, SyntaxError),
+    *(tokenize.TokenError, zipfile.BadZipFile),
+)
+# What a record must say, besides texts: the type of each.
+TOLD: Mapping[str, type] = {
+    "kind": str,
+    "summary": str,
+    "fingerprint": str,
+    "mutation": str,
+    "details": dict,
+    "bug": int,
+    "step": int,
+    "root": int,
+    "parent": int,
+}
 
 
 def folder_name(number: int, finding: Finding) -> str:
-    """A name that every file system takes."""
-    return f"{number:04}-" + re.sub(r"[^A-Za-z0-9]+", "-", finding.violation.fingerprint).strip("-")[:60]
+    """A name that every file system takes, and every tool that uploads files."""
+    name = portable_name(finding.violation.fingerprint.replace(".", "-").replace("_", "-"))
+    return f"{number:04}-{name[:LONGEST_NAME]}".rstrip("-")
 
 
-def write_finding(folder: Path, finding: Finding) -> None:
-    """Writes all of it, the record last: a folder with a record is whole. Who calls this syncs, once for many."""
+def encode_findings(findings: Sequence[Finding]) -> list[dict[str, bytes]]:
+    """The files of each one's folder by name, the record last: a folder with a record is whole."""
+    rows = Candidates.joined([finding.row for finding in findings])
+    arrays = zip(rows.inputs, rows.references, rows.originals, rows.moved.tolist(), strict=True)
+    return [
+        _encoded(finding, input, reference, seed if moved else None)
+        for finding, (input, reference, seed, moved) in zip(findings, arrays, strict=True)
+    ]
+
+
+def _encoded(finding: Finding, input: Tensor, reference: Tensor, seed: Tensor | None) -> dict[str, bytes]:
     violation, row = finding.violation, finding.row
-    folder.mkdir(exist_ok=True)
-    input, reference = row.inputs[0], row.references[0]
-    write_whole(folder / "input.npy", _npy(input))
-    write_whole(folder / "reference.npy", _npy(reference))
-    if row.moved[0]:
-        write_whole(folder / "seed.npy", _npy(row.originals[0]))
-    write_json(
-        folder / "finding.json",
+    files = {"input.npy": _npy(input), "reference.npy": _npy(reference)}
+    if seed is not None:
+        files["seed.npy"] = _npy(seed)
+    root, parent = int(row.roots[0]), int(row.parents[0])
+    files[RECORD] = _encoded_record(
         {
             "kind": violation.kind,
             "summary": violation.summary,
@@ -48,15 +81,37 @@ def write_finding(folder: Path, finding: Finding) -> None:
             "bug": finding.bug,
             "step": finding.step,
             "execution": finding.execution,
-            "seed": row.seeds.names[int(row.roots[0])],
-            "root": int(row.roots[0]),
-            "parent": int(row.parents[0]),
+            "seed": row.seeds.names[root],
+            "root": root,
+            "parent": parent,
             "mutation": row.steps[0] or "none: the seed itself",
             "largest change": float((input.float() - reference.float()).abs().max()),
             "details": dict(violation.details),
-        },
-        synced=False,
+        }
     )
+    return files
+
+
+def write_files(folder: Path, files: Mapping[str, bytes], synced: bool = False) -> int:
+    """Writes a finding's folder, and tells how many bytes that took; unsynced, it is the caller's to make durable."""
+    make_folder(folder)
+    return sum(write_whole(folder / name, content, synced) for name, content in files.items())
+
+
+def _encoded_record(told: dict[str, Any]) -> bytes:
+    return as_json(sealed(_capped(portable(told))))
+
+
+def _capped(value: Any) -> Any:
+    """Texts that are too long keep their head and their tail, where tracebacks say most."""
+    if isinstance(value, dict):
+        return {str(name): _capped(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_capped(item) for item in value]
+    if not isinstance(value, str) or len(value) <= LONGEST_TEXT:
+        return value
+    half = LONGEST_TEXT // 2
+    return f"{value[:half]}\n… {len(value) - 2 * half:,} characters left out …\n{value[-half:]}"
 
 
 @dataclass(frozen=True)
@@ -80,9 +135,8 @@ def read_finding(folder: Path, told: dict[str, Any]) -> SavedFinding:
 def add_to_finding(finding: SavedFinding, arrays: Mapping[str, Tensor], told: Mapping[str, Any]) -> None:
     """More about a finding: arrays as files of their own, and then words in its record; its picture is drawn anew."""
     (finding.folder / "picture.png").unlink(missing_ok=True)
-    for name, array in arrays.items():
-        write_whole(finding.folder / f"{name}.npy", _npy(array))
-    write_json(finding.folder / "finding.json", {**finding.told, **told}, synced=False)
+    files = {f"{name}.npy": _npy(array) for name, array in arrays.items()}
+    write_files(finding.folder, {**files, RECORD: _encoded_record({**finding.told, **told})}, synced=True)
 
 
 def write_png(path: Path, image: Tensor, low: float, high: float) -> None:
@@ -122,7 +176,7 @@ def _png(image: Image.Image) -> bytes:
 def _needed(folder: Path, name: str) -> Tensor:
     try:
         array = _array(folder / f"{name}.npy")
-    except (OSError, ValueError) as error:
+    except UNREADABLE as error:
         raise OutputRefused(f"{folder / name}.npy is damaged: move the folder away") from error
     if array is None:
         raise OutputRefused(f"{folder} has no {name}.npy: move the folder away")
@@ -141,6 +195,8 @@ def _npy(values: Tensor) -> bytes:
 
 def finding_folders(findings: Path) -> list[Path]:
     """Those of ours, in order; what else lies there is not ours to touch."""
+    if not findings.is_dir():
+        return []
     return sorted(path for path in findings.iterdir() if path.is_dir() and FOLDER.match(path.name))
 
 
@@ -152,10 +208,28 @@ def number_of(folder: Path) -> int:
 def recorded(findings: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Every whole finding with its record."""
     for folder in finding_folders(findings):
-        record = folder / "finding.json"
-        if record.exists():
+        if (folder / RECORD).exists():
             try:
-                told = json.loads(record.read_text())
-                yield folder, {"kind": told["kind"], "bug": told["bug"], "step": told["step"], **told}
-            except (ValueError, KeyError, TypeError) as error:
-                raise OutputRefused(f"{record} is damaged ({error}): move its folder away") from error
+                yield folder, read_record(folder)
+            except (OSError, ValueError) as error:
+                raise OutputRefused(f"{folder / RECORD} is damaged ({error}): move its folder away") from error
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """What a finding's record says; ValueError where it is damaged."""
+    told = unsealed(json.loads((folder / RECORD).read_text(encoding="utf-8")))
+    for name, kind in TOLD.items():
+        if not isinstance(told.get(name), kind):
+            raise ValueError(f"{name} is not there")
+    return told
+
+
+def is_whole(folder: Path, shape: tuple[int, ...] | None = None) -> bool:
+    """Whether a finding's record and all its arrays can be read, and are of this shape if one is given."""
+    try:
+        finding = read_finding(folder, read_record(folder))
+        others = [_array(folder / f"{name}.npy") for name in ("seed", "minimised")]
+    except (*UNREADABLE, OutputRefused):
+        return False
+    shape = finding.input.shape if shape is None else shape
+    return all(array.shape == shape for array in (finding.input, *others) if array is not None)

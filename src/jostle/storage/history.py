@@ -2,96 +2,79 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 from collections import Counter
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-
 from jostle.errors import OutputRefused
 from jostle.records import Candidates, History, PastStep, Seeds, all_rows
-from jostle.storage.entries import decode_entries
-from jostle.storage.findings import finding_folders, recorded
+from jostle.storage.findings import FINDINGS, FLAKY, is_whole, recorded
+from jostle.storage.journal import JOURNAL, read_journal
+from jostle.storage.mending import (
+    entries_path,
+    mend_corpus,
+    mend_journal,
+    read_entries,
+    set_findings_aside,
+)
+from jostle.storage.quarantine import Quarantine
+from jostle.storage.status import seconds_spent
 
 
-def read_history(folder: Path, seeds: Seeds) -> History | None:
-    """What the journal in this folder says, None if no step was finished; unfinished work is removed."""
-    lines = list(_whole_lines(folder / "journal.jsonl"))
-    _remove_unfinished(folder)
-    if not lines:
+def read_history(folder: Path, seeds: Seeds, quarantine: Quarantine | None = None) -> History | None:
+    """What the journal in this folder says, None if no step was finished; the folder is put in order on the way."""
+    quarantine = quarantine or Quarantine(folder)
+    set_findings_aside(folder, quarantine, partial(is_whole, shape=seeds.inputs.shape[1:]))
+    journal = mend_journal(folder, quarantine)
+    if not journal.lines:
         return None
-    last = lines[-1]
-    # A finding of a step that was cut off is not known yet: the step is done again and finds it again.
-    bugs = [(told["kind"], told["bug"]) for _, told in recorded(folder / "findings") if told["step"] <= last["step"]]
+    kept = mend_corpus(folder, journal, seeds, quarantine)
+    last = journal.lines[-1]["step"]
+    bugs = _bugs(folder / FINDINGS, last)
     return History(
-        steps=tuple(_past_step(line) for line in lines),
-        seconds=_seconds(folder / "status.json"),
-        kept=_kept(folder, [line["step"] for line in lines if line["kept"]], seeds),
-        bugs=frozenset(bugs),
+        steps=tuple(_past_step(line, kept) for line in journal.lines),
+        seconds=seconds_spent(folder),
+        kept=Candidates.joined([_nothing(seeds), *kept.values()]),
+        bugs=bugs,
+        flaky=_bugs(folder / FLAKY, last),
         findings=Counter(kind for kind, _ in bugs),
-        violations=sum((line["violations"] for line in lines), Counter()),
-        unconfirmed=sum((line["unconfirmed"] for line in lines), Counter()),
+        violations=sum((line["violations"] for line in journal.lines), Counter()),
+        unconfirmed=sum((line["unconfirmed"] for line in journal.lines), Counter()),
     )
 
 
-def _past_step(line: dict[str, Any]) -> PastStep:
-    return PastStep(line["step"], line["executions"], line["planned"], line["kept"], tuple(line["found by"]))
+def _bugs(findings: Path, last: int) -> frozenset[tuple[str, int]]:
+    """Those known up to a step: a finding of a step that was cut off is found again when that step is done again."""
+    return frozenset((told["kind"], told["bug"]) for _, told in recorded(findings) if told["step"] <= last)
+
+
+def _past_step(line: dict[str, Any], kept: dict[int, Candidates]) -> PastStep:
+    lost = line["kept"] > 0 and line["step"] not in kept
+    found = tuple(line["found by"])
+    return PastStep(line["step"], line["executions"], line["planned"], line["kept"], found, line["digest"], lost)
+
+
+def _nothing(seeds: Seeds) -> Candidates:
+    return seeds.as_candidates().select(all_rows(0))
 
 
 def read_kept(folder: Path, seeds: Seeds) -> Candidates:
     """What the campaign in this folder has kept so far; changes nothing, so the campaign may be running."""
-    try:
-        content = (folder / "journal.jsonl").read_bytes()
-    except OSError as error:
-        raise OutputRefused(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to") from error
-    whole = content[: content.rfind(b"\n") + 1]
-    return _kept(folder, [line["step"] for line in _parsed(folder / "journal.jsonl", whole) if line["kept"]], seeds)
+    path = folder / JOURNAL
+    if not path.is_file():
+        raise OutputRefused(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to")
+    journal = read_journal(path)
+    if journal.damaged:
+        raise OutputRefused(f"{path} is damaged from step {len(journal.lines)} on: {MENDING}")
+    parts = [_nothing(seeds)]
+    for line in journal.lines:
+        if line["kept"]:
+            entries = read_entries(entries_path(folder, line["step"]), seeds, line["digest"])
+            if entries is None:
+                raise OutputRefused(f"the corpus in {folder} is damaged at step {line['step']}: {MENDING}")
+            parts.append(entries)
+    return Candidates.joined(parts)
 
 
-def _kept(folder: Path, steps: list[int], seeds: Seeds) -> Candidates:
-    try:
-        parts = [decode_entries(folder / "corpus" / f"{step:08}.safetensors", seeds) for step in steps]
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
-        raise OutputRefused(f"the corpus in {folder} is damaged ({error}): give another --out") from error
-    return Candidates.joined([seeds.as_candidates().select(all_rows(0)), *parts])
-
-
-def _seconds(status: Path) -> float:
-    """Time spent so far as last written; a status that cannot be read costs no more than that figure."""
-    try:
-        return float(json.loads(status.read_text())["seconds"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return 0.0
-
-
-def _remove_unfinished(folder: Path) -> None:
-    """Finding folders without a record, and files that were being written when the process died."""
-    for finding in finding_folders(folder / "findings"):
-        if not (finding / "finding.json").exists():
-            shutil.rmtree(finding)
-    for left in folder.rglob(".*.tmp"):
-        left.unlink()
-
-
-def _whole_lines(journal: Path) -> Iterator[dict[str, Any]]:
-    """The journal's lines; a last one that a crash cut off is removed."""
-    content = journal.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content):
-        os.truncate(journal, len(whole))  # in place, because the archive has it open
-    return _parsed(journal, whole)
-
-
-def _parsed(journal: Path, whole: bytes) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(whole.splitlines(), start=1):
-        try:
-            told = json.loads(line)
-            numbers = {name: int(told[name]) for name in ("step", "planned", "executions", "kept")}
-            counts = {name: Counter(told[name]) for name in ("violations", "unconfirmed")}
-            yield {**told, **numbers, **counts, "found by": list(map(str, told["found by"]))}
-        except (ValueError, KeyError, TypeError) as error:
-            raise OutputRefused(f"line {number} of {journal} is damaged ({error}): give another --out") from error
+MENDING = "let the jostle fuzz command that wrote it go on, which mends it"

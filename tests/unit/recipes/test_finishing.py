@@ -19,6 +19,7 @@ from jostle.recipes.assembly import Assembled, assemble
 from jostle.recipes.finishing import Finisher
 from jostle.seeds import ImageForm, load_seeds
 from jostle.storage.findings import SavedFinding
+from jostle.storage.seals import sealed
 from jostle.targets.torch_target import TorchTarget
 from jostle.zoo import lenet1, mnist_sample
 from making import saved_findings
@@ -175,7 +176,7 @@ def test_only_findings_that_are_not_finished_are_worked_on(unfinished: tuple[Fin
     first, *others = saved_findings(copied)
     whole = (first.folder / "finding.json").read_text()
     told = {name: value for name, value in first.told.items() if name not in ("change", "minimised", "answers")}
-    (first.folder / "finding.json").write_text(json.dumps(told))
+    (first.folder / "finding.json").write_text(json.dumps(sealed(told)))
     before = contents(others[0].folder)
     finisher.finish(copied)
     assert contents(others[0].folder) == before
@@ -279,7 +280,7 @@ def test_a_finding_of_a_seed_itself_stays_where_it_is(workshop: Path, tmp_path: 
 
 def test_a_finding_of_a_seed_that_does_not_exist_is_refused(unfinished: tuple[Finisher, Path], copied: Path) -> None:
     finding = saved_findings(copied)[0]
-    (finding.folder / "finding.json").write_text(json.dumps({**finding.told, "root": 10**6}))
+    (finding.folder / "finding.json").write_text(json.dumps(sealed({**finding.told, "root": 10**6})))
     with pytest.raises(OutputRefused, match="is not of these seeds"):
         unfinished[0].finish(copied)
 

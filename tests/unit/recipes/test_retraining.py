@@ -20,6 +20,7 @@ from jostle.config import Settings
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.recipes.assembly import assemble
 from jostle.recipes.retraining import Labelled, Retraining, Training, _split_findings, fit, loss, retrain
+from jostle.storage.seals import sealed
 from jostle.targets.loading import load_model
 from jostle.targets.torch_target import TorchTarget
 from jostle.zoo import lenet1, mnist_sample
@@ -163,7 +164,7 @@ def test_a_finding_is_labelled_as_its_seed_is_and_not_as_the_model_says(out: Pat
 
 def test_a_seed_that_fails_itself_is_not_trained_on(out: Path) -> None:
     first = saved_findings(out)[0]
-    (first.folder / "finding.json").write_text(json.dumps({**first.told, "parent": -1}))
+    (first.folder / "finding.json").write_text(json.dumps(sealed({**first.told, "parent": -1})))
     found, unseen = _split_findings(out, Training(), torch.Generator())
     assert len(found) + len(unseen) == len(saved_findings(out)) - 1
     assert not (torch.cat([found.inputs, unseen.inputs]) == first.input).flatten(1).all(1).any()

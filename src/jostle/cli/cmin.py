@@ -1,0 +1,41 @@
+"""`jostle cmin`: a campaign's corpus, as small as its coverage allows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jostle.cli import options
+from jostle.cli.consoles import output
+from jostle.cli.display import coverage_text
+from jostle.recipes.reducing import Reduction, reduced
+
+
+def cmin(
+    campaign: Annotated[Path, typer.Argument(help="Folder that `jostle fuzz` wrote to.")],
+    out: Annotated[Path | None, typer.Option(help="Where to save, .npz (reduced.npz in the campaign).")] = None,
+    trust_model: options.TrustModel = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Reduce what a campaign kept to fewer inputs with the same coverage; the file can serve as --seeds."""
+    reduction = reduced(campaign, out, bool(trust_model))
+    if as_json:
+        print(json.dumps(asdict(reduction)))
+    else:
+        _print(reduction)
+
+
+def _print(reduction: Reduction) -> None:
+    lines = [
+        f"{reduction.chosen:,} of {reduction.entries:,} inputs cover the same; saved to {reduction.out}",
+        f"before: {coverage_text(reduction.before)}",
+        f"after:  {coverage_text(reduction.after)}",
+    ]
+    if reduction.lost:
+        lines.append(f"{reduction.lost:,} units lie so close to an edge that rounding in other batches loses them")
+    for line in lines:
+        output().print(line, highlight=False, soft_wrap=True, markup=False)

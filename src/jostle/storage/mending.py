@@ -1,0 +1,142 @@
+"""Before a campaign goes on, its folder is put in order: unfinished work goes, damaged files go to the quarantine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from safetensors import SafetensorError
+
+from jostle.records import Candidates, Seeds
+from jostle.storage.entries import decode_entries, digest_of_entries
+from jostle.storage.files import cut, make_folder, remove, sync_folders, write_whole
+from jostle.storage.findings import BEFORE_RECORD, FINDINGS, FLAKY, FOLDER, finding_folders, is_whole, write_files
+from jostle.storage.journal import JOURNAL, Journal, read_journal
+from jostle.storage.quarantine import QUARANTINE, Quarantine
+from jostle.storage.safeguard import LOG, guarded
+
+CORPUS = "corpus"
+ENTRIES = re.compile(r"(\d{8,})\.safetensors")
+OUR_TEMPORARY = re.compile(r"\.[A-Za-z0-9_-]+\.(json|jsonl|npy|png|safetensors)\.tmp")
+NAMED = 5  # steps or folders that a warning names
+
+
+def entries_path(folder: Path, step: int) -> Path:
+    return folder / CORPUS / f"{step:08}.safetensors"
+
+
+def mend_findings(folder: Path, quarantine: Quarantine) -> None:
+    """Findings that a run left unfinished are completed from its log or removed, damaged ones are set aside."""
+    _remove_temporary(folder)
+    places = [place for name in (FINDINGS, FLAKY) for place in finding_folders(folder / name)]
+    safe = {folder / place: files for place, files in guarded(folder).items() if _is_ours(place)}
+    for place, files in safe.items():
+        if not is_whole(place):
+            write_files(place, files)
+    for place in places:
+        if place not in safe and _is_unfinished(place):
+            remove(place)
+    if (folder / LOG).exists() and (folder / LOG).stat().st_size:
+        sync_folders(safe)
+        cut(folder / LOG, 0)
+    set_findings_aside(folder, quarantine, is_whole)
+
+
+def _is_unfinished(place: Path) -> bool:
+    """Whether nothing stands there but what is written before a finding's record."""
+    return {path.name for path in place.iterdir()} <= set(BEFORE_RECORD)
+
+
+def set_findings_aside(folder: Path, quarantine: Quarantine, sound: Callable[[Path], bool]) -> None:
+    """Moves those findings away that do not pass."""
+    places = [place for name in (FINDINGS, FLAKY) for place in finding_folders(folder / name)]
+    damaged = [place for place in places if not sound(place)]
+    for place in damaged:
+        quarantine.set_aside(place)
+    if damaged:
+        named = _named(place.name for place in damaged)
+        quarantine.warn(f"damaged findings were moved to {folder / QUARANTINE}: {named}")
+
+
+def _is_ours(place: str) -> bool:
+    room, _, name = place.partition("/")
+    return room in (FINDINGS, FLAKY) and bool(FOLDER.match(name)) and "/" not in name
+
+
+def _remove_temporary(folder: Path) -> None:
+    """Files that were being written when a process died."""
+    places = [place for name in (FINDINGS, FLAKY) for place in finding_folders(folder / name)]
+    for place in (folder, folder / CORPUS, *places):
+        for left in place.glob(".*.tmp"):
+            if OUR_TEMPORARY.fullmatch(left.name):
+                remove(left)
+
+
+def mend_journal(folder: Path, quarantine: Quarantine) -> Journal:
+    """The journal up to the first damaged line; the rest is set aside, with what later steps kept.
+
+    A last line that is cut off, and what the step kept that it would have told of, are unfinished work and removed.
+    """
+    path = folder / JOURNAL
+    journal = read_journal(path)
+    if journal.damaged:
+        tail = path.read_bytes()[journal.sound :]
+        aside = quarantine.free(f"journal-from-step-{len(journal.lines)}.jsonl")
+        make_folder(aside.parent)
+        write_whole(aside, tail)
+    if journal.sound < journal.size:
+        cut(path, journal.sound)
+    later = [path for step, path in _entry_files(folder) if step >= len(journal.lines)]
+    if not journal.damaged and later and later[0] == entries_path(folder, len(journal.lines)):
+        remove(later.pop(0))
+    for path in later:
+        quarantine.set_aside(path)
+    if journal.damaged or later:
+        quarantine.warn(
+            f"the journal is damaged from step {len(journal.lines)} on: the rest was moved to "
+            f"{folder / QUARANTINE}, and the campaign goes on from there"
+        )
+    return journal
+
+
+def _entry_files(folder: Path) -> list[tuple[int, Path]]:
+    files = ((ENTRIES.fullmatch(path.name), path) for path in (folder / CORPUS).iterdir())
+    return sorted((int(match[1]), path) for match, path in files if match)
+
+
+def mend_corpus(folder: Path, journal: Journal, seeds: Seeds, quarantine: Quarantine) -> dict[int, Candidates]:
+    """What each step kept, without the steps whose file is missing or not as the journal says; those are set aside."""
+    kept: dict[int, Candidates] = {}
+    lost: list[int] = []
+    for line in journal.lines:
+        if line["kept"]:
+            path = entries_path(folder, line["step"])
+            entries = read_entries(path, seeds, line["digest"])
+            if entries is not None:
+                kept[line["step"]] = entries
+                continue
+            lost.append(line["step"])
+            if path.exists():
+                quarantine.set_aside(path)
+    if lost:
+        quarantine.warn(
+            f"what was kept in step {_named(map(str, lost))} is damaged or missing: what is left of it was moved to "
+            f"{folder / QUARANTINE}, and the step is done again"
+        )
+    return kept
+
+
+def read_entries(path: Path, seeds: Seeds, digest: str) -> Candidates | None:
+    """The entries in a file, None if they are not those that the journal tells of."""
+    try:
+        entries = decode_entries(path, seeds)
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError):
+        return None
+    return entries if digest_of_entries(entries) == digest else None
+
+
+def _named(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - NAMED:,} more" if len(listed) > NAMED else ""
+    return ", ".join(listed[:NAMED]) + more

@@ -1,0 +1,78 @@
+"""A campaign seen from outside, while it runs or after; nothing is written and nobody is disturbed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jostle.errors import OutputRefused
+from jostle.storage.belonging import read_config
+from jostle.storage.findings import FINDINGS, FLAKY, finding_folders, read_record
+from jostle.storage.journal import JOURNAL, read_journal
+from jostle.storage.quarantine import QUARANTINE
+from jostle.storage.status import read_status
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What the folder of a campaign tells."""
+
+    at_work: bool  # a process works in it
+    steps: int  # that are in the journal, the planting not counted
+    executions: int  # so far
+    statistics: dict[str, Any]  # as last written
+    findings: dict[str, int]  # by kind
+    flaky: dict[str, int]  # by kind, without those that became findings
+    quarantined: int  # files and folders
+    newest: tuple[str, str] | None  # folder and summary of the newest finding
+
+
+def overview_of(folder: Path) -> Overview:
+    try:
+        read_config(folder)
+        lines = read_journal(folder / JOURNAL).lines
+        found = list(_records(folder / FINDINGS))
+        beyond_doubt = {(told["kind"], told["bug"]) for _, told in found}
+        doubtful = [told for _, told in _records(folder / FLAKY) if (told["kind"], told["bug"]) not in beyond_doubt]
+        return Overview(
+            at_work=is_at_work(folder),
+            steps=max(0, len(lines) - 1),
+            executions=lines[-1]["executions"] if lines else 0,
+            statistics=read_status(folder),
+            findings=dict(Counter(told["kind"] for _, told in found)),
+            flaky=dict(Counter(told["kind"] for told in doubtful)),
+            quarantined=len(list((folder / QUARANTINE).iterdir())) if (folder / QUARANTINE).is_dir() else 0,
+            newest=(found[-1][0].name, found[-1][1]["summary"]) if found else None,
+        )
+    except (OSError, ValueError) as error:
+        raise OutputRefused(
+            f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})"
+        ) from error
+
+
+def _records(findings: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """What can be read; a finding may just be coming into being."""
+    for folder in finding_folders(findings):
+        try:
+            yield folder, read_record(folder)
+        except (OSError, ValueError):
+            continue
+
+
+def is_at_work(folder: Path) -> bool:
+    """Whether a process holds the lock: asked for a moment, shared, and given back."""
+    try:
+        import fcntl  # not on every system; there, nobody can tell
+    except ImportError:
+        return False
+    try:
+        with (folder / "lock").open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True

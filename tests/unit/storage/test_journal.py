@@ -1,0 +1,67 @@
+"""A journal is believed up to the first line that is not as it was written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jostle.storage.journal import encoded, read_journal
+from jostle.storage.seals import sealed, unsealed
+
+
+def line(step: int) -> dict[str, Any]:
+    return {"step": step, "kept": 3, "digest": "ab", "violations": {"nan": 1}, "unconfirmed": {}}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    journal = tmp_path / "journal.jsonl"
+    journal.write_bytes(b"".join(encoded(line(step)) for step in range(3)))
+    return journal
+
+
+def test_what_was_written_is_read(path: Path) -> None:
+    journal = read_journal(path)
+    assert [dict(told) for told in journal.lines] == [line(0), line(1), line(2)]
+    assert journal.sound == journal.whole == journal.size and not journal.damaged
+
+
+def test_every_flipped_bit_is_noticed_or_changes_nothing(path: Path) -> None:
+    whole = path.read_bytes()
+    expected = read_journal(path).lines
+    for place in range(len(whole)):
+        for bit in range(0, 8, 3):
+            flipped = bytearray(whole)
+            flipped[place] ^= 1 << bit
+            path.write_bytes(flipped)
+            assert read_journal(path).lines == expected[: len(read_journal(path).lines)]
+
+
+@pytest.mark.parametrize("order", [(0, 2), (0, 1, 1), (1, 2), (0, 0)])
+def test_lines_that_are_missing_or_doubled_are_noticed(order: tuple[int, ...], path: Path) -> None:
+    path.write_bytes(b"".join(encoded(line(step)) for step in order))
+    journal = read_journal(path)
+    assert journal.damaged and [told["step"] for told in journal.lines] == list(range(len(journal.lines)))
+
+
+def test_a_line_that_is_cut_off_is_unfinished_and_not_damage(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-5])
+    journal = read_journal(path)
+    assert len(journal.lines) == 2 and not journal.damaged and journal.sound < journal.size
+
+
+def test_a_journal_that_is_not_there_has_no_lines(tmp_path: Path) -> None:
+    assert read_journal(tmp_path / "none").lines == ()
+
+
+@pytest.mark.parametrize("record", [{}, {"a": 1.5, "b": [None, "é"]}, {"crcs": "x"}])
+def test_a_seal_survives_json_and_nothing_else(record: dict[str, Any]) -> None:
+    through = json.loads(json.dumps(sealed(record)))
+    assert unsealed(through) == record
+    for wrong in ({**through, "more": 1}, {**through, "crc": "00000000"}, record, [], None, 5):
+        with pytest.raises(ValueError):
+            unsealed(wrong)
