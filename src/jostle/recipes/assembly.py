@@ -53,13 +53,8 @@ class Assembled:
         self.archive.release()
 
 
-def assemble(
-    settings: Settings, listeners: Sequence[Listener] = (), progress: Progress = quietly, archived: bool = True
-) -> Assembled:
-    """Loads, checks and wires everything; the output folder is touched only after all checks passed.
-
-    Not archived, steps are not written down: for measuring what that costs.
-    """
+def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: Progress = quietly) -> Assembled:
+    """Loads, checks and wires everything; the output folder is touched only after all checks passed."""
     chosen("--recipe", settings.recipe, RECIPES)
     refuse_contradictions(settings)
     loaded = load(settings)
@@ -92,7 +87,7 @@ def assemble(
             budget=budget_of(settings),
             seed=settings.seed,
             batch=settings.batch,
-            listeners=[archive, *listeners] if archived else listeners,
+            listeners=[archive, *listeners],
             saved=partial(as_image_file, low=settings.range[0], high=settings.range[1]) if settings.as_images else None,
             full=partial(is_full, archive, settings),
         )

@@ -68,11 +68,13 @@ class Finisher:
             arrays["minimised"] = self._minimised(rows, references, findings)
             changes["minimised"] = _sized(arrays["minimised"], references)
         asked = {"seed": rows.originals, **arrays}
-        if findings[0].told["kind"] == "crash":
+        crashed = findings[0].told["kind"] == "crash"
+        if crashed:
             del asked["input"]  # there is no answer, and waiting for one may take long
         answers = {name: self._answers(replace(rows, inputs=inputs)) for name, inputs in asked.items()}
         for row, finding in enumerate(findings):
             said = {name: each[row] for name, each in answers.items()} if self.classes else {}
+            said |= {"input": {}} if crashed else {}
             told = {**{name: each[row] for name, each in changes.items()}, "answers": said}
             self._write(finding, {name: array[row] for name, array in arrays.items() if name != "reference"}, told)
 

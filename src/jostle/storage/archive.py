@@ -16,8 +16,9 @@ lock                            held while a process works in the folder
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from filelock import FileLock, Timeout
 
 from jostle.errors import OutputRefused
 from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary
+from jostle.storage.behind import Behind
 from jostle.storage.belonging import CONFIG, FORMAT, FORMAT_NAME, check_folder
 from jostle.storage.entries import digest_of_entries, encode_entries
 from jostle.storage.environment import environment
@@ -37,6 +39,7 @@ from jostle.storage.findings import (
     encode_findings,
     finding_folders,
     folder_name,
+    folders_in,
     number_of,
     recorded,
     write_files,
@@ -52,45 +55,53 @@ PATIENCE = 0.5  # seconds for the lock, because somebody may just be looking whe
 
 
 class Archive:
-    """Writes every step to a campaign folder before the next one is planned."""
+    """Writes every step to a campaign folder: what it found is safe before the next one is planned, the rest soon."""
 
     def __init__(self, folder: Path, lock: FileLock, quarantine: Quarantine):
         self.folder = folder
         self.quarantine = quarantine
-        self.used = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())  # bytes, growing
+        self._written = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())  # bytes
+        self._logged = 0  # bytes
         self._lock = lock
+        self._behind = Behind()
         self._journal = Appended(folder / JOURNAL)
         self._safeguard = Safeguard(folder)
         self._rooms = {name: Room(folder / name) for name in (FINDINGS, FLAKY)}
         self._unsynced: list[Path] = []
         self._status_at = -SECONDS_BETWEEN_STATUS  # long ago
 
+    @property
+    def used(self) -> int:
+        """Bytes in the folder so far."""
+        return self._written + self._logged
+
     def __call__(self, record: StepRecord) -> None:
-        if record.findings or record.flaky:
-            self._write_findings((*record.findings, *record.flaky))
+        found = {self._place(finding): finding for finding in (*record.findings, *record.flaky)}
+        block = encode_findings(found) if found else None
+        if block is not None:
+            self._logged += self._safeguard.add(block)
+        self._behind.do(partial(self._write, record, block))
+
+    def _write(self, record: StepRecord, block: bytes | None) -> None:
+        for place, files in (folders_in(block) if block is not None else {}).items():
+            self._unsynced.append(self.folder / place)
+            self._written += write_files(self.folder / place, files)
         if len(record.kept):
-            self.used += write_whole(entries_path(self.folder, record.step), encode_entries(record.kept))
-        self.used += self._journal.append(encoded(journal_line(record)))
+            self._written += write_whole(entries_path(self.folder, record.step), encode_entries(record.kept))
+        self._written += self._journal.append(encoded(journal_line(record)))
         if time.monotonic() - self._status_at > SECONDS_BETWEEN_STATUS:
             self._status_at = time.monotonic()
             write_status(self.folder, record.so_far, synced=False)
 
-    def _write_findings(self, findings: Sequence[Finding]) -> None:
-        """Safe at once, by the log; the folders follow."""
-        found = dict(zip(map(self._place, findings), encode_findings(findings), strict=True))
-        named = {place.relative_to(self.folder).as_posix(): files for place, files in found.items()}
-        self.used += self._safeguard.add(named)
-        for place, files in found.items():
-            self._unsynced.append(place)
-            self.used += write_files(place, files)
-
-    def _place(self, finding: Finding) -> Path:
-        return self._rooms[FINDINGS if finding.alone else FLAKY].place(finding)
+    def _place(self, finding: Finding) -> str:
+        """Of its folder, within the campaign's."""
+        place = self._rooms[FINDINGS if finding.alone else FLAKY].place(finding)
+        return place.relative_to(self.folder).as_posix()
 
     def mend(self, past: PastStep, kept: Candidates) -> None:
         """Takes what came of a step that was done again, because what it kept had been lost."""
         if len(kept):
-            self.used += write_whole(entries_path(self.folder, past.step), encode_entries(kept))
+            self._written += write_whole(entries_path(self.folder, past.step), encode_entries(kept))
         told = {"kept": len(kept), "digest": digest_of_entries(kept) if len(kept) else ""}
         if told["digest"] != past.digest:
             self.quarantine.warn(
@@ -109,6 +120,7 @@ class Archive:
 
     def conclude(self, summary: Summary) -> None:
         """Writes the last statistics of a run, and makes all it found durable where it stands."""
+        self._behind.wait()
         write_status(self.folder, summary, synced=True)
         sync_folders(self._unsynced)
         self._unsynced.clear()
@@ -117,6 +129,7 @@ class Archive:
     def close(self) -> None:
         """Draws the pictures, and lets another process go on with the campaign."""
         try:
+            self._behind.wait()
             for name in self._rooms:
                 draw_pictures(self.folder / name)
         finally:
@@ -124,6 +137,7 @@ class Archive:
 
     def release(self) -> None:
         """Lets another process go on with the campaign; the end of this one does that too."""
+        self._behind.close()
         self._journal.close()
         self._safeguard.close()
         self._lock.release()

@@ -37,6 +37,13 @@ def write_whole(path: Path, content: bytes, synced: bool = False) -> int:
     return len(content)
 
 
+def write_plain(path: Path, content: bytes) -> int:
+    """Writes a file that may be left half written, because it can be told and there is another copy."""
+    with _told(path), path.open("wb", buffering=0) as file:
+        put(file, content)
+    return len(content)
+
+
 def temporary(path: Path) -> Path:
     """Where a file is written before it takes its name."""
     return path.with_name(f".{path.name}.tmp")

@@ -6,13 +6,14 @@ import json
 import re
 import tokenize
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors.numpy
 import torch
 from PIL import Image
 from torch import Tensor
@@ -20,7 +21,7 @@ from torch import Tensor
 from jostle.distances import LEVELS
 from jostle.errors import OutputRefused
 from jostle.records import Candidates, Finding
-from jostle.storage.files import as_json, make_folder, portable, write_whole
+from jostle.storage.files import as_json, make_folder, portable, write_plain, write_whole
 from jostle.storage.pictures import picture_of
 from jostle.storage.quarantine import portable_name
 from jostle.storage.seals import sealed, unsealed
@@ -56,50 +57,64 @@ def folder_name(number: int, finding: Finding) -> str:
     return f"{number:04}-{name[:LONGEST_NAME]}".rstrip("-")
 
 
-def encode_findings(findings: Sequence[Finding]) -> list[dict[str, bytes]]:
-    """The files of each one's folder by name, the record last: a folder with a record is whole."""
-    rows = Candidates.joined([finding.row for finding in findings])
-    arrays = zip(rows.inputs, rows.references, rows.originals, rows.moved.tolist(), strict=True)
-    return [
-        _encoded(finding, input, reference, seed if moved else None)
-        for finding, (input, reference, seed, moved) in zip(findings, arrays, strict=True)
-    ]
-
-
-def _encoded(finding: Finding, input: Tensor, reference: Tensor, seed: Tensor | None) -> dict[str, bytes]:
-    violation, row = finding.violation, finding.row
-    files = {"input.npy": _npy(input), "reference.npy": _npy(reference)}
-    if seed is not None:
-        files["seed.npy"] = _npy(seed)
-    root, parent = int(row.roots[0]), int(row.parents[0])
-    files[RECORD] = _encoded_record(
-        {
-            "kind": violation.kind,
-            "summary": violation.summary,
-            "fingerprint": violation.fingerprint,
-            "shown again alone": finding.alone,
-            "bug": finding.bug,
-            "step": finding.step,
-            "execution": finding.execution,
-            "seed": row.seeds.names[root],
-            "root": root,
-            "parent": parent,
-            "mutation": row.steps[0] or "none: the seed itself",
-            "largest change": float((input.float() - reference.float()).abs().max()),
-            "details": dict(violation.details),
-        }
+def encode_findings(findings: Mapping[str, Finding]) -> bytes:
+    """All of some findings, by the paths of their folders, as one block: quick, because the loop waits for it."""
+    rows = Candidates.joined([finding.row for finding in findings.values()])
+    references = rows.references
+    changes = (rows.inputs.float() - references.float()).abs().flatten(1).amax(1).tolist()
+    records = [_record(finding, change) for finding, change in zip(findings.values(), changes, strict=True)]
+    told = json.dumps({"places": list(findings), "moved": rows.moved.tolist(), "records": records})
+    arrays = {"inputs": rows.inputs, "references": references, "seeds": rows.originals}
+    return safetensors.numpy.save(
+        {name: array.contiguous().numpy() for name, array in arrays.items()}
+        | {"told": np.frombuffer(told.encode(), np.uint8)}
     )
-    return files
+
+
+def folders_in(block: bytes) -> dict[str, dict[str, bytes]]:
+    """The files of each finding's folder, the record last: a folder with a record is whole."""
+    arrays = safetensors.numpy.load(block)
+    told = json.loads(arrays["told"].tobytes())
+    folders = {}
+    for row, (place, moved, record) in enumerate(zip(told["places"], told["moved"], told["records"], strict=True)):
+        names = {"input": "inputs", "reference": "references", **({"seed": "seeds"} if moved else {})}
+        files = {f"{name}.npy": _npy(torch.from_numpy(arrays[source][row])) for name, source in names.items()}
+        folders[place] = {**files, RECORD: _encoded_record(record)}
+    return folders
+
+
+def _record(finding: Finding, change: float) -> dict[str, Any]:
+    violation, row = finding.violation, finding.row
+    root = int(row.roots[0])
+    told: dict[str, Any] = {
+        "kind": violation.kind,
+        "summary": violation.summary,
+        "fingerprint": violation.fingerprint,
+        "shown again alone": finding.alone,
+        "bug": finding.bug,
+        "step": finding.step,
+        "execution": finding.execution,
+        "seed": row.seeds.names[root],
+        "root": root,
+        "parent": int(row.parents[0]),
+        "mutation": row.steps[0] or "none: the seed itself",
+        "largest change": change,
+        "details": dict(violation.details),
+    }
+    capped: dict[str, Any] = _capped(portable(told))
+    return capped
 
 
 def write_files(folder: Path, files: Mapping[str, bytes], synced: bool = False) -> int:
-    """Writes a finding's folder, and tells how many bytes that took; unsynced, it is the caller's to make durable."""
+    """Writes a finding's folder, and tells how many bytes that took; unsynced, the log must have it too."""
     make_folder(folder)
-    return sum(write_whole(folder / name, content, synced) for name, content in files.items())
+    if synced:
+        return sum(write_whole(folder / name, content, synced) for name, content in files.items())
+    return sum(write_plain(folder / name, content) for name, content in files.items())
 
 
 def _encoded_record(told: dict[str, Any]) -> bytes:
-    return as_json(sealed(_capped(portable(told))))
+    return as_json(sealed(told))
 
 
 def _capped(value: Any) -> Any:
@@ -136,7 +151,9 @@ def add_to_finding(finding: SavedFinding, arrays: Mapping[str, Tensor], told: Ma
     """More about a finding: arrays as files of their own, and then words in its record; its picture is drawn anew."""
     (finding.folder / "picture.png").unlink(missing_ok=True)
     files = {f"{name}.npy": _npy(array) for name, array in arrays.items()}
-    write_files(finding.folder, {**files, RECORD: _encoded_record({**finding.told, **told})}, synced=True)
+    write_files(
+        finding.folder, {**files, RECORD: _encoded_record(_capped(portable({**finding.told, **told})))}, synced=True
+    )
 
 
 def write_png(path: Path, image: Tensor, low: float, high: float) -> None:

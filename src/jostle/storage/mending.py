@@ -11,7 +11,16 @@ from safetensors import SafetensorError
 from jostle.records import Candidates, Seeds
 from jostle.storage.entries import decode_entries, digest_of_entries
 from jostle.storage.files import cut, make_folder, remove, sync_folders, write_whole
-from jostle.storage.findings import BEFORE_RECORD, FINDINGS, FLAKY, FOLDER, finding_folders, is_whole, write_files
+from jostle.storage.findings import (
+    BEFORE_RECORD,
+    FINDINGS,
+    FLAKY,
+    FOLDER,
+    finding_folders,
+    folders_in,
+    is_whole,
+    write_files,
+)
 from jostle.storage.journal import JOURNAL, Journal, read_journal
 from jostle.storage.quarantine import QUARANTINE, Quarantine
 from jostle.storage.safeguard import LOG, guarded
@@ -30,7 +39,8 @@ def mend_findings(folder: Path, quarantine: Quarantine) -> None:
     """Findings that a run left unfinished are completed from its log or removed, damaged ones are set aside."""
     _remove_temporary(folder)
     places = [place for name in (FINDINGS, FLAKY) for place in finding_folders(folder / name)]
-    safe = {folder / place: files for place, files in guarded(folder).items() if _is_ours(place)}
+    found = [found for block in guarded(folder) for found in folders_in(block).items()]
+    safe = {folder / place: files for place, files in found if _is_ours(place)}
     for place, files in safe.items():
         if not is_whole(place):
             write_files(place, files)

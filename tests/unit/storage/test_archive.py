@@ -115,6 +115,7 @@ def test_a_torn_last_line_is_removed_and_the_journal_goes_on_whole(folder: Path)
     history = read_history(folder, SEEDS)
     assert history is not None and history.steps[-1].step == 2
     archive(record(3))
+    archive.release()
     lines = journal.read_text().splitlines()
     assert "\n".join(lines[:3]) + "\n" == whole
     assert [json.loads(line)["step"] for line in lines] == [0, 1, 2, 3]
@@ -130,6 +131,7 @@ def test_a_finding_of_an_unfinished_step_is_found_again_in_the_same_folder(folde
     history = read_history(folder, SEEDS)
     assert history is not None and history.bugs == {("nan", 5)}
     again(record(3, findings=(finding(3, 6, "nan:nan:fc"),)))
+    again.release()
     history = read_history(folder, SEEDS)
     assert history is not None and history.bugs == {("nan", 5), ("nan", 6)}
     assert len(list((folder / "findings").iterdir())) == 2
@@ -150,6 +152,7 @@ def test_findings_of_seeds_whose_planting_was_not_finished_are_not_lost_and_not_
     assert read_history(tmp_path, SEEDS) is None
     assert len(list((tmp_path / "findings").iterdir())) == 1
     again(record(0, findings=(finding(0),)))
+    again.release()
     assert len(list((tmp_path / "findings").iterdir())) == 1
 
 
@@ -163,7 +166,9 @@ def test_what_is_not_ours_among_the_findings_is_left_alone(folder: Path) -> None
 
 def test_a_finding_never_takes_the_folder_of_another(folder: Path) -> None:
     for step in (3, 4):
-        open_archive(folder, CONFIG)(record(step, findings=(finding(step, step),)))
+        archive = open_archive(folder, CONFIG)
+        archive(record(step, findings=(finding(step, step),)))
+        archive.release()
         shutil.rmtree(min((folder / "findings").iterdir()))
     names = sorted(path.name for path in (folder / "findings").iterdir())
     assert names == ["0003-nan-nan-conv1"]
@@ -173,7 +178,9 @@ def test_a_finding_never_takes_the_folder_of_another(folder: Path) -> None:
     "fingerprint", ["nan:nan:../../etc", "crash:KeyError:C:\\a\\b?.py:<lambda>", "property:" + "é漢" * 300, "CON:aux"]
 )
 def test_finding_folders_have_names_that_every_file_system_takes(fingerprint: str, tmp_path: Path) -> None:
-    open_archive(tmp_path, CONFIG)(record(1, findings=(finding(1, 1, fingerprint),)))
+    archive = open_archive(tmp_path, CONFIG)
+    archive(record(1, findings=(finding(1, 1, fingerprint),)))
+    archive.release()
     (place,) = (tmp_path / "findings").iterdir()
     assert place.name.isascii() and len(place.name) < 80
     assert set(place.name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
@@ -237,6 +244,7 @@ def test_what_an_input_is_compared_with_is_its_seed_moved_along(tmp_path: Path) 
     row = mutants().select(torch.tensor([3]))
     archive = open_archive(tmp_path, CONFIG)
     archive(record(1, findings=(Finding(Violation("nan", "nan:x", "x"), 1, 1, 1, row, True),)))
+    archive.release()
     (reference,) = tmp_path.rglob("reference.npy")
     assert np.array_equal(np.load(reference), row.references[0].numpy())
     assert not np.array_equal(np.load(reference), SEEDS.inputs[3].numpy())
@@ -246,6 +254,7 @@ def test_what_a_campaign_kept_can_be_read_while_it_runs(tmp_path: Path) -> None:
     archive = open_archive(tmp_path, CONFIG)
     archive(record(0, SEEDS.as_candidates()))
     archive(record(1, mutants()))
+    archive.release()
     journal = tmp_path / "journal.jsonl"
     with journal.open("a") as file:
         file.write('{"step": 2, "execu')
