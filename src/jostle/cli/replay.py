@@ -39,4 +39,6 @@ def replay(
 def _print(result: Replay) -> None:
     lines = [f"{'shown again' if result.again else 'not shown again'}: {result.recorded}"]
     lines += [f"  {violation.fingerprint}: {violation.summary}" for violation in result.shown]
+    if result.changed:
+        lines.append("  model, code or seeds have changed since it was found")
     output().print("\n".join(lines if result.shown else [*lines, "  nothing is wrong with it"]), markup=False)

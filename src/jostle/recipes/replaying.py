@@ -13,7 +13,7 @@ from jostle.errors import OutputRefused, UsageError
 from jostle.geometry import unmoved
 from jostle.recipes.catalogue import oracles
 from jostle.recipes.loading import Loaded, load
-from jostle.recipes.reopening import settings_of
+from jostle.recipes.reopening import told_settings
 from jostle.records import NO_BUG, NO_GRADIENT, NO_PARENT, Candidates, Violation
 from jostle.storage.findings import SavedFinding, read_finding, recorded
 
@@ -24,6 +24,7 @@ class Replay:
 
     recorded: str  # the fingerprint of the finding
     shown: tuple[Violation, ...]
+    changed: bool  # model, code or seeds are not what they were when it was found
 
     @property
     def again(self) -> bool:
@@ -39,12 +40,11 @@ def replay(folder: Path, changes: Mapping[str, Any]) -> Replay:
         raise UsageError(f"{folder} holds no finding: give a folder under findings of a campaign")
     if told["mutation"] == NO_GRADIENT:
         raise UsageError(f"{folder} is of a gradient that is not finite, which a run of the model alone does not show")
-    settings, digest = settings_of(campaign)
+    settings, config = told_settings(campaign)
     loaded = load(replace(settings, **{"trust_model": False, "isolate": True, "force": True, **changes}))
     try:
-        if loaded.digest != digest:
-            raise UsageError(f"the seeds or weights of the campaign in {campaign} have changed: bring them back")
-        return Replay(told["fingerprint"], _shown(loaded, read_finding(whole, told)))
+        changed = loaded.digest != config["seeds and weights"] or settings.contents() != config.get("files")
+        return Replay(told["fingerprint"], _shown(loaded, read_finding(whole, told)), changed)
     finally:
         if loaded.service is not None:
             loaded.service.close()

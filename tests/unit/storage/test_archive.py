@@ -293,7 +293,9 @@ def test_the_whole_configuration_is_saved_and_a_part_of_it_may_change(tmp_path: 
 
 def test_a_finding_with_values_that_are_not_finite_is_still_json_for_every_parser(tmp_path: Path) -> None:
     violation = Violation("nan", "nan:x", "x", {"scores": [1.0, float("nan")], "loss": float("-inf")})
-    open_archive(tmp_path, CONFIG)(record(1, findings=(Finding(violation, 1, 1, 1, batch_of(torch.rand(1, 9)), True),)))
+    archive = open_archive(tmp_path, CONFIG)
+    archive(record(1, findings=(Finding(violation, 1, 1, 1, batch_of(torch.rand(1, 9)), True),)))
+    archive.release()
     (told,) = tmp_path.rglob("finding.json")
 
     def refuse(name: str) -> None:
