@@ -30,7 +30,7 @@ lint: $(VENV)/.dev
 	@$(BIN)/mypy
 
 bench: $(VENV)/.bench
-	@for script in throughput durability neighbours nan_search half_precision deephunter_throughput deephunter_coverage deephunter_models \
+	@for script in throughput durability isolation neighbours nan_search half_precision deephunter_throughput deephunter_coverage deephunter_models \
 		dlfuzz_paper dlfuzz_throughput dlfuzz_attacks dlfuzz_retraining; do \
 		echo "== $$script"; JOSTLE_DATA="$(DATA)" $(BIN)/python benchmarks/$$script.py || exit 1; \
 	done

@@ -19,6 +19,7 @@ from jostle.config import Settings
 from jostle.isolation.worker import Limits
 from jostle.recipes.isolating import HOST, isolated
 from making import batch_of
+from soaking import times
 
 Run = Callable[..., Ended]
 TIMEOUT = 3.0  # seconds
@@ -42,8 +43,12 @@ def left_behind(name: str) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.soak
+@pytest.mark.parametrize("again", range(times(1, 20)))
 @pytest.mark.parametrize("name", hostile.DEEDS)
-def test_what_a_hostile_target_does_is_found_and_shown_again(name: str, jostle: Run, tmp_path: Path) -> None:
+def test_what_a_hostile_target_does_is_found_and_shown_again(
+    name: str, again: int, jostle: Run, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     call = ["fuzz", f"{hostile.__file__}:{name}_model", "--seeds", seeds(tmp_path), "--isolate", "--out", str(out)]
     limits = ["--timeout", f"{TIMEOUT:g}s", "--rss-limit", "1500M"]
@@ -56,14 +61,17 @@ def test_what_a_hostile_target_does_is_found_and_shown_again(name: str, jostle: 
     assert [one["fingerprint"].startswith(hostile.DEEDS[name][1]) for one in found] == [True], found
     (folder,) = (out / "findings").iterdir()
     assert np.load(folder / "input.npy")[0] > 0.9
-    again = jostle("replay", str(folder), *limits)
-    assert again.code == Exit.FINDINGS and "shown again" in again.out
+    replayed = jostle("replay", str(folder), *limits)
+    assert replayed.code == Exit.FINDINGS and replayed.out.startswith("shown again")
     assert not (out / "inflight.bin").exists()
     assert left_behind(name) == []
 
 
+@pytest.mark.slow
+@pytest.mark.soak
+@pytest.mark.parametrize("again", range(times(1, 20)))
 @pytest.mark.parametrize("name", ["hang", "spin", "stop"])
-def test_a_target_that_does_not_answer_is_ended_in_time(name: str) -> None:
+def test_a_target_that_does_not_answer_is_ended_in_time(name: str, again: int) -> None:
     settings = Settings(model=f"{hostile.__file__}:{name}_model", seeds="seeds.npy")
     watched, service = isolated(settings, torch.zeros(1, 3), Limits(TIMEOUT, 2**40))
     started = time.monotonic()

@@ -11,7 +11,7 @@ from jostle.storage.belonging import read_config
 
 
 def settings_of(folder: Path) -> tuple[Settings, str]:
-    """The settings that a campaign was run with, and the digest of its seeds and weights; its files are as they were."""
+    """The settings that a campaign was run with, and the digest of its seeds and weights; files are as they were."""
     settings, told = told_settings(folder)
     if settings.contents() != told.get("files"):  # before any of them is opened
         raise UsageError(f"files that the campaign in {folder} was run with have changed: bring them back")
