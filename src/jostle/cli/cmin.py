@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from jostle.cli import options
-from jostle.cli.consoles import output
+from jostle.cli.consoles import output, say
 from jostle.cli.display import coverage_text
 from jostle.recipes.reducing import Reduction, reduced
 
@@ -38,4 +38,4 @@ def _print(reduction: Reduction) -> None:
     if reduction.lost:
         lines.append(f"{reduction.lost:,} units lie so close to an edge that rounding in other batches loses them")
     for line in lines:
-        output().print(line, highlight=False, soft_wrap=True, markup=False)
+        say(output(), line)

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from jostle.cli import options
-from jostle.cli.consoles import output
+from jostle.cli.consoles import output, say
 from jostle.cli.display import Display
 from jostle.cli.exits import Exit
 from jostle.cli.progress import shown
@@ -173,7 +173,7 @@ def run_campaign(settings: Settings, as_json: bool) -> Exit:
         assembled.release()
     ran = summary.executions - (assembled.history.executions if assembled.history else 0)
     for line in _endings(summary, settings, assembled, ran, asked.stop):
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        say(console, line)
     _report(summary, assembled, as_json)
     return Exit.INTERRUPTED if asked.stop else _exit(summary, ran)
 
@@ -206,7 +206,7 @@ def _announce(console: Console, assembled: Assembled, quiet: bool) -> None:
 
 def _warn(console: Console, warnings: Sequence[str]) -> None:
     for warning in warnings:
-        console.print(f"warning: {warning}", highlight=False, soft_wrap=True, markup=False)
+        say(console, f"warning: {warning}")
 
 
 def _report(summary: Summary, assembled: Assembled, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from typer.exceptions import Abort, TyperException
 
 from jostle import __version__
 from jostle.cli.cmin import cmin
+from jostle.cli.consoles import visible
 from jostle.cli.coverage import coverage
 from jostle.cli.demo import demo
 from jostle.cli.doctor import doctor
@@ -96,5 +97,5 @@ def _refused(message: str) -> Exit:
 
 
 def _told(message: str, code: Exit) -> Exit:
-    print(f"jostle: {message}", file=sys.stderr)
+    print(f"jostle: {visible(message)}", file=sys.stderr)
     return code

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from jostle.cli import options
 from jostle.cli.apart import apart_if_from_file
-from jostle.cli.consoles import output
+from jostle.cli.consoles import output, say
 from jostle.cli.progress import shown
 from jostle.config import Settings
 from jostle.errors import OutputRefused, UsageError
@@ -52,4 +52,4 @@ def profile(
     if not out.parent.is_dir():
         raise OutputRefused(f"cannot write {out}: there is no such folder; give another --out")
     write_whole(out, encode_profile(taken, meter.belongs_to), synced=True)
-    output().print(f"{taken.explained()}\nwritten to {out}", highlight=False, soft_wrap=True, markup=False)
+    say(output(), f"{taken.explained()}\nwritten to {out}")

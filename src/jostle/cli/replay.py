@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from jostle.cli import options
-from jostle.cli.consoles import output
+from jostle.cli.consoles import output, say
 from jostle.cli.exits import Exit
 from jostle.recipes.replaying import Replay
 from jostle.recipes.replaying import replay as replayed
@@ -41,4 +41,4 @@ def _print(result: Replay) -> None:
     lines += [f"  {violation.fingerprint}: {violation.summary}" for violation in result.shown]
     if result.changed:
         lines.append("  model, code or seeds have changed since it was found")
-    output().print("\n".join(lines if result.shown else [*lines, "  nothing is wrong with it"]), markup=False)
+    say(output(), "\n".join(lines if result.shown else [*lines, "  nothing is wrong with it"]))

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from jostle.cli import options
-from jostle.cli.consoles import output
+from jostle.cli.consoles import output, visible
 from jostle.cli.display import coverage_text, findings_text
 from jostle.storage.overview import Overview, overview_of
 
@@ -35,7 +35,7 @@ def status(
 def _table(overview: Overview) -> Table:
     table = Table(show_header=False, box=None, padding=(0, 2))
     for name, value in _lines(overview).items():
-        table.add_row(f"[bold]{name}[/bold]", escape(value))
+        table.add_row(f"[bold]{name}[/bold]", escape(visible(value)))
     return table
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from jostle.cli.consoles import say, visible
 from jostle.cli.display import corpus_text, coverage_text, findings_text
 from jostle.records import MODEL, TWIN, Summary
 from jostle.storage.findings import FINDINGS, FLAKY, recorded
@@ -38,7 +39,7 @@ def print_summary(console: Console, summary: Summary, folder: Path) -> None:
     told = list(recorded(folder / FINDINGS))
     if any("minimised" in finding for _, finding in told):
         table.add_row("[bold]changes[/bold]", _changes([finding for _, finding in told]))
-    table.add_row("[bold]written to[/bold]", escape(str(folder)))
+    table.add_row("[bold]written to[/bold]", escape(visible(str(folder))))
     console.print(table, soft_wrap=True)
     _print_examples(console, folder, told)
 
@@ -69,7 +70,7 @@ def _print_examples(console: Console, folder: Path, told: list[tuple[Path, dict[
         shown[finding["kind"]] += 1
         if shown[finding["kind"]] <= SHOWN:
             line = f"  {place.name}: {finding['summary']}"
-            console.print(line, highlight=False, soft_wrap=True, markup=False)
+            say(console, line)
     left = sum(max(0, count - SHOWN) for count in shown.values())
     if left:
-        console.print(f"  … and {left:,} more in {folder / 'findings'}", highlight=False, soft_wrap=True, markup=False)
+        say(console, f"  … and {left:,} more in {folder / 'findings'}")

@@ -13,7 +13,6 @@ from jostle.config import Settings
 from jostle.distances import as_image_file
 from jostle.errors import UsageError
 from jostle.interfaces import Feedback, Listener, Oracle, Target
-from jostle.isolation.service import Service
 from jostle.preflight import Flight
 from jostle.profile import Profile, encode_profile, load_profile
 from jostle.recipes.ascending import Means
@@ -44,12 +43,11 @@ class Assembled:
     flight: Flight
     watched: tuple[str, ...]
     profile: Profile | None
-    service: Service | None  # the worker that runs the model, None if it runs in this process
+    loaded: Loaded
 
     def release(self) -> None:
         """Ends the worker, and lets another process go on with the campaign."""
-        if self.service is not None:
-            self.service.close()
+        self.loaded.close()
         self.archive.release()
 
 
@@ -69,8 +67,7 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: P
     judges = oracles(settings, bool(flight.classes))
     _rehearse(target, seeds, feedbacks_of(settings, guides), judges)
     with ExitStack() as undone:
-        if loaded.service is not None:
-            undone.callback(loaded.service.close)
+        undone.callback(loaded.close)
         archive = open_archive(folder, identity, unbound)
         undone.callback(archive.release)
         if loaded.service is not None:
@@ -95,9 +92,7 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: P
         undone.pop_all()
     named = {name: judge for name, judge in zip(settings.oracle, judges, strict=True) if name != "crash"}
     finisher = Finisher(settings, target, means.gradients, seeds, flight.classes, named)
-    return Assembled(
-        campaign, finisher, archive, history, flight, tuple(loaded.watched.layers), profile, loaded.service
-    )
+    return Assembled(campaign, finisher, archive, history, flight, tuple(loaded.watched.layers), profile, loaded)
 
 
 def budget_of(settings: Settings) -> Budget:

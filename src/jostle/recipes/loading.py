@@ -29,6 +29,11 @@ class Loaded:
     digest: str  # of seeds and weights
     service: Service | None  # the worker that runs the model, None if it runs in this process
 
+    def close(self) -> None:
+        """Ends the worker."""
+        if self.service is not None:
+            self.service.close()
+
 
 def load(settings: Settings) -> Loaded:
     """Everything that settings name, cleared by pre-flight."""

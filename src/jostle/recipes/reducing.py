@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -47,10 +48,14 @@ def reduced(folder: Path, out: Path | None = None, trust_model: bool = False) ->
     """Writes a part of what the campaign kept that covers the same as all of it."""
     settings, digest = settings_of(folder)
     out = _writable(out or folder / "reduced.npz")
-    loaded = load(replace(settings, trust_model=trust_model, force=True))
+    with closing(load(replace(settings, trust_model=trust_model, force=True))) as loaded:
+        if loaded.digest != digest:
+            raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
+        return _reduced(folder, loaded, out)
+
+
+def _reduced(folder: Path, loaded: Loaded, out: Path) -> Reduction:
     settings = loaded.settings
-    if loaded.digest != digest:
-        raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
     if not settings.coverage:
         raise UsageError(f"the campaign in {folder} was unguided, so there is no coverage to keep")
     kept = read_kept(folder, loaded.flight.seeds)

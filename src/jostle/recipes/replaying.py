@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -41,13 +42,10 @@ def replay(folder: Path, changes: Mapping[str, Any]) -> Replay:
     if told["mutation"] == NO_GRADIENT:
         raise UsageError(f"{folder} is of a gradient that is not finite, which a run of the model alone does not show")
     settings, config = told_settings(campaign)
-    loaded = load(replace(settings, **{"trust_model": False, "isolate": True, "force": True, **changes}))
-    try:
+    chosen = replace(settings, **{"trust_model": False, "isolate": True, "force": True, **changes})
+    with closing(load(chosen)) as loaded:
         changed = loaded.digest != config["seeds and weights"] or settings.contents() != config.get("files")
         return Replay(told["fingerprint"], _shown(loaded, read_finding(whole, told)), changed)
-    finally:
-        if loaded.service is not None:
-            loaded.service.close()
 
 
 def _shown(loaded: Loaded, finding: SavedFinding) -> tuple[Violation, ...]:
