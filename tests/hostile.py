@@ -91,6 +91,16 @@ def grandchild() -> None:
     os._exit(3)
 
 
+def one_byte() -> None:
+    """Begins an answer on every descriptor it has, and never ends it."""
+    for descriptor in range(3, 64):
+        try:
+            os.write(descriptor, b"{")
+        except OSError:
+            continue
+    time.sleep(60)
+
+
 def exception() -> None:
     raise RuntimeError("no such digit")
 
@@ -111,6 +121,7 @@ DEEDS: dict[str, tuple[Deed, str]] = {
     "flood": (flood, "crash:SIGABRT:"),
     "closed": (closed, "crash:Disconnected:"),
     "grandchild": (grandchild, "crash:Exit 3:"),
+    "one_byte": (one_byte, "crash:Hang:"),
     "exception": (exception, "crash:RuntimeError:"),
     "nan": (lambda: torch.nan, "nan:"),
 }

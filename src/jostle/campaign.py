@@ -14,11 +14,13 @@ from jostle.errors import UsageError
 from jostle.interfaces import Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
 from jostle.randomness import randomness
 from jostle.records import (
+    CRASH,
     NO_BUG,
     Candidates,
     Finding,
     History,
     Lesson,
+    Outcome,
     PastStep,
     Seeds,
     StepRecord,
@@ -66,6 +68,7 @@ def unnoticed(past: PastStep, kept: Candidates) -> None:
     """Nobody wants to know."""
 
 
+CHANCES = 3  # for entries to run once more when a campaign goes on
 NOTHING = Trace(torch.empty(0, dtype=torch.int64), {})
 
 
@@ -136,10 +139,10 @@ class Campaign:
             corpus=len(self.corpus),
             admission_rate=self._admission_rate(),
             coverage=self._coverage(),
-            findings=dict(self._findings),
+            findings=Counter(self._findings),
             flaky=Counter(sorted(kind for kind, _ in self._flaky - self._bugs)),
-            violations=dict(self._violations),
-            unconfirmed=dict(self._unconfirmed),
+            violations=Counter(self._violations),
+            unconfirmed=Counter(self._unconfirmed),
             rates={name: ran / max(seconds, 1e-9) for name, seconds in self._variant_seconds.items()},
         )
 
@@ -159,7 +162,7 @@ class Campaign:
         seeds = self._seeds.as_candidates()
         trace = self._in_batches(seeds)
         if not trace.ran.any():
-            crash = trace.crashes[0]
+            crash = next(iter(trace.crashes.values()))
             raise UsageError(
                 f"the target fails on every seed ({crash.error} in {crash.where}: {crash.message}): fix it"
             )
@@ -192,7 +195,7 @@ class Campaign:
 
     def _relive(self, steps: Sequence[PastStep], kept: Candidates) -> None:
         """Plans and learns these steps again, with what they kept."""
-        trace = self._in_batches(kept) if len(kept) else None
+        trace = self._relived(kept) if len(kept) else None
         gains = self._gains(trace) if trace is not None else torch.zeros(0, len(self._feedbacks))
         place = 0
         for past in steps:
@@ -202,6 +205,14 @@ class Campaign:
             seen = NOTHING if trace is None else trace.select(rows)
             self._keep(Lesson(self._descending(kept.select(rows)), gains[rows], seen, past.found))
             place += past.kept
+
+    def _relived(self, kept: Candidates) -> Trace:
+        """What entries do that ran before; should their process be killed just now, they run again."""
+        trace = self._in_batches(kept)
+        for _ in range(CHANCES):
+            if trace.crashes:
+                trace = self._in_batches(kept)
+        return trace
 
     def _descending(self, kept: Candidates) -> Candidates:
         """Entries whose parents exist, although a step that was done again may have kept fewer than it did."""
@@ -218,7 +229,7 @@ class Campaign:
         else:
             trace = self._in_batches(candidates)
         judged = [oracle.judge(candidates, trace) for oracle in self._oracles]
-        return self._take(candidates, trace, _violating(len(candidates), judged), past.found, planting=not past.step)
+        return self._take(candidates, trace, _violating(trace, judged), past.found, planting=not past.step)
 
     def _in_groups(self, steps: Sequence[PastStep]) -> Iterator[list[PastStep]]:
         """Steps that together kept about a batch; the planting alone, because its rows were assessed at once.
@@ -262,7 +273,7 @@ class Campaign:
 
     def _absorb(self, started: float, planned: int, candidates: Candidates, trace: Trace, *, planting: bool) -> None:
         """Judges all rows, and takes what is new among those that violate nothing."""
-        self._executions += len(candidates)
+        self._executions += int((trace.outcome != Outcome.SKIPPED).sum())
         self._variant_seconds.update(trace.seconds)
         verdict = self._judge(candidates, trace)
         found = tuple(finding.row.steps[0] for finding in verdict.findings)
@@ -319,7 +330,7 @@ class Campaign:
         self._violations.update(violations)
         self._unconfirmed.update(unconfirmed)
         self._findings.update(finding.violation.kind for finding in findings)
-        return Verdict(_violating(len(candidates), judged), findings, flaky, violations, unconfirmed)
+        return Verdict(_violating(trace, judged), findings, flaky, violations, unconfirmed)
 
     def _shown(self, oracle: Oracle, verdicts: Verdicts, rows: Tensor, candidates: Candidates) -> Iterator[Finding]:
         """Bugs not seen before, each with the first row that shows it.
@@ -359,9 +370,12 @@ class Campaign:
         return int(oracle.judge(only, trace).bugs[0]) == bug
 
 
-def _violating(count: int, judged: Sequence[Verdicts]) -> Tensor:
-    """[count] bool: the rows that violate any property."""
-    violating = torch.zeros(count, dtype=torch.bool)
+def _violating(trace: Trace, judged: Sequence[Verdicts]) -> Tensor:
+    """[batch] bool: the rows that violate any property.
+
+    A row that ran and has a crash only stands for its batch, which died once and not again.
+    """
+    violating = torch.zeros(len(trace.outcome), dtype=torch.bool)
     for verdicts in judged:
-        violating |= verdicts.bugs != NO_BUG
+        violating |= (verdicts.bugs != NO_BUG) & (~trace.ran if verdicts.kind == CRASH else True)
     return violating

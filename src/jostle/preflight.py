@@ -15,6 +15,7 @@ from jostle.interfaces import Target
 from jostle.records import NO_LABEL, Crash, Seeds
 
 TRIED = 16  # seeds, before a model that fails on all of them is taken not to fit them
+MOST_DEATHS_OF_SEEDS = 16  # in all, because a process takes seconds to start
 MOST_DEATHS = 4  # of processes that seeds end, before the same is taken to be so
 SMALLEST_LABELLED_SET = 20  # below this, low accuracy may be chance
 SUSPICIOUS_SPAN = 0.02  # of the declared range: 0..1 data declared as 0..255 spans 0.004
@@ -86,17 +87,25 @@ def _first_accepted(target: Target, seeds: Seeds) -> tuple[int, Tensor]:
 
 def _outputs(target: Target, inputs: Tensor, batch: int, like: Tensor) -> Tensor:
     """Outputs [seeds, ...], NaN for a seed that the model fails on alone: it will be a finding."""
-    return torch.cat([_some_outputs(target, some, like) for some in inputs.split(batch)])
+    deaths: list[Crash] = []
+    return torch.cat([_some_outputs(target, some, like, deaths) for some in inputs.split(batch)])
 
 
-def _some_outputs(target: Target, inputs: Tensor, like: Tensor) -> Tensor:
+def _some_outputs(target: Target, inputs: Tensor, like: Tensor, deaths: list[Crash]) -> Tensor:
     outputs = attempt(partial(target.predict, inputs))
     if not isinstance(outputs, Crash):
         return outputs
+    if outputs.fatal:
+        deaths.append(outputs)
+        if len(deaths) > MOST_DEATHS_OF_SEEDS:
+            raise PreflightFailed(
+                f"the model ends its process on many of the seeds ({outputs.error} in {outputs.where}): mend it, or "
+                f"remove those seeds"
+            )
     if len(inputs) == 1:
         return torch.full_like(like, torch.nan)
     parts = len(inputs) if outputs.fatal else 2  # a process takes long to start, rows are quick to run
-    return torch.cat([_some_outputs(target, part, like) for part in inputs.tensor_split(parts)])
+    return torch.cat([_some_outputs(target, part, like, deaths) for part in inputs.tensor_split(parts)])
 
 
 def _check_runs(target: Target, seeds: Seeds, accepted: int) -> None:

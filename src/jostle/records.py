@@ -20,6 +20,7 @@ NO_BUG = -1
 UNCHANGED = "unchanged"  # the step of a child that came out like its parent
 NO_GRADIENT = "gradient not finite"  # the step of an input whose gradient, needed to go on from it, is not finite
 
+CRASH = "crash"  # the kind of what a target raises or dies of
 MODEL = "model"  # the variant under test in Trace.outputs
 TWIN = "twin"
 
@@ -145,7 +146,7 @@ class Trace:
     activations: Mapping[str, Tensor] = field(default_factory=dict)  # by layer as executed, [batch, neurons]
     extremes: Mapping[str, Tensor] = field(default_factory=dict)  # [batch, 2] of all values of a layer, where asked for
     metadata: Mapping[str, Tensor] = field(default_factory=dict)  # by name, [batch, ...]
-    crashes: Mapping[int, Crash] = field(default_factory=dict)  # by row
+    crashes: Mapping[int, Crash] = field(default_factory=dict)  # by row; of a row that ran, its batch's, seen once
     seconds: Mapping[str, float] = field(default_factory=dict)  # time spent in each variant
 
     @property

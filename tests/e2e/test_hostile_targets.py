@@ -51,7 +51,8 @@ def test_what_a_hostile_target_does_is_found_and_shown_again(
 ) -> None:
     out = tmp_path / "out"
     call = ["fuzz", f"{hostile.__file__}:{name}_model", "--seeds", seeds(tmp_path), "--isolate", "--out", str(out)]
-    limits = ["--timeout", f"{TIMEOUT:g}s", "--rss-limit", "1500M"]
+    patience = TIMEOUT if "Hang" in hostile.DEEDS[name][1] else 30  # others may take long on a busy machine
+    limits = ["--timeout", f"{patience:g}s", "--rss-limit", "1500M"]
     ended = jostle(
         *call, *limits, "--executions", "48", "--batch", "8", "--scheduler", "uniform", "--seed", "4", "--json"
     )
@@ -70,7 +71,7 @@ def test_what_a_hostile_target_does_is_found_and_shown_again(
 @pytest.mark.slow
 @pytest.mark.soak
 @pytest.mark.parametrize("again", range(times(1, 20)))
-@pytest.mark.parametrize("name", ["hang", "spin", "stop"])
+@pytest.mark.parametrize("name", ["hang", "spin", "stop", "one_byte"])
 def test_a_target_that_does_not_answer_is_ended_in_time(name: str, again: int) -> None:
     settings = Settings(model=f"{hostile.__file__}:{name}_model", seeds="seeds.npy")
     watched, service = isolated(settings, torch.zeros(1, 3), Limits(TIMEOUT, 2**40))

@@ -38,16 +38,23 @@ def test_a_campaign_outlives_its_workers(in_workshop: Path, tmp_path: Path) -> N
     while not (out / "journal.jsonl").exists():
         assert running.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)
-    for _ in range(times(25, 200)):
+    killed = 0
+    while killed < times(25, 200):
         time.sleep(float(rng.uniform(0, 1.5)))
         worker = worker_of(campaign)
         if worker is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
+                killed += 1
+        assert running.poll() is None
+    workers = [child.pid for child in campaign.children()]
     running.send_signal(signal.SIGTERM)
     running.communicate(timeout=PATIENCE)
     assert running.returncode == Exit.INTERRUPTED
     check_whole(out, pictures=False)
     executions = [line["executions"] for line in journal(out)]
     assert executions == sorted(executions) and len(executions) > 25
-    assert not psutil.pid_exists(running.pid) and worker_of(psutil.Process()) is None
+    assert not any(map(psutil.pid_exists, workers))
+    kinds = {path.name.split("-")[1] for path in (out / "findings").iterdir()}
+    assert kinds == {"flip"}  # being killed by somebody else is nobody's defect
+    assert {path.name.split("-")[1] for path in (out / "flaky").iterdir()} >= {"crash"}

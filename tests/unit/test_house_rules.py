@@ -24,6 +24,7 @@ SHARED = {
 CATCH_BROADLY = {
     "foreign.py",  # runs foreign code
     "targets/exported_file.py",  # torch raises anything on a damaged archive
+    "storage/behind.py",  # hands what failed in its thread to the loop
     "cli/main.py",  # the last resort, which says that the defect is ours
 }
 HEAVY = ("faiss", "typer", "rich", "onnx", "onnxruntime", "tensorflow", "keras", "jax", "ray", "mlxtend", "jostle.cli")
@@ -119,7 +120,7 @@ def broad(handler: ast.ExceptHandler) -> bool:
     return handler.type is None or bool(names & {"Exception", "BaseException"})
 
 
-def test_exceptions_are_caught_broadly_in_three_places_only() -> None:
+def test_exceptions_are_caught_broadly_in_a_few_places_only() -> None:
     places = {
         name_of(path)
         for path in sources()

@@ -6,18 +6,22 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import IO, Any, ParamSpec
 
 import psutil
 
 from jostle.errors import ModelRefused
-from jostle.isolation.worker import memory_of, signal_name
+from jostle.isolation.leftovers import TAG, clean_up, new_name
+from jostle.isolation.worker import end_group, memory_of, signal_name
 from jostle.recipes.isolating import MEMORY_SHARE, is_file
 
-APART = "JOSTLE_APART"  # in the environment of the process that does the work
 GLANCE = 0.1  # seconds
+# Its main, after it was made to die with this process.
+CHILD = "from jostle.isolation.serving import die_with; die_with({parent}); from jostle.cli.main import main; main()"
 Parameters = ParamSpec("Parameters")
 # The command's arguments -> the models it loads
 Specs = Callable[..., Iterable[str]]
@@ -29,7 +33,7 @@ def apart_if_from_file(specs: Specs) -> Callable[[Callable[Parameters, Any]], Ca
     def decorate(command: Callable[Parameters, Any]) -> Callable[Parameters, Any]:
         @wraps(command)
         def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
-            if APART in os.environ or not any(map(is_file, specs(**kwargs))):
+            if TAG in os.environ or not any(map(is_file, specs(**kwargs))):
                 return command(*args, **kwargs)
             return _again()
 
@@ -40,31 +44,50 @@ def apart_if_from_file(specs: Specs) -> Callable[[Callable[Parameters, Any]], Ca
 
 def _again() -> int:
     """This very command in another process; off a terminal its output is passed on when it ends."""
+    clean_up()
+    tag = new_name()
     # -P, because a file in the working folder must not stand in for a library.
-    call = [sys.executable, "-P", "-c", "from jostle.cli.main import main; main()", *sys.argv[1:]]
-    pipe = None if sys.stderr.isatty() else subprocess.PIPE
-    child = subprocess.Popen(call, env={**os.environ, APART: "1"}, stdout=pipe, stderr=pipe, text=True)
-    before = signal.signal(signal.SIGTERM, lambda *_: child.terminate())
-    try:
-        out, err = _watched(child)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    print(out or "", end="")
-    if child.returncode < 0:
-        name = signal_name(-child.returncode)
-        raise ModelRefused(f"the model ended the process that ran it ({name}): check where the file comes from")
-    print(err or "", end="", file=sys.stderr)
+    call = [sys.executable, "-P", "-c", CHILD.format(parent=os.getpid()), *sys.argv[1:]]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        terminal = sys.stderr.isatty()
+        child = subprocess.Popen(
+            call,
+            stdout=None if terminal else out,
+            stderr=None if terminal else err,
+            env={**os.environ, TAG: tag},
+            start_new_session=True,
+        )
+        try:
+            _wait(child)
+        finally:
+            end_group(child, tag)
+        _pass_on(out, sys.stdout)
+        if child.returncode < 0:
+            name = signal_name(-child.returncode)
+            raise ModelRefused(f"the model ended the process that ran it ({name}): check where the file comes from")
+        _pass_on(err, sys.stderr)
     return child.returncode
 
 
-def _watched(child: subprocess.Popen[str]) -> tuple[str | None, str | None]:
-    """What it wrote, once it has ended; one that takes nearly all memory is ended."""
+def _wait(child: subprocess.Popen[bytes]) -> None:
+    """Until it ends; one that takes nearly all memory is ended, and a first interrupt is the child's to answer."""
     most = int(MEMORY_SHARE * psutil.virtual_memory().total)
+    interrupted = False
     while True:
         try:
-            return child.communicate(timeout=GLANCE)
-        except subprocess.TimeoutExpired:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(GLANCE)
+                return
             if memory_of(child.pid, with_children=True) > most:
-                child.kill()
-        except KeyboardInterrupt:  # of a terminal, which has told the child too
-            continue
+                raise ModelRefused(f"the model took more than {most / 1e9:.0f} GB of memory: give a smaller --batch")
+        except KeyboardInterrupt:
+            if interrupted:
+                raise
+            interrupted = True
+            child.send_signal(signal.SIGINT)
+
+
+def _pass_on(file: IO[bytes], to: IO[str]) -> None:
+    file.seek(0)
+    for line in file:
+        to.write(line.decode(errors="replace"))

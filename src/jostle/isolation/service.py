@@ -18,6 +18,7 @@ from jostle.isolation.worker import Died, Limits, Worker
 from jostle.records import Crash
 
 Answer = tuple[dict[str, Any], dict[str, Tensor]]  # plain values, and arrays that the next answer replaces
+STARTS = 5  # tries to start a worker
 STARTING = 60.0  # seconds at least for a new worker, which has libraries and the model to load
 IN_FLIGHT = "inflight.bin"  # the batch that the worker was given last
 
@@ -70,14 +71,19 @@ class Service:
         return Worker(self._module, [str(self._answers)], self._limits)
 
     def _started(self) -> Worker:
-        worker = self._spare or self._new()
-        self._spare = self._new() if self._frail else None
-        for name, arrays, fields in self._opening:
+        """A worker that has opened all that earlier ones had; somebody may kill one or another while it does."""
+        for _ in range(STARTS):
+            worker = self._spare or self._new()
+            self._spare = self._new() if self._frail else None
             try:
-                self._asked(worker, name, arrays, fields, opening=True)
+                for name, arrays, fields in self._opening:
+                    self._asked(worker, name, arrays, fields, opening=True)
+                return worker
             except FailedElsewhere as failure:
-                raise JostleError(f"the target could be loaded before, and now not again: {failure}") from failure
-        return worker
+                reason = str(failure)
+                if not failure.crash.fatal:
+                    break
+        raise JostleError(f"the target could be loaded before, and now not again: {reason}")
 
     def _asked(
         self,

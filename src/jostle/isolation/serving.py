@@ -7,11 +7,12 @@ import faulthandler
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
-from multiprocessing.connection import Connection
+from io import BufferedIOBase
 from typing import Any
 
 from jostle.errors import JostleError
@@ -24,14 +25,13 @@ PARENT_DEATH_SIGNAL = 1  # of prctl
 Handler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
-def serve(connection: Connection, handlers: Mapping[str, Handler]) -> None:
+def serve(connection: BufferedIOBase, handlers: Mapping[str, Handler]) -> None:
     """Answers requests by the handler they name; what foreign code raises, and what we refuse, are answers."""
-    while True:
-        try:
-            request = json.loads(connection.recv_bytes())
-        except EOFError:
-            return
-        connection.send_bytes(json.dumps(_answer(partial(handlers[request["ask"]], request))).encode())
+    for line in connection:
+        request = json.loads(line)
+        answer = _answer(partial(handlers[request["ask"]], request))
+        connection.write(json.dumps(answer).encode() + b"\n")
+        connection.flush()
 
 
 def _answer(handle: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -42,13 +42,18 @@ def _answer(handle: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     return {"crash": asdict(answer)} if isinstance(answer, Crash) else answer
 
 
-def connected(number: str, parent: str) -> Connection:
+def connected(number: str, parent: str) -> BufferedIOBase:
     """The way to the process that started this one, without which this one ends; a fatal signal writes its stack."""
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the campaign ends the worker when it is done
+    die_with(int(parent))
+    return socket.socket(fileno=int(number)).makefile("rwb")
+
+
+def die_with(parent: int) -> None:
+    """This process ends when the one that started it does."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() != int(parent):
+    if os.getppid() != parent:
         raise SystemExit  # it died meanwhile
-    return Connection(int(number))

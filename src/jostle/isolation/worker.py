@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,8 +14,6 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,8 @@ from jostle.records import Crash
 GLANCE = 0.02  # seconds between two looks at a process that has not answered
 BETWEEN_WEIGHINGS = 0.1  # seconds
 WITH_CHILDREN = 0.5  # seconds after which a request's memory is that of all descendants, which are slow to find
-LONGEST_ANSWER = 2**26  # bytes
+END = b"\n"  # of a request or an answer, which are JSON on one line
+LONGEST_ANSWER, LONGEST_CHUNK = 2**26, 2**16  # bytes
 LAST_WORDS = 0.3  # seconds a process gets to write its stack, and to end once it has closed its connection
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line \d+ in (?P<function>\S+)')
 NOWHERE = "the target"
@@ -54,7 +54,7 @@ class Worker:
 
     def __init__(self, module: str, arguments: Sequence[str], limits: Limits):
         """Runs a module of ours, which finds the connection's number and our own process id first in its arguments."""
-        ours, theirs = Pipe()
+        ours, theirs = socket.socketpair()
         tag = new_name()
         with theirs:
             # -P, because a file in the working folder must not stand in for a library.
@@ -71,14 +71,15 @@ class Worker:
         self._tail = Tail(self._process.stdout)
         self._connection, self._limits = ours, limits
         self._weighed = 0.0
-        self._end = weakref.finalize(self, _end, self._process, tag, ours)
+        self._end = weakref.finalize(self, _close, self._process, tag, ours)
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer; Died if there will be none in this time, and then nothing of the worker is left."""
         try:
-            self._connection.send_bytes(json.dumps(request).encode())
+            self._connection.settimeout(seconds)
+            self._connection.sendall(json.dumps(request).encode() + END)
             return self._answer(seconds)
-        except (EOFError, OSError, ValueError):  # it closed the connection, or sent what is no answer
+        except (EOFError, OSError, ValueError, RecursionError):  # it closed the connection, or sent what is no answer
             raise self._died(self._ended()) from None
 
     def kill(self) -> None:
@@ -86,15 +87,20 @@ class Worker:
         self._end()
 
     def _answer(self, seconds: float) -> dict[str, Any]:
-        asked = time.monotonic()
-        while not self._connection.poll(GLANCE):
-            if self._process.poll() is not None and not self._connection.poll():
-                raise self._died(self._ended())
+        asked, received = time.monotonic(), bytearray()
+        self._connection.settimeout(GLANCE)
+        while not received.endswith(END):
+            ended = self._process.poll() is not None  # before the last look at what it sent
+            with suppress(TimeoutError):
+                chunk = self._connection.recv(LONGEST_CHUNK)
+                received += chunk
+                ended = not chunk
+            if ended or len(received) > LONGEST_ANSWER:
+                raise EOFError
             if time.monotonic() > asked + seconds:
                 raise self._died(self._hung(seconds))
             self._weigh(asked)
-        self._weigh(asked)
-        answer = json.loads(self._connection.recv_bytes(LONGEST_ANSWER))
+        answer = json.loads(received)
         if not isinstance(answer, dict):
             raise ValueError("an answer is an object")
         return answer
@@ -137,13 +143,17 @@ class Worker:
         return Died(crash)
 
 
-def _end(process: subprocess.Popen[bytes], tag: str, connection: Connection) -> None:
-    """Kills the whole group, and those that left it but still carry the tag."""
+def _close(process: subprocess.Popen[bytes], tag: str, connection: socket.socket) -> None:
+    end_group(process, tag)
+    connection.close()
+
+
+def end_group(process: subprocess.Popen[bytes], tag: str) -> None:
+    """Kills a process with its whole group, and those that left it but still carry the tag."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     end_tagged(tag)
-    connection.close()
 
 
 def memory_of(pid: int, with_children: bool) -> int:

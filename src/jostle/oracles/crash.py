@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from jostle.oracles.numbering import bug_number
-from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
+from jostle.records import CRASH, NO_BUG, Candidates, Trace, Verdicts, Violation
 
 
 class NoCrash:
@@ -17,13 +17,13 @@ class NoCrash:
         bugs = torch.full((len(candidates),), NO_BUG)
         for row in trace.crashes:
             bugs[row] = bug_number(_describe(trace, row).fingerprint)
-        return Verdicts("crash", bugs, lambda row: _describe(trace, row))
+        return Verdicts(CRASH, bugs, lambda row: _describe(trace, row))
 
 
 def _describe(trace: Trace, row: int) -> Violation:
     crash = trace.crashes[row]
     return Violation(
-        "crash",
+        CRASH,
         f"crash:{crash.error}:{crash.where}",
         f"{crash.error} in {crash.where}: {crash.message}",
         {"error": crash.error, "message": crash.message, "where": crash.where, "traceback": crash.traceback},

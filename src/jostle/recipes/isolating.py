@@ -50,7 +50,7 @@ def named_models(settings: Settings) -> list[str]:
 
 def is_file(spec: str) -> bool:
     """True of a model's name that is neither Python that the user names nor a twin such as int8 or weights16:50%."""
-    return not names_object(spec) and "%" not in spec and spec not in TWINS
+    return not (names_object(spec) or spec in TWINS or spec.startswith("weights16:"))
 
 
 def isolated(settings: Settings, sample: Tensor, limits: Limits) -> tuple[Watched, Service]:

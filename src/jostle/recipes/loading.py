@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 import torch
@@ -40,10 +41,18 @@ def load(settings: Settings) -> Loaded:
     seeds = load_seeds(settings.seeds, image_form(settings))
     _check_seeds(settings, seeds)
     sample, limits = seeds.inputs[:TRIED], limits_of(settings)
-    watched, service = (
-        (Models(settings).watched(sample), None) if limits is None else isolated(settings, sample, limits)
-    )
-    watched = contained(watched)
+    if limits is None:
+        return _cleared(settings, seeds, contained(Models(settings).watched(sample)), None)
+    with ExitStack() as undone:
+        watched, service = isolated(settings, sample, limits)
+        undone.callback(service.close)
+        loaded = _cleared(settings, seeds, watched, service)
+        undone.pop_all()
+    return loaded
+
+
+def _cleared(settings: Settings, seeds: Seeds, watched: Watched, service: Service | None) -> Loaded:
+    """Model and seeds checked against each other, and what was left open in the settings settled."""
     flight = preflight(
         watched.target, seeds, *settings.range, settings.batch, settings.force, training=watched.training
     )

@@ -48,7 +48,7 @@ def reduced(folder: Path, out: Path | None = None, trust_model: bool = False) ->
     """Writes a part of what the campaign kept that covers the same as all of it."""
     settings, digest = settings_of(folder)
     out = _writable(out or folder / "reduced.npz")
-    with closing(load(replace(settings, trust_model=trust_model, force=True))) as loaded:
+    with closing(load(replace(settings, trust_model=trust_model, force=True, isolate=None))) as loaded:
         if loaded.digest != digest:
             raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
         return _reduced(folder, loaded, out)

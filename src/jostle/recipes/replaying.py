@@ -16,7 +16,7 @@ from jostle.recipes.catalogue import oracles
 from jostle.recipes.loading import Loaded, load
 from jostle.recipes.reopening import told_settings
 from jostle.records import NO_BUG, NO_GRADIENT, NO_PARENT, Candidates, Violation
-from jostle.storage.findings import SavedFinding, read_finding, recorded
+from jostle.storage.findings import SavedFinding, read_finding, read_record
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,10 @@ def replay(folder: Path, changes: Mapping[str, Any]) -> Replay:
     """Runs the input of a finding in a process of its own, as its campaign did but for these settings."""
     whole = folder.resolve()
     campaign = whole.parent.parent
-    told = dict(recorded(whole.parent)).get(whole) if whole.is_dir() else None
-    if told is None:
-        raise UsageError(f"{folder} holds no finding: give a folder under findings of a campaign")
+    try:
+        told = read_record(whole)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{folder} holds no finding ({error}): give a folder under findings of a campaign") from error
     if told["mutation"] == NO_GRADIENT:
         raise UsageError(f"{folder} is of a gradient that is not finite, which a run of the model alone does not show")
     settings, config = told_settings(campaign)

@@ -6,8 +6,6 @@ import queue
 import threading
 from collections.abc import Callable
 
-from jostle.errors import WriteFailed
-
 MOST_WAITING = 4  # pieces, then the loop waits for the disk
 
 Work = Callable[[], None]
@@ -16,12 +14,12 @@ Work = Callable[[], None]
 class Behind:
     """One thread that does what it is given, one after another.
 
-    When a write fails, what comes after it is not done, and whoever gives more or waits is told.
+    When something fails, what comes after it is not done, and whoever gives more or waits is told.
     """
 
     def __init__(self) -> None:
         self._waiting: queue.Queue[Work | None] = queue.Queue(MOST_WAITING)
-        self._failure: WriteFailed | None = None
+        self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -48,7 +46,7 @@ class Behind:
             try:
                 if self._failure is None:
                     work()
-            except WriteFailed as failure:
+            except BaseException as failure:  # to be raised where somebody is told
                 self._failure = failure
             finally:
                 del work  # and what it holds, while waiting for more

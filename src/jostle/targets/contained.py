@@ -50,7 +50,7 @@ class Contained:
         return self._crashed(crash)
 
     def _searched(self, batch: Candidates, crash: Crash, watched: bool, lives: int) -> Trace:
-        """Which row of a batch that killed its process does so alone; if none does, the first stands for all."""
+        """Which row of a batch that killed its process does so alone; if none does, the first stands for its batch."""
         if len(batch) == 1:
             return self._crashed(crash)
         rows, traces = all_rows(len(batch)), list[Trace]()
@@ -58,7 +58,9 @@ class Contained:
             traces.append(self._run(batch.select(row), watched, 1))
             if any(one.fatal for one in traces[-1].crashes.values()):
                 return Trace.joined([*traces, *self._rest(batch.select(rows[len(traces) :]), watched, lives - 1)])
-        return Trace.joined([self._crashed(crash), *traces[1:]])
+        again = attempt(lambda: self._target.run(batch, watched))
+        trace = Trace.joined(traces) if isinstance(again, Crash) else again
+        return replace(trace, crashes={**trace.crashes, 0: crash})
 
     def _rest(self, batch: Candidates, watched: bool, lives: int) -> list[Trace]:
         if lives > 0:
@@ -88,12 +90,25 @@ class ContainedGradients:
     def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
         passed = attempt(lambda: self._target.linearise(inputs, extremes))
         if isinstance(passed, Crash):
-            parts = len(inputs) if passed.fatal else 2
-            return self._divided(inputs, parts, extremes) if len(inputs) > 1 else self._blank(inputs)
+            if len(inputs) == 1:
+                return self._blank(inputs)
+            return self._one_by_one(inputs, extremes) if passed.fatal else self._halved(inputs, extremes)
         return replace(passed, pull=partial(self._pulled, passed, inputs))
 
-    def _divided(self, inputs: Tensor, parts: int, extremes: bool) -> Linearised:
-        return Linearised.joined([self.linearise(part, extremes) for part in inputs.tensor_split(parts)])
+    def _halved(self, inputs: Tensor, extremes: bool) -> Linearised:
+        return Linearised.joined([self.linearise(half, extremes) for half in inputs.tensor_split(2)])
+
+    def _one_by_one(self, inputs: Tensor, extremes: bool) -> Linearised:
+        """Of a batch that killed its process; after some deaths the rest of it is left without gradients."""
+        deaths, passes = 0, list[Linearised]()
+        for row in inputs.split(1):
+            passed = attempt(partial(self._target.linearise, row, extremes)) if deaths < MOST_DEATHS else None
+            if isinstance(passed, Linearised):
+                passes.append(replace(passed, pull=partial(self._pulled, passed, row)))
+            else:
+                deaths += passed is not None and passed.fatal
+                passes.append(self._blank(row))
+        return Linearised.joined(passes)
 
     def _blank(self, inputs: Tensor) -> Linearised:
         def nan(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -110,8 +125,8 @@ class ContainedGradients:
         if not isinstance(gradient, Crash):
             return gradient
         if len(inputs) > 1:
-            parts = len(inputs) if gradient.fatal else 2
-            return self._divided(inputs, parts, False).pull(scores, activations)
+            divided = self._one_by_one if gradient.fatal else self._halved
+            return divided(inputs, False).pull(scores, activations)
         return _no_gradient(inputs, scores, activations)
 
 

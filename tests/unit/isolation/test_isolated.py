@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,13 +102,25 @@ def test_a_batch_that_kills_again_and_again_is_not_searched_without_end() -> Non
     service.close()
 
 
-def test_a_worker_killed_by_somebody_else_is_replaced(lenet: tuple[Watched, Service]) -> None:
+def test_a_worker_killed_by_somebody_else_is_replaced_and_nothing_else_changes(lenet: tuple[Watched, Service]) -> None:
+    undisturbed = lenet[0].target.run(batch_of(DIGITS))
     (before,) = worker_pids()
     os.kill(before, signal.SIGKILL)
     trace = lenet[0].target.run(batch_of(DIGITS))
-    assert [crash.error for crash in trace.crashes.values()] == ["SIGKILL"]  # of the first row, which stands for all
-    assert lenet[0].target.run(batch_of(DIGITS)).ran.all()
+    assert {row: crash.error for row, crash in trace.crashes.items()} == {0: "SIGKILL"}  # which stands for its batch
+    assert trace.ran.all() and torch.equal(trace.outputs[MODEL], undisturbed.outputs[MODEL])
+    assert not lenet[0].target.run(batch_of(DIGITS)).crashes
     assert before not in worker_pids()
+
+
+def test_workers_killed_while_they_start_are_replaced_too(lenet: tuple[Watched, Service]) -> None:
+    for _ in range(2):
+        for worker in worker_pids():
+            os.kill(worker, signal.SIGKILL)
+        killer = threading.Timer(0.7, lambda: [os.kill(worker, signal.SIGKILL) for worker in worker_pids()])
+        killer.start()
+        assert lenet[0].target.run(batch_of(DIGITS)).ran.all()
+        killer.join()
 
 
 def test_a_model_that_ends_the_process_that_loads_it_is_refused(tmp_path: Path) -> None:
