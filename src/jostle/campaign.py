@@ -367,7 +367,8 @@ class Campaign:
     def _shown_alone(self, oracle: Oracle, only: Candidates, bug: int) -> bool:
         """Whether an input shows its bug again in a batch of its own, where rounding may differ."""
         trace = self._target.run(only, oracle.looks_inside)
-        return int(oracle.judge(only, trace).bugs[0]) == bug
+        died = not trace.ran[0] and trace.crashes[0].fatal  # be it of time, memory or a signal
+        return died or int(oracle.judge(only, trace).bugs[0]) == bug
 
 
 def _violating(trace: Trace, judged: Sequence[Verdicts]) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ def stopping_gently(campaign: Campaign) -> Iterator[Asked]:
             raise KeyboardInterrupt
         asked.stop = True
         campaign.stop()
+        print("jostle: stopping after the batch under way; once more stops at once", file=sys.stderr)
 
     before = {number: signal.signal(number, on_signal) for number in SIGNALS}
     try:

@@ -18,7 +18,7 @@ from jostle.isolation.worker import Died, Limits, Worker
 from jostle.records import Crash
 
 Answer = tuple[dict[str, Any], dict[str, Tensor]]  # plain values, and arrays that the next answer replaces
-STARTS = 5  # tries to start a worker
+STARTS = 10  # tries to start a worker, which somebody may kill
 STARTING = 60.0  # seconds at least for a new worker, which has libraries and the model to load
 IN_FLIGHT = "inflight.bin"  # the batch that the worker was given last
 

@@ -9,9 +9,10 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +29,10 @@ BETWEEN_WEIGHINGS = 0.1  # seconds
 WITH_CHILDREN = 0.5  # seconds after which a request's memory is that of all descendants, which are slow to find
 END = b"\n"  # of a request or an answer, which are JSON on one line
 LONGEST_ANSWER, LONGEST_CHUNK = 2**26, 2**16  # bytes
+LAST_WORDS_OF_THE_HUNGRY = 0.1  # seconds, because memory goes on growing
 LAST_WORDS = 0.3  # seconds a process gets to write its stack, and to end once it has closed its connection
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line \d+ in (?P<function>\S+)')
+LIBRARIES = (sysconfig.get_path("stdlib"), str(Path(__file__).parents[1]))
 NOWHERE = "the target"
 
 
@@ -113,15 +116,19 @@ class Worker:
         self._weighed = now
         used = memory_of(self._process.pid, with_children=now > asked + WITH_CHILDREN)
         if used > self._limits.memory:
-            message = f"used {used / 1e9:.1f} GB of memory where {self._limits.memory / 1e9:.1f} are allowed"
+            self._ask_for_stack(LAST_WORDS_OF_THE_HUNGRY)
+            message = f"used {_size(used)} of memory where {_size(self._limits.memory)} are allowed"
             raise self._died(self._crash("MemoryLimit", message))
 
     def _hung(self, seconds: float) -> Crash:
         """Of a process that does not answer in time; its stack, if it can still write it."""
+        self._ask_for_stack(LAST_WORDS)
+        return self._crash("Hang", f"no answer after {seconds:g} s")
+
+    def _ask_for_stack(self, seconds: float) -> None:
         with suppress(ProcessLookupError):
             os.kill(self._process.pid, signal.SIGUSR1)
-        time.sleep(LAST_WORDS)
-        return self._crash("Hang", f"no answer after {seconds:g} s")
+        time.sleep(seconds)
 
     def _ended(self) -> Crash:
         """Of a process that ended or closed its connection."""
@@ -130,13 +137,13 @@ class Worker:
         except subprocess.TimeoutExpired:
             return self._crash("Disconnected", "closed its connection without an answer")
         self._tail.wait(LAST_WORDS)
-        where = next(_frames(self._tail.text()), NOWHERE)
         if code < 0:
-            return self._crash(signal_name(-code), "ended the process", where)
+            return self._crash(signal_name(-code), "ended the process")
         return self._crash(f"Exit {code}", "ended the process without an answer")
 
-    def _crash(self, error: str, message: str, where: str = NOWHERE) -> Crash:
-        return Crash(error, message, where, self._tail.text(), fatal=True)
+    def _crash(self, error: str, message: str) -> Crash:
+        text = self._tail.text()
+        return Crash(error, message, _where(text), text, fatal=True)
 
     def _died(self, crash: Crash) -> Died:
         self.kill()
@@ -176,7 +183,17 @@ def signal_name(number: int) -> str:
     return f"signal {number}"
 
 
-def _frames(text: str) -> Iterator[str]:
-    """Where a dying Python process says it was, innermost first."""
-    for frame in FRAME.finditer(text.rpartition("Current thread")[2]):
-        yield f"{Path(frame['file']).name}:{frame['function']}"
+def _size(count: int) -> str:
+    """As `--rss-limit` takes it."""
+    return f"{count / 2**30:.2f}G" if count >= 2**30 else f"{count / 2**20:.0f}M"
+
+
+def _where(text: str) -> str:
+    """Where a process says it was when it died: innermost in the user's code, or else anywhere."""
+    frames = [(frame["file"], frame["function"]) for frame in FRAME.finditer(text.rpartition("Current thread")[2])]
+    named = [f"{Path(file).name}:{function}" for file, function in frames if not _is_library(file)]
+    return next(iter([*named, *(f"{Path(file).name}:{function}" for file, function in frames)]), NOWHERE)
+
+
+def _is_library(file: str) -> bool:
+    return "site-packages" in file or file.startswith((*LIBRARIES, "<"))

@@ -59,9 +59,8 @@ def isolated(settings: Settings, sample: Tensor, limits: Limits) -> tuple[Watche
     try:
         service.open("load", {}, settings=settings.as_json(), threads=torch.get_num_threads())
     except FailedElsewhere as failure:
-        raise ModelRefused(
-            f"{settings.model} ends the process that loads it ({failure}): check where the file comes from"
-        ) from failure
+        fix = "give more" if failure.crash.error == "MemoryLimit" else "check where the file comes from"
+        raise ModelRefused(f"{settings.model} ends the process that loads it ({failure}): {fix}") from failure
     answer, incoming = _watching(service, sample)
     target = Isolated(service)
     told: dict[str, Any] = answer["told"]

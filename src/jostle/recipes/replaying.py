@@ -39,7 +39,10 @@ def replay(folder: Path, changes: Mapping[str, Any]) -> Replay:
     try:
         told = read_record(whole)
     except (OSError, ValueError) as error:
-        raise UsageError(f"{folder} holds no finding ({error}): give a folder under findings of a campaign") from error
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(
+            f"{folder} holds no finding ({reason}): give one of the folders under CAMPAIGN/findings"
+        ) from error
     if told["mutation"] == NO_GRADIENT:
         raise UsageError(f"{folder} is of a gradient that is not finite, which a run of the model alone does not show")
     settings, config = told_settings(campaign)
