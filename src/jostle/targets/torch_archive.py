@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from jostle.foreign_files import check_unpacked
+from jostle.foreign_files import stored_members
 
 PICKLE_LIMIT = 16 * 2**20  # bytes
 OPERATION_LIMIT = 1_000_000  # some 25,000 tensors; torch does them in Python, one by one
@@ -61,17 +61,10 @@ def load_plain(source: Path | io.BytesIO, size: int) -> object:
 
 
 def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    infos = archive.infolist()
-    check_unpacked(infos, size)
-    root = infos[0].filename.partition("/")[0] + "/" if infos else ""
-    members = {info.filename.removeprefix(root): info for info in infos if info.filename.startswith(root)}
-    if len(members) != len(infos):
-        raise ValueError("its members share a name or have different roots")
-    for name, info in members.items():
+    members = stored_members(archive, size)
+    for name in members:
         if not (COPIED.fullmatch(name) or LEFT_OUT.fullmatch(name)):
             raise ValueError(f"its member {name[:100]!r} is not part of saved weights")
-        if info.compress_type != zipfile.ZIP_STORED:
-            raise ValueError(f"its member {name[:100]!r} is compressed, which torch.save never does")
     if "data.pkl" not in members:
         raise ValueError("it has no data.pkl")
     if members["data.pkl"].file_size > PICKLE_LIMIT:
