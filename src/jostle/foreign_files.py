@@ -65,3 +65,17 @@ def check_unpacked(members: list[zipfile.ZipInfo], limit: int) -> None:
     size = sum(member.file_size for member in members)
     if size > limit:
         raise ValueError(f"it unpacks to {size} bytes, more than {limit}")
+
+
+def stored_members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
+    """Members of an archive of this many bytes by their names below its one root, none packed, as torch writes it."""
+    infos = archive.infolist()
+    root = infos[0].filename.partition("/")[0] + "/" if infos else ""
+    members = {info.filename.removeprefix(root): info for info in infos if info.filename.startswith(root)}
+    if len(members) != len(infos):
+        raise ValueError("its members share a name or have different roots")
+    for name, info in members.items():
+        if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
+            raise ValueError(f"its member {name[:100]!r} is compressed, which torch never does")
+    check_unpacked(infos, size)
+    return members

@@ -25,6 +25,7 @@ def build():
     return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
 """
 GRAPH, WEIGHTS = "models/model.json", "data/weights/model_weights_config.json"
+EXAMPLES = "data/sample_inputs/model.pt"
 BOMB = 400 * 2**20  # bytes that a zip of half a megabyte unpacks to
 Members = dict[str, bytes]
 File = tuple[str, bytes]  # name and content
@@ -274,6 +275,21 @@ def _damaged_programs(content: bytes) -> Members:
             _set(new, *path)(tensor)
         made[name] = with_json(WEIGHTS, json.dumps(edited).encode())
     nested, values = b'{"graph_module":' + b"[" * 10**6, b'{"graph_module":{"a":[' + b"[]," * 5 * 10**6 + b"0]}}"
+    for name, pickle in SHARING.items():
+        examples = members[f"{root}/{EXAMPLES}"]
+        made[name] = zipped({**members, f"{root}/{EXAMPLES}": _whole_pickle(examples, pickle)})
+    for depth in (300, 900, 10**5):
+        spec = copy.deepcopy(graph)
+        _at(spec, "graph_module", "module_call_graph", 0, "signature")["in_spec"] = (
+            "[1," + "[" * depth + "]" * depth + "]"
+        )
+        made[f"deep-structure-{depth}"] = with_json(GRAPH, json.dumps(spec).encode())
+        made[f"nested-{depth}"] = with_json(
+            GRAPH, b'{"graph_module":{"a":' + b"[" * depth + b"0" + b"]" * depth + b"}}"
+        )
+    for digits in (4000, 5000):
+        number = json.dumps(weights).encode().replace(b'"as_int": 8', b'"as_int": ' + b"9" * digits)
+        made[f"size-of-{digits}-digits"] = with_json(WEIGHTS, number)
     return {
         **made,
         "deep": with_json(GRAPH, nested),
@@ -292,6 +308,11 @@ def _safetensors(header: Any, data: bytes = bytes(16), length: int | None = None
     return struct.pack("<Q", len(text) if length is None else length) + text + data
 
 
+def _digits(header: Any, data: bytes, digits: int) -> bytes:
+    """A shape with a number that long, which json itself would not write."""
+    return _safetensors(json.dumps(header).encode().replace(b'"shape": [8', b'"shape": [' + b"9" * digits, 1), data)
+
+
 def _damaged_safetensors(content: bytes) -> Members:
     length = struct.unpack("<Q", content[:8])[0]
     header, data = json.loads(content[8 : 8 + length]), content[8 + length :]
@@ -305,6 +326,8 @@ def _damaged_safetensors(content: bytes) -> Members:
         "header-too-large": _safetensors(b" " * (101 * 2**20)),
         "header-of-many-values": _safetensors(b'{"a":[' + b"[]," * 10**7 + b"0]}"),
         "header-deep": _safetensors(b'{"a":' * 10**5),
+        **{f"header-{depth}-deep": _safetensors(b'{"a":' * depth + b"1" + b"}" * depth) for depth in (200, 900)},
+        **{f"shape-of-{digits}-digits": _digits(header, data, digits) for digits in (4000, 5000)},
         "header-a-list": _safetensors([1, 2]),
         "header-a-number": _safetensors(5),
         "header-no-json": _safetensors(b"{nothing}"),
@@ -350,6 +373,35 @@ def _whole_pickle(content: bytes, new: bytes) -> bytes:
     return zipped({**members, name: new})
 
 
+def _doubling(depth: int, last: bytes) -> bytes:
+    """A pickle of a tuple that is met 2^depth times in the outermost one, which then is used as told."""
+    doubled = b"".join(b"q" + bytes([level]) + b"h" + bytes([level]) + b"\x86" for level in range(depth))
+    return b"\x80\x02}K\x01\x85" + doubled + last
+
+
+def _doubled_lists(depth: int) -> bytes:
+    """The same of lists, each filled only after it was put into the one before."""
+    made = b"".join(b"]q" + bytes([level]) for level in range(depth))
+    filled = b"".join(b"h%ch%cah%cah%cb" % (n, n + 1, n + 1, depth) for n in range(depth - 1))
+    return b"\x80\x02ccollections\nOrderedDict\n)Rq" + bytes([depth]) + b"(" + made + b"t" + filled + b"."
+
+
+SHARING = {
+    **{f"doubled-key-{depth}": _doubling(depth, b"Ns.") for depth in (22, 40)},
+    **{f"doubled-value-{depth}": _doubling(depth, b"q\xc8X\x01\0\0\0ah\xc8\x86s.") for depth in (22, 40)},
+    **{f"doubled-entry-{depth}": b"\x80\x02}X\x01\0\0\0a" + _doubling(depth, b"s.")[3:] for depth in (22, 40)},
+    **{f"doubled-alone-{depth}": b"\x80\x02" + _doubling(depth, b".")[3:] for depth in (22, 40)},
+    "doubled-in-a-call": b"\x80\x02ccollections\nOrderedDict\n]" + _doubling(40, b"N\x86a\x85R.")[3:],
+    "doubled-lists": _doubled_lists(40),
+    "long-list-again-and-again": b"\x80\x02](](" + b"N" * 10**5 + b"eq\0" + b"h\0" * 10**5 + b"e.",
+    "deep-key": b"\x80\x02}N" + b"\x85" * 900_000 + b"Ns.",
+    "keys-of-one-hash": b"\x80\x02}("
+    + b"".join(b"\x8a\x0b" + (n * (2**61 - 1)).to_bytes(11, "little") + b"N" for n in range(1, 10**5))
+    + b"u.",
+    "storages-called": b"\x80\x02](" + b"ctorch\nFloatStorage\nJ\xff\xff\xff\x7f\x85R" * 100 + b"e.",
+}
+
+
 def _damaged_states(content: bytes) -> Members:
     eight = b"K\x08"
     storage = b"ctorch\nFloatStorage\n"
@@ -370,6 +422,7 @@ def _damaged_states(content: bytes) -> Members:
     }
     return {
         **_damaged_zips(content, "data/0"),
+        **{name: _whole_pickle(content, pickle) for name, pickle in SHARING.items()},
         **{name: _pickle(content, *change) for name, change in changes.items()},
         "a-huge-allocation": _whole_pickle(content, b"\x80\x02ctorch\nFloatTensor\n\x8a\x06\0\0\0\0\0\x10\x85R."),
         "a-huge-bytearray": _whole_pickle(content, b"\x80\x02cbuiltins\nbytearray\n\x8a\x05\0\0\0\0\x10\x85R."),
@@ -389,7 +442,8 @@ def _damaged_states(content: bytes) -> Members:
 
 
 def _damaged_pickles(content: bytes) -> Members:
-    return {**_damaged_zips(content, "data/0"), "raw-pickle": members_of(content)["archive/data.pkl"]}
+    sharing = {name: _whole_pickle(content, pickle) for name, pickle in SHARING.items()}
+    return {**_damaged_zips(content, "data/0"), **sharing, "raw-pickle": members_of(content)["archive/data.pkl"]}
 
 
 SPECIAL: dict[str, Callable[[bytes], Members]] = {

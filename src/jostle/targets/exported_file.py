@@ -23,7 +23,7 @@ from pathlib import Path
 import torch
 
 from jostle.errors import ModelRefused
-from jostle.foreign_files import parsed
+from jostle.foreign_files import check_regular, parsed, stored_members
 from jostle.targets.torch_archive import load_plain
 
 JSON_LIMIT = 256 * 2**20  # bytes per JSON member
@@ -79,8 +79,10 @@ UNQUOTED = re.compile(r"[^\x00-\x1f\x7f'\"\\]*")  # pasted between quotes by the
 
 def load_exported(path: Path) -> torch.export.ExportedProgram:
     """The program in the file, of which nothing was executed; ModelRefused where that cannot be promised."""
-    if not path.is_file():
-        raise ModelRefused(f"cannot load {path}: it is not a file; check the path of the .pt2 file")
+    try:
+        check_regular(path)
+    except (OSError, ValueError) as error:
+        raise ModelRefused(f"cannot load {path}: {_first_line(error)}; check the path of the .pt2 file") from error
     try:
         archive, examples = _harmless_copy(path)
     except BROKEN as error:
@@ -151,20 +153,14 @@ def _unpickled(examples: bytes) -> object:
 
 
 def _members(source: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    infos = source.infolist()
-    root = infos[0].filename.partition("/")[0] + "/" if infos else ""
-    members = {info.filename.removeprefix(root): info for info in infos if info.filename.startswith(root)}
     if "serialized_exported_program.json" in source.namelist():
         raise ValueError("it has the format of torch 2.7 and before, which is made of pickles")
+    members = stored_members(source, size)
     if missing := REQUIRED - members.keys():
         raise ValueError(f"it is not a torch.export archive, it has no {min(missing)}")
-    if len(members) != len(infos) or sum(info.file_size for info in infos) > size:
-        raise ValueError("its members overlap, share a name or have different roots")
     for name, info in members.items():
         if not (name in {*REQUIRED, EXAMPLES} or COPIED.fullmatch(name) or LEFT_OUT.fullmatch(name)):
             raise ValueError(f"its member {name[:100]!r} may hold code")
-        if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
-            raise ValueError(f"its member {name[:100]!r} is compressed, which torch.export.save never does")
         if name.endswith(".json") and info.file_size > JSON_LIMIT:
             raise ValueError(f"its member {name[:100]!r} is larger than {JSON_LIMIT} bytes")
     return members

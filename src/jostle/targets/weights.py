@@ -48,8 +48,10 @@ def read_weights(path: Path) -> Mapping[str, Tensor]:
     if not isinstance(loaded, dict) or not loaded:
         raise ValueError("it holds no state dict")
     for name, value in loaded.items():
-        if not isinstance(name, str) or not isinstance(value, Tensor):
-            raise ValueError(f"its entry {str(name)[:100]!r} is no tensor")
+        if not isinstance(name, str):  # writing it out may take for ever
+            raise ValueError(f"one of its names is no text but of type {type(name).__name__}")
+        if not isinstance(value, Tensor):
+            raise ValueError(f"its entry {name[:100]!r} is no tensor")
     return loaded
 
 
