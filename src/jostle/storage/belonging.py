@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from jostle.errors import OutputRefused
-from jostle.storage.files import temporary
+from jostle.storage.files import read_json, temporary
 
 CONFIG = "config.json"
 FORMAT_NAME = "folder format"
@@ -35,7 +34,7 @@ BEFORE_CONFIG = ("lock", temporary(Path(CONFIG)).name)  # what a process that di
 
 def read_config(folder: Path) -> dict[str, Any]:
     """The configuration of the campaign in this folder; ValueError if it is none, refused if of another version."""
-    told = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    told = read_json(folder / CONFIG)
     if not isinstance(told, dict):
         raise ValueError("no JSON object")
     if told.get(FORMAT_NAME) != FORMAT:

@@ -13,6 +13,8 @@ from typing import Any, BinaryIO
 
 from jostle.errors import WriteFailed
 
+DEEPEST = 100  # levels of JSON, of which we write fewer than ten
+
 
 def write_whole(path: Path, content: bytes, synced: bool = False) -> int:
     """Writes beside the file and renames: whoever reads, whenever the process dies, sees the old or the new content.
@@ -65,6 +67,28 @@ def portable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [portable(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def read_json(path: Path) -> Any:
+    return parsed_json(path.read_bytes())
+
+
+def parsed_json(content: bytes | str) -> Any:
+    """What the JSON says; ValueError if it is none, or nested so deeply that working with it could fail."""
+    try:
+        value = json.loads(content if isinstance(content, str) else content.decode("utf-8"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    _check_depth(value, DEEPEST)
+    return value
+
+
+def _check_depth(value: Any, left: int) -> None:
+    if left == 0:
+        raise ValueError("nested too deeply")
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_depth(item, left - 1)
 
 
 class Appended:
