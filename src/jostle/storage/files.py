@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -11,8 +12,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from jostle.errors import WriteFailed
+from jostle.errors import OutputRefused, WriteFailed
 
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+OF_THE_DISK = {*NO_ROOM, errno.EIO}  # nobody asked for the wrong thing
+IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY}
 DEEPEST = 100  # levels of JSON, of which we write fewer than ten
 
 
@@ -96,8 +100,9 @@ class Appended:
 
     def __init__(self, path: Path):
         self._path = path
-        self._file = path.open("ab", buffering=0)
-        _sync(path.parent)  # else a power failure could take the file with all that was synced into it
+        with _told(path):
+            self._file = path.open("ab", buffering=0)
+            _sync(path.parent)  # else a power failure could take the file with all that was synced into it
 
     def append(self, content: bytes, synced: bool = False) -> int:
         with _told(self._path):
@@ -178,7 +183,34 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise WriteFailed(
-            f"cannot write {path}: {reason}; what was written before is whole: make room, and the same command goes on"
-        ) from error
+        raise _failed(path, error) from error
+
+
+@contextmanager
+def usable(folder: Path) -> Iterator[None]:
+    """Refuses a campaign's folder that cannot be opened, unless the disk is to blame: then a write failed."""
+    try:
+        yield
+    except (OSError, WriteFailed) as failure:
+        error = failure if isinstance(failure, OSError) else failure.__cause__
+        if isinstance(error, OSError) and error.errno in OF_THE_DISK:
+            raise (failure if isinstance(failure, WriteFailed) else _failed(folder, error)) from error
+        raise OutputRefused(f"cannot use the output folder {folder}: {error}; {_refusal(error)}") from error
+
+
+def _failed(path: Path, error: OSError) -> WriteFailed:
+    return WriteFailed(f"cannot write {path}: {error.strerror or type(error).__name__}; {_way_on(error)}")
+
+
+def _way_on(error: OSError) -> str:
+    whole = "what was written before is whole"
+    if error.errno in NO_ROOM:
+        return f"{whole}: make room, and the same command goes on"
+    if error.errno in IN_THE_WAY:
+        return f"{whole}: something else is in the way there, move it, and the same command goes on"
+    return f"{whole}: once that is mended, the same command goes on"
+
+
+def _refusal(error: BaseException | None) -> str:
+    blocked = isinstance(error, OSError) and error.errno in IN_THE_WAY
+    return "that is in the way: move it, or give another --out" if blocked else "give another --out"
