@@ -8,11 +8,14 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+import safetensors.numpy
 from running import Ended, in_this_process
 
 from jostle.cli.exits import Exit
 from jostle.storage.findings import is_whole
+from jostle.storage.safeguard import LOG, Safeguard
 from soaking import times
 
 Run = Callable[..., Ended]
@@ -147,7 +150,7 @@ def test_a_damaged_profile_is_taken_again(in_workshop: Path, copied: Path, finis
     check_like(copied, finished(LONG))
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[]", b"null"])
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[]", b"null", b"[" * 100_000])
 def test_a_damaged_configuration_is_refused_and_left_alone(content: bytes, in_workshop: Path, copied: Path) -> None:
     (copied / "config.json").write_bytes(content)
     ended = gone_on(copied)
@@ -175,6 +178,95 @@ def test_what_is_not_ours_is_left_alone(in_workshop: Path, copied: Path, finishe
     assert not gone_on(copied).err
     assert all((copied / place).read_text() == "mine" for place in places)
     assert (copied / "journal.jsonl").read_bytes() == (finished(LONG) / "journal.jsonl").read_bytes()
+
+
+DEEP = b"[" * 100_000
+NESTED = b"[" * 900 + b"]" * 900  # which can be read, and not be worked with
+GREAT = b"1" + b"0" * 400  # greater than any float
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        DEEP,
+        NESTED,
+        b'{"seconds": %s}' % NESTED,
+        b'{"seconds": %s, "executions_per_second": %s, "coverage": {"nc": {"covered": %s}}}' % (GREAT, GREAT, GREAT),
+    ],
+)
+def test_statistics_that_nobody_can_work_with_cost_no_more_than_themselves(
+    content: bytes, in_workshop: Path, copied: Path
+) -> None:
+    (copied / "status.json").write_bytes(content)
+    for more in ([], ["--json"]):
+        assert in_this_process("status", str(copied), *more).code == Exit.CLEAN
+    ended = gone_on(copied)
+    assert ended.code == Exit.FINDINGS and not ended.err
+
+
+@pytest.mark.parametrize("content", [DEEP, NESTED])
+def test_a_record_without_end_is_damage_like_any_other(content: bytes, in_workshop: Path, copied: Path) -> None:
+    place = sorted((copied / "findings").iterdir())[0]
+    (place / "finding.json").write_bytes(content)
+    assert in_this_process("status", str(copied)).code == Exit.CLEAN
+    (line,) = gone_on(copied).err.splitlines()
+    assert "damaged findings were moved" in line and place.name in line
+
+
+def logged(out: Path, *blocks: bytes) -> bytes:
+    """A log of these blocks, each with the right checksum."""
+    safeguard = Safeguard(out)
+    for block in blocks:
+        safeguard.add(block)
+    safeguard.close()
+    return (out / LOG).read_bytes()
+
+
+def told(text: bytes) -> bytes:
+    return safetensors.numpy.save({"told": np.frombuffer(text, np.uint8)})
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        b"garbage",
+        b"",
+        told(b"{}"),
+        told(b"null"),
+        told(DEEP),
+        told(b'{"places": ["findings/0001-x"], "moved": [0], "records": [{}]}'),
+        told(b'{"places": 5, "moved": [0], "records": [{}]}'),
+        told(b'{"places": [], "moved": [0], "records": []}'),
+        safetensors.numpy.save({"inputs": np.zeros(3)}),
+    ],
+)
+def test_a_log_of_what_is_no_finding_is_set_aside_with_what_is_unfinished(
+    block: bytes, in_workshop: Path, copied: Path, finished: Callable[[str], Path]
+) -> None:
+    content = logged(copied, block)
+    half = copied / "findings" / "0999-half"
+    half.mkdir()
+    ended = gone_on(copied)
+    first, second = ended.err.splitlines()
+    assert "damaged findings were moved" in first and half.name in first
+    assert "findings.log is damaged" in second and ended.code == Exit.FINDINGS
+    assert (copied / "quarantine" / LOG).read_bytes() == content
+    assert (copied / "quarantine" / "findings-0999-half").is_dir()
+    check_like(copied, finished(LONG))
+
+
+def test_a_log_that_was_cut_off_is_no_damage(in_workshop: Path, copied: Path) -> None:
+    (copied / LOG).write_bytes(logged(copied, b"something")[:-2])
+    half = copied / "findings" / "0999-half"
+    half.mkdir()
+    assert not gone_on(copied).err
+    assert not half.exists() and not list((copied / "quarantine").iterdir())
+
+
+@pytest.mark.parametrize("name", [".reduced.npz.tmp", "inflight.bin"])
+def test_what_a_killed_process_left_is_removed(name: str, in_workshop: Path, copied: Path) -> None:
+    (copied / name).write_bytes(b"left")
+    assert not gone_on(copied).err and not (copied / name).exists()
 
 
 def tampered(out: Path, chance: random.Random) -> None:

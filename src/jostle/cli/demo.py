@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from jostle.cli.exits import Exit
 from jostle.cli.fuzz import run_campaign
 from jostle.config import Settings, checked
+from jostle.storage.files import read_json
 
 TELLING = ("model", "seeds", "twin", "seed", "threshold", "layers")  # settings that tell a demo from a user's campaign
 
@@ -43,7 +43,7 @@ def demo(
 def _holds_demo(config: Path, settings: Mapping[str, Any]) -> bool:
     """True of the configuration of an earlier demo, also an older version's; anything else is not ours to replace."""
     try:
-        held = json.loads(config.read_text())
+        held = read_json(config)
     except (OSError, ValueError):
         return False
     return isinstance(held, dict) and all(held.get(name) == settings[name] for name in TELLING)

@@ -164,6 +164,7 @@ def run_campaign(settings: Settings, as_json: bool) -> Exit:
         with display, stopping_gently(assembled.campaign) as asked:
             summary = assembled.campaign.run(assembled.history, archive.mend)
         _warn(console, warnings[before:])
+        full = is_full(archive, settings)  # before the log is emptied, which makes room again
         archive.conclude(summary)
         if summary.findings and not asked.stop:  # else the same command does it when it goes on
             moving.print("finishing the findings: how large, what the model says, pictures", highlight=False)
@@ -172,15 +173,14 @@ def run_campaign(settings: Settings, as_json: bool) -> Exit:
     finally:
         assembled.release()
     ran = summary.executions - (assembled.history.executions if assembled.history else 0)
-    for line in _endings(summary, settings, assembled, ran, asked.stop):
+    for line in _endings(summary, assembled, ran, full, asked.stop):
         say(console, line)
     _report(summary, assembled, as_json)
     return Exit.INTERRUPTED if asked.stop else _exit(summary, ran)
 
 
-def _endings(summary: Summary, settings: Settings, assembled: Assembled, ran: int, stopped: bool) -> Iterator[str]:
+def _endings(summary: Summary, assembled: Assembled, ran: int, full: bool, stopped: bool) -> Iterator[str]:
     """What the user should know about how the run ended."""
-    full = is_full(assembled.archive, settings)
     if full:
         yield f"{assembled.archive.folder} has reached --max-disk: give more to go on"
     if not ran and not full:

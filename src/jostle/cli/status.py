@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeGuard
 
 import typer
 from rich.markup import escape
@@ -48,7 +48,7 @@ def _lines(overview: Overview) -> dict[str, str]:
         "time": _figure(told.get("seconds"), ",.1f", " s"),
         "rate": _figure(told.get("executions_per_second"), ",.0f", "/s"),
         "corpus": _figure(told.get("corpus"), ",", " inputs"),
-        "coverage": coverage_text(told["coverage"]) if _is_coverage(told.get("coverage")) else UNKNOWN,
+        "coverage": _coverage(told.get("coverage")),
         "findings": findings_text(overview.findings),
         "flaky": findings_text(overview.flaky),
         "quarantined": f"{overview.quarantined:,}",
@@ -58,10 +58,20 @@ def _lines(overview: Overview) -> dict[str, str]:
 
 
 def _figure(value: object, form: str, unit: str) -> str:
-    return f"{value:{form}}{unit}" if isinstance(value, int | float) else UNKNOWN
+    try:
+        return f"{value:{form}}{unit}" if isinstance(value, int | float) else UNKNOWN
+    except OverflowError:  # an integer that no float holds, which nobody but a vandal writes
+        return UNKNOWN
 
 
-def _is_coverage(value: object) -> bool:
+def _coverage(value: object) -> str:
+    try:
+        return coverage_text(value) if _is_coverage(value) else UNKNOWN
+    except OverflowError:
+        return UNKNOWN
+
+
+def _is_coverage(value: object) -> TypeGuard[dict[str, dict[str, float]]]:
     return isinstance(value, dict) and all(
         isinstance(figures, dict) and all(isinstance(figure, int | float) for figure in figures.values())
         for figures in value.values()
@@ -72,6 +82,6 @@ def _when(written: object) -> str:
     try:
         moment = datetime.fromisoformat(str(written))
         ago = (datetime.now(UTC) - moment).total_seconds()
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return UNKNOWN
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC, {max(0.0, ago):,.0f} s ago"

@@ -15,6 +15,8 @@ lock                            held while a process works in the folder
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -30,8 +32,8 @@ from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary
 from jostle.storage.behind import Behind
 from jostle.storage.belonging import CONFIG, FORMAT, FORMAT_NAME, check_folder
 from jostle.storage.entries import digest_of_entries, encode_entries
-from jostle.storage.environment import environment
-from jostle.storage.files import Appended, make_folder, sync_folders, write_json, write_whole
+from jostle.storage.environment import ENVIRONMENT, changes_since, environment
+from jostle.storage.files import Appended, make_folder, sync_folders, usable, write_json, write_whole
 from jostle.storage.findings import (
     FINDINGS,
     FLAKY,
@@ -48,7 +50,7 @@ from jostle.storage.journal import JOURNAL, encoded, journal_line, read_journal
 from jostle.storage.mending import CORPUS, entries_path, mend_findings
 from jostle.storage.quarantine import QUARANTINE, Quarantine
 from jostle.storage.safeguard import Safeguard
-from jostle.storage.status import write_status
+from jostle.storage.status import STATUS, write_status
 
 SECONDS_BETWEEN_STATUS = 1.0
 PATIENCE = 0.5  # seconds for the lock, because somebody may just be looking whether it is held
@@ -125,6 +127,7 @@ class Archive:
         sync_folders(self._unsynced)
         self._unsynced.clear()
         self._safeguard.clear()
+        self._logged = 0
 
     def close(self) -> None:
         """Draws the pictures, and lets another process go on with the campaign."""
@@ -166,37 +169,36 @@ def open_archive(folder: Path, identity: Mapping[str, Any], unbound: Mapping[str
     """
     unbound = unbound or {}
     check_folder(folder, identity, unbound)
-    with ExitStack() as undone:
+    with usable(folder), ExitStack() as undone:
         lock = _locked(folder)
         undone.callback(lock.release)
         # Before all else, so that the folder can be told for ours.
         write_json(folder / CONFIG, {FORMAT_NAME: FORMAT, **identity, **unbound})
-        try:
-            archive = Archive(folder, lock, _in_order(folder))
-        except OSError as error:
-            raise OutputRefused(f"cannot use the output folder {folder}: {error}; give another --out") from error
+        archive = Archive(folder, lock, _in_order(folder))
         undone.pop_all()
     return archive
 
 
 def _in_order(folder: Path) -> Quarantine:
     """Makes what is missing in the folder, and puts findings of earlier runs in order."""
-    if not (folder / "environment.json").exists():
-        write_json(folder / "environment.json", environment())
+    if (folder / STATUS).is_dir():  # would show only when a step is over
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(folder / STATUS))
+    if not (folder / ENVIRONMENT).exists():
+        write_json(folder / ENVIRONMENT, environment())
     for room in (CORPUS, FINDINGS, FLAKY, QUARANTINE):
         make_folder(folder / room)
     quarantine = Quarantine(folder)
+    for change in changes_since(folder):
+        quarantine.warn(change)
     mend_findings(folder, quarantine)
     return quarantine
 
 
 def _locked(folder: Path) -> FileLock:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         lock = FileLock(folder / "lock")
         lock.acquire(timeout=PATIENCE)
         return lock
     except Timeout as error:
         raise OutputRefused(f"another process is at work in {folder}: wait for it or give another --out") from error
-    except OSError as error:
-        raise OutputRefused(f"cannot use the output folder {folder}: {error}; give another --out") from error

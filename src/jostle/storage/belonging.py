@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from jostle.errors import OutputRefused
-from jostle.storage.files import temporary
+from jostle.storage.files import read_json, temporary, usable
 
 CONFIG = "config.json"
 FORMAT_NAME = "folder format"
@@ -18,12 +17,11 @@ FORMAT = 1  # of all that stands in a campaign's folder; another number, another
 def check_folder(folder: Path, identity: Mapping[str, Any], unbound: Mapping[str, Any]) -> None:
     """Refuses a folder that holds anything but this campaign; touches nothing."""
     try:
-        if (folder / CONFIG).exists():
-            _check_same(folder, read_config(folder), dict(identity), unbound.keys())
-        elif folder.exists() and any(path.name not in BEFORE_CONFIG for path in folder.iterdir()):
-            raise OutputRefused(f"{folder} is not empty and holds no campaign: give another --out")
-    except OSError as error:
-        raise OutputRefused(f"cannot use the output folder {folder}: {error}; give another --out") from error
+        with usable(folder):
+            if (folder / CONFIG).exists():
+                _check_same(folder, read_config(folder), dict(identity), unbound.keys())
+            elif folder.exists() and any(path.name not in BEFORE_CONFIG for path in folder.iterdir()):
+                raise OutputRefused(f"{folder} is not empty and holds no campaign: give another --out")
     except ValueError as error:
         raise OutputRefused(
             f"{folder / CONFIG} is damaged or not of a campaign ({error}): bring it back, or give another --out"
@@ -35,7 +33,7 @@ BEFORE_CONFIG = ("lock", temporary(Path(CONFIG)).name)  # what a process that di
 
 def read_config(folder: Path) -> dict[str, Any]:
     """The configuration of the campaign in this folder; ValueError if it is none, refused if of another version."""
-    told = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    told = read_json(folder / CONFIG)
     if not isinstance(told, dict):
         raise ValueError("no JSON object")
     if told.get(FORMAT_NAME) != FORMAT:

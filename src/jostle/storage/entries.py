@@ -12,6 +12,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 from jostle.records import Candidates, Seeds
+from jostle.storage.files import parsed_json
 
 
 def encode_entries(kept: Candidates) -> bytes:
@@ -26,7 +27,7 @@ def decode_entries(path: Path, seeds: Seeds) -> Candidates:
         inputs, parents, roots, placements = (
             file.get_tensor(name) for name in ("inputs", "parents", "roots", "placements")
         )
-        steps = tuple(map(str, json.loads((file.metadata() or {})["steps"])))
+        steps = tuple(map(str, parsed_json((file.metadata() or {})["steps"])))
     shapes = {
         "inputs": (inputs, inputs.dtype, (len(steps), *seeds.inputs.shape[1:])),
         "parents": (parents, torch.int64, (len(steps),)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -11,7 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from jostle.errors import WriteFailed
+from jostle.errors import OutputRefused, WriteFailed
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+OF_THE_DISK = {*NO_ROOM, errno.EIO}  # nobody asked for the wrong thing
+IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY}
+DEEPEST = 100  # levels of JSON, of which we write fewer than ten
 
 
 def write_whole(path: Path, content: bytes, synced: bool = False) -> int:
@@ -67,13 +73,36 @@ def portable(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def read_json(path: Path) -> Any:
+    return parsed_json(path.read_bytes())
+
+
+def parsed_json(content: bytes | str) -> Any:
+    """What the JSON says; ValueError if it is none, or nested so deeply that working with it could fail."""
+    try:
+        value = json.loads(content if isinstance(content, str) else content.decode("utf-8"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    _check_depth(value, DEEPEST)
+    return value
+
+
+def _check_depth(value: Any, left: int) -> None:
+    if left == 0:
+        raise ValueError("nested too deeply")
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_depth(item, left - 1)
+
+
 class Appended:
     """A file that only grows; an append that fails leaves it as it was."""
 
     def __init__(self, path: Path):
         self._path = path
-        self._file = path.open("ab", buffering=0)
-        _sync(path.parent)  # else a power failure could take the file with all that was synced into it
+        with _told(path):
+            self._file = path.open("ab", buffering=0)
+            _sync(path.parent)  # else a power failure could take the file with all that was synced into it
 
     def append(self, content: bytes, synced: bool = False) -> int:
         with _told(self._path):
@@ -154,7 +183,34 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise WriteFailed(
-            f"cannot write {path}: {reason}; what was written before is whole: make room, and the same command goes on"
-        ) from error
+        raise _failed(path, error) from error
+
+
+@contextmanager
+def usable(folder: Path) -> Iterator[None]:
+    """Refuses a campaign's folder that cannot be opened, unless the disk is to blame: then a write failed."""
+    try:
+        yield
+    except (OSError, WriteFailed) as failure:
+        error = failure if isinstance(failure, OSError) else failure.__cause__
+        if isinstance(error, OSError) and error.errno in OF_THE_DISK:
+            raise (failure if isinstance(failure, WriteFailed) else _failed(folder, error)) from error
+        raise OutputRefused(f"cannot use the output folder {folder}: {error}; {_refusal(error)}") from error
+
+
+def _failed(path: Path, error: OSError) -> WriteFailed:
+    return WriteFailed(f"cannot write {path}: {error.strerror or type(error).__name__}; {_way_on(error)}")
+
+
+def _way_on(error: OSError) -> str:
+    whole = "what was written before is whole"
+    if error.errno in NO_ROOM:
+        return f"{whole}: make room, and the same command goes on"
+    if error.errno in IN_THE_WAY:
+        return f"{whole}: something else is in the way there, move it, and the same command goes on"
+    return f"{whole}: once that is mended, the same command goes on"
+
+
+def _refusal(error: BaseException | None) -> str:
+    blocked = isinstance(error, OSError) and error.errno in IN_THE_WAY
+    return "that is in the way: move it, or give another --out" if blocked else "give another --out"

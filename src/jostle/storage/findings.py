@@ -16,12 +16,13 @@ import numpy as np
 import safetensors.numpy
 import torch
 from PIL import Image
+from safetensors import SafetensorError
 from torch import Tensor
 
 from jostle.distances import LEVELS
 from jostle.errors import OutputRefused
 from jostle.records import Candidates, Finding
-from jostle.storage.files import as_json, make_folder, portable, write_plain, write_whole
+from jostle.storage.files import as_json, make_folder, parsed_json, portable, read_json, write_plain, write_whole
 from jostle.storage.pictures import picture_of
 from jostle.storage.quarantine import portable_name
 from jostle.storage.seals import sealed, unsealed
@@ -72,9 +73,18 @@ def encode_findings(findings: Mapping[str, Finding]) -> bytes:
 
 
 def folders_in(block: bytes) -> dict[str, dict[str, bytes]]:
-    """The files of each finding's folder, the record last: a folder with a record is whole."""
-    arrays = safetensors.numpy.load(block)
-    told = json.loads(arrays["told"].tobytes())
+    """The files of each finding's folder, the record last: a folder with a record is whole.
+
+    A block that is none of ours raises ValueError.
+    """
+    try:
+        return _folders_in(safetensors.numpy.load(block))
+    except (SafetensorError, KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError(f"no block of findings ({error})") from error
+
+
+def _folders_in(arrays: Mapping[str, Any]) -> dict[str, dict[str, bytes]]:
+    told = parsed_json(arrays["told"].tobytes())
     folders = {}
     for row, (place, moved, record) in enumerate(zip(told["places"], told["moved"], told["records"], strict=True)):
         names = {"input": "inputs", "reference": "references", **({"seed": "seeds"} if moved else {})}
@@ -234,7 +244,7 @@ def recorded(findings: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 def read_record(folder: Path) -> dict[str, Any]:
     """What a finding's record says; ValueError where it is damaged."""
-    told = unsealed(json.loads((folder / RECORD).read_text(encoding="utf-8")))
+    told = unsealed(read_json(folder / RECORD))
     for name, kind in TOLD.items():
         if not isinstance(told.get(name), kind):
             raise ValueError(f"{name} is not there")

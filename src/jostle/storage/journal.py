@@ -10,6 +10,7 @@ from typing import Any
 
 from jostle.records import StepRecord
 from jostle.storage.entries import digest_of_entries
+from jostle.storage.files import parsed_json
 from jostle.storage.seals import sealed, unsealed
 
 JOURNAL = "journal.jsonl"
@@ -67,7 +68,7 @@ def read_journal(path: Path) -> Journal:
 def _line(raw: bytes, step: int) -> dict[str, Any] | None:
     """The line of this step, None if that is not what stands there."""
     try:
-        told = unsealed(json.loads(raw))
+        told = unsealed(parsed_json(raw))
         counts = {name: Counter(told[name]) for name in ("violations", "unconfirmed")}
         return {**told, **counts} if told["step"] == step else None
     except (ValueError, KeyError, TypeError):

@@ -22,12 +22,13 @@ from jostle.storage.findings import (
     write_files,
 )
 from jostle.storage.journal import JOURNAL, Journal, read_journal
-from jostle.storage.quarantine import QUARANTINE, Quarantine
+from jostle.storage.quarantine import LONGEST, QUARANTINE, Quarantine, portable_name
 from jostle.storage.safeguard import LOG, guarded
 
 CORPUS = "corpus"
 ENTRIES = re.compile(r"(\d{8,})\.safetensors")
-OUR_TEMPORARY = re.compile(r"\.[A-Za-z0-9_-]+\.(json|jsonl|npy|png|safetensors)\.tmp")
+OUR_TEMPORARY = re.compile(r"\.[A-Za-z0-9_-]+\.(json|jsonl|npy|npz|png|safetensors)\.tmp")
+IN_FLIGHT = "inflight.bin"  # what the model's own process was given last; of no use once the campaign is dead
 NAMED = 5  # steps or folders that a warning names
 
 
@@ -36,21 +37,43 @@ def entries_path(folder: Path, step: int) -> Path:
 
 
 def mend_findings(folder: Path, quarantine: Quarantine) -> None:
-    """Findings that a run left unfinished are completed from its log or removed, damaged ones are set aside."""
+    """Findings that a run left unfinished are completed from its log or removed, damaged ones are set aside.
+
+    If the log is damaged, it may have held what is unfinished: that is set aside too, and the log last of all.
+    """
     _remove_temporary(folder)
     places = [place for name in (FINDINGS, FLAKY) for place in finding_folders(folder / name)]
-    found = [found for block in guarded(folder) for found in folders_in(block).items()]
-    safe = {folder / place: files for place, files in found if _is_ours(place)}
+    found, damaged = _logged(folder)
+    safe = {folder / place: files for place, files in found.items() if _is_ours(place)}
     for place, files in safe.items():
         if not is_whole(place):
             write_files(place, files)
     for place in places:
-        if place not in safe and _is_unfinished(place):
+        if not damaged and place not in safe and _is_unfinished(place):
             remove(place)
-    if (folder / LOG).exists() and (folder / LOG).stat().st_size:
-        sync_folders(safe)
-        cut(folder / LOG, 0)
+    sync_folders(safe)
     set_findings_aside(folder, quarantine, is_whole)
+    if damaged:
+        quarantine.set_aside(folder / LOG)
+        quarantine.warn(
+            f"{LOG} is damaged, so findings of the last run may be missing: it was moved to {folder / QUARANTINE}, "
+            f"and what can be read of it was used"
+        )
+    elif (folder / LOG).exists() and (folder / LOG).stat().st_size:
+        cut(folder / LOG, 0)
+
+
+def _logged(folder: Path) -> tuple[dict[str, dict[str, bytes]], bool]:
+    """The files of each finding that the log tells of, and whether it is damaged."""
+    log = guarded(folder)
+    found: dict[str, dict[str, bytes]] = {}
+    damaged = log.damaged
+    for block in log.blocks:
+        try:
+            found |= folders_in(block)
+        except ValueError:
+            damaged = True
+    return found, damaged
 
 
 def _is_unfinished(place: Path) -> bool:
@@ -71,11 +94,14 @@ def set_findings_aside(folder: Path, quarantine: Quarantine, sound: Callable[[Pa
 
 def _is_ours(place: str) -> bool:
     room, _, name = place.partition("/")
-    return room in (FINDINGS, FLAKY) and bool(FOLDER.match(name)) and "/" not in name
+    ours = FOLDER.match(name) and portable_name(name) == name and len(name) <= LONGEST
+    return room in (FINDINGS, FLAKY) and bool(ours)
 
 
 def _remove_temporary(folder: Path) -> None:
-    """Files that were being written when a process died."""
+    """Files that were being written, or of use to one process only, when that died."""
+    if (folder / IN_FLIGHT).is_file():
+        remove(folder / IN_FLIGHT)
     places = [place for name in (FINDINGS, FLAKY) for place in finding_folders(folder / name)]
     for place in (folder, folder / CORPUS, *places):
         for left in place.glob(".*.tmp"):

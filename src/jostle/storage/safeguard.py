@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from jostle.storage.files import Appended
 
 LOG = "findings.log"
 HEAD = struct.Struct("<QI")  # length and checksum of a block
+SEAL = struct.Struct("<I")  # checksum of the head, so that a damaged length is not taken for a block that is cut off
 
 
 class Safeguard:
@@ -26,7 +27,7 @@ class Safeguard:
 
     def add(self, block: bytes) -> int:
         """Safe when this returns; tells how many bytes that took."""
-        return self._log.append(HEAD.pack(len(block), zlib.crc32(block)) + block, synced=True)
+        return self._log.append(_head(block) + block, synced=True)
 
     def clear(self) -> None:
         """To be called when all that was added has been synced."""
@@ -36,13 +37,34 @@ class Safeguard:
         self._log.close()
 
 
-def guarded(folder: Path) -> Iterator[bytes]:
-    """The blocks in the log of a campaign's folder; one that is cut off or damaged ends it."""
+def _head(block: bytes) -> bytes:
+    head = HEAD.pack(len(block), zlib.crc32(block))
+    return head + SEAL.pack(zlib.crc32(head))
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """What can be believed of a log."""
+
+    blocks: tuple[bytes, ...]
+    damaged: bool  # something in it is not as it was written; a last block that is cut off is no damage
+
+
+def guarded(folder: Path) -> Guarded:
+    """The blocks in the log of a campaign's folder, without those that are damaged or cut off."""
     content, start = (folder / LOG).read_bytes() if (folder / LOG).exists() else b"", 0
-    while start + HEAD.size <= len(content):
-        length, checksum = HEAD.unpack_from(content, start)
-        block = content[start + HEAD.size : start + HEAD.size + length]
-        if len(block) < length or zlib.crc32(block) != checksum:
-            return
-        yield block
-        start += HEAD.size + length
+    blocks: list[bytes] = []
+    damaged = False
+    while start + HEAD.size + SEAL.size <= len(content):
+        head = content[start : start + HEAD.size]
+        begin = start + HEAD.size + SEAL.size
+        if content[start + HEAD.size : begin] != SEAL.pack(zlib.crc32(head)):
+            # Where the next block begins cannot be told; zeros are what a power failure leaves of a block.
+            return Guarded(tuple(blocks), damaged or any(content[start:]))
+        length, checksum = HEAD.unpack(head)
+        start = begin + length
+        if zlib.crc32(content[begin:start]) == checksum and start <= len(content):
+            blocks.append(content[begin:start])
+        else:
+            damaged = damaged or start < len(content)
+    return Guarded(tuple(blocks), damaged)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from jostle.records import Summary
-from jostle.storage.files import write_json
+from jostle.storage.files import read_json, write_json
 
 STATUS = "status.json"
 
@@ -22,7 +21,7 @@ def write_status(folder: Path, summary: Summary, synced: bool) -> None:
 def read_status(folder: Path) -> dict[str, Any]:
     """What was last written; nothing if that cannot be read, which costs no more than these figures."""
     try:
-        told = json.loads((folder / STATUS).read_text(encoding="utf-8"))
+        told = read_json(folder / STATUS)
     except (OSError, ValueError):
         return {}
     return told if isinstance(told, dict) else {}
@@ -30,5 +29,9 @@ def read_status(folder: Path) -> dict[str, Any]:
 
 def seconds_spent(folder: Path) -> float:
     """Time spent so far as last written."""
-    seconds = read_status(folder).get("seconds")
-    return float(seconds) if isinstance(seconds, int | float) and math.isfinite(seconds) and seconds > 0 else 0.0
+    told = read_status(folder).get("seconds")
+    try:
+        seconds = float(told) if isinstance(told, int | float) else 0.0
+    except OverflowError:  # JSON's integers have no bound
+        return 0.0
+    return seconds if math.isfinite(seconds) and seconds > 0 else 0.0

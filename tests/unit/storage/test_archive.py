@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from jostle.errors import OutputRefused
+from jostle.errors import OutputRefused, WriteFailed
 from jostle.geometry import unmoved
 from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary, Violation
 from jostle.storage.archive import open_archive
@@ -303,3 +307,73 @@ def test_a_finding_with_values_that_are_not_finite_is_still_json_for_every_parse
 
     details = json.loads(told.read_text(), parse_constant=refuse)["details"]
     assert details == {"scores": [1.0, "nan"], "loss": "-inf"}
+
+
+def test_what_is_used_is_what_lies_there_also_after_the_log_was_emptied(tmp_path: Path) -> None:
+    archive = open_archive(tmp_path, CONFIG)
+    before = archive.used
+    archive(record(1, findings=(finding(1),)))
+    archive.conclude(so_far(1, 1.0))
+    grown = sum(path.stat().st_size for path in (*tmp_path.rglob("*.npy"), *tmp_path.glob("findings/*/finding.json")))
+    assert archive.used == before + grown + (tmp_path / "journal.jsonl").stat().st_size
+    archive.release()
+
+
+@pytest.mark.parametrize("name", ["corpus", "findings", "quarantine"])
+def test_a_file_where_a_folder_should_be_is_named(name: str, tmp_path: Path) -> None:
+    open_archive(tmp_path, CONFIG).close()
+    shutil.rmtree(tmp_path / name)
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(OutputRefused, match=rf"{name}'; that is in the way: move it, or give another --out"):
+        open_archive(tmp_path, CONFIG)
+
+
+@pytest.mark.parametrize("name", ["status.json", "journal.jsonl", "findings.log", "lock"])
+def test_a_folder_where_a_file_should_be_is_named(name: str, tmp_path: Path) -> None:
+    open_archive(tmp_path, CONFIG).close()
+    (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / name).mkdir()
+    with pytest.raises(OutputRefused, match=rf"{name}'; that is in the way: move it, or give another --out"):
+        open_archive(tmp_path, CONFIG)
+
+
+@pytest.mark.parametrize("name", ["run", "lock", "journal.jsonl", "findings.log"])
+def test_a_full_disk_on_opening_is_a_failed_write(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(real: Callable[..., Any]) -> Callable[..., Any]:
+        def called(path: Any, *more: Any, **named: Any) -> Any:
+            if Path(path).name == name:
+                raise OSError(errno.ENOSPC, "No space left on device", str(path))
+            return real(path, *more, **named)
+
+        return called
+
+    for place, call in ((Path, "open"), (Path, "mkdir"), (os, "open")):
+        monkeypatch.setattr(place, call, failing(getattr(place, call)))
+    with pytest.raises(WriteFailed, match="make room"):
+        open_archive(tmp_path / "run", CONFIG)
+
+
+def test_the_environment_tells_versions_and_machine_and_what_has_changed_is_warned_of(tmp_path: Path) -> None:
+    open_archive(tmp_path, CONFIG).close()
+    told = json.loads((tmp_path / "environment.json").read_text())
+    assert {"torch", "safetensors", "faiss-cpu", "processor", "machine", "torch threads", "cuda"} <= told.keys()
+    again = open_archive(tmp_path, CONFIG)
+    again.close()
+    assert not again.quarantine.warnings
+    (tmp_path / "environment.json").write_text(json.dumps({**told, "torch": "1.0", "machine": "vax"}))
+    other = open_archive(tmp_path, CONFIG)
+    other.close()
+    torch_line, machine_line = other.quarantine.warnings
+    assert torch_line == (
+        f"the campaign was begun with torch 1.0, this is {told['torch']}: it goes on, but need not come to the same end"
+    )
+    assert "begun with machine vax" in machine_line
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"torch": 5}', "[" * 100_000])
+def test_an_environment_that_cannot_be_read_stops_nothing(content: str, tmp_path: Path) -> None:
+    open_archive(tmp_path, CONFIG).close()
+    (tmp_path / "environment.json").write_text(content)
+    archive = open_archive(tmp_path, CONFIG)
+    archive.close()
+    assert not archive.quarantine.warnings

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
 
-from jostle.errors import WriteFailed
+from jostle.errors import OutputRefused, WriteFailed
 from jostle.storage import files
-from jostle.storage.files import Appended, write_json, write_whole
+from jostle.storage.files import Appended, make_folder, usable, write_json, write_whole
 
 
 @pytest.fixture
@@ -51,3 +52,25 @@ def test_a_write_tells_how_many_bytes_it_wrote(synced: bool, tmp_path: Path) -> 
 def test_a_folder_that_is_not_there_is_told_as_a_failed_write(tmp_path: Path) -> None:
     with pytest.raises(WriteFailed, match="cannot write"):
         write_whole(tmp_path / "gone" / "a", b"1")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_a_folder_on_a_disk_that_fails_is_a_failed_write(number: int, tmp_path: Path) -> None:
+    with pytest.raises(WriteFailed, match=os.strerror(number)) as told, usable(tmp_path):
+        raise OSError(number, os.strerror(number))
+    assert ("make room" in str(told.value)) == (number != errno.EIO)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.ENOTDIR, errno.EROFS, errno.EISDIR])
+def test_a_folder_that_cannot_be_used_otherwise_is_refused(number: int, tmp_path: Path) -> None:
+    with pytest.raises(OutputRefused, match=r"cannot use .* give another --out"), usable(tmp_path):
+        raise OSError(number, os.strerror(number))
+
+
+def test_what_is_in_the_way_is_named_and_no_room_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").write_bytes(b"")
+    for write in (lambda: write_whole(tmp_path / "a", b"1"), lambda: make_folder(tmp_path / "b")):
+        with pytest.raises(WriteFailed, match="is in the way there, move it") as told:
+            write()
+        assert "make room" not in str(told.value)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jostle.storage.safeguard import LOG, Safeguard, guarded
+from jostle.storage.safeguard import LOG, Guarded, Safeguard, guarded
 
 ONE, TWO = b"123", b"\x00" * 1000
 
@@ -20,18 +20,27 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_all_that_was_added_comes_back(log: Path) -> None:
-    assert list(guarded(log.parent)) == [ONE, TWO]
+    assert guarded(log.parent) == Guarded((ONE, TWO), damaged=False)
 
 
-def test_a_block_that_is_cut_off_or_damaged_ends_the_log(log: Path) -> None:
+def test_a_last_block_that_is_cut_off_is_left_out_and_no_damage(log: Path) -> None:
     whole = log.read_bytes()
-    for content in (whole[:-1], whole[: len(whole) - 500], whole[:-3] + b"xyz"):
+    for content in (whole[:-1], whole[: len(whole) - 500], whole[:-3] + b"xyz", whole[: -len(TWO) - 16] + bytes(500)):
         log.write_bytes(content)
-        assert list(guarded(log.parent)) == [ONE]
+        assert guarded(log.parent) == Guarded((ONE,), damaged=False)
     log.write_bytes(b"short")
-    assert not list(guarded(log.parent))
+    assert guarded(log.parent) == Guarded((), damaged=False)
 
 
 def test_a_cleared_log_holds_nothing(log: Path) -> None:
     Safeguard(log.parent).clear()
-    assert not list(guarded(log.parent)) and log.stat().st_size == 0
+    assert not guarded(log.parent).blocks and log.stat().st_size == 0
+
+
+def test_damage_before_the_last_block_is_told_and_costs_no_more_than_must_be(log: Path) -> None:
+    whole = log.read_bytes()
+    for place, left in ((17, (TWO,)), (0, ()), (9, ()), (len(whole) - len(TWO) - 10, (ONE,))):
+        content = bytearray(whole)
+        content[place] ^= 64
+        log.write_bytes(content)
+        assert guarded(log.parent) == Guarded(left, damaged=True), place
