@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import pytest
 from running import ENVIRONMENT, JOSTLE, PATIENCE
-from test_going_on import journal
+from test_going_on import check_whole, journal
 
 from jostle.cli.exits import Exit
 from jostle.recipes.isolating import HOST

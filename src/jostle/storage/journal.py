@@ -69,7 +69,10 @@ def _line(raw: bytes, step: int) -> dict[str, Any] | None:
     """The line of this step, None if that is not what stands there."""
     try:
         told = unsealed(parsed_json(raw))
+        numbers = {name: int(told[name]) for name in ("step", "planned", "executions", "kept")}
         counts = {name: Counter(told[name]) for name in ("violations", "unconfirmed")}
-        return {**told, **counts} if told["step"] == step else None
-    except (ValueError, KeyError, TypeError):
+        names = {name: [str(one) for one in told[name]] for name in ("findings", "found by", "flaky")}
+        line = {**told, **numbers, **counts, **names, "digest": str(told["digest"])}
+        return line if line["step"] == step else None
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None

@@ -61,6 +61,8 @@ VOCABULARY = re.compile(
     r"|(Ceil|Floor|Trunc|Round)ToInt|(TruncTo|To)Float|RoundDecimal|Identity"
     r"|L|size|stride|storage_offset|max|min|abs|float|int|round|math|ceil|trunc|sqrt|pow|log2|inf"
 )
+POWERS = ("Pow", "PowByNatural", "FloatPow", "LShift", "pow")
+LARGEST_EXPONENT = 64
 SYNTAX = (
     *(ast.Expression, ast.BoolOp, ast.boolop, ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop),
     *(ast.Compare, ast.cmpop, ast.Call, ast.keyword, ast.Subscript, ast.Attribute, ast.Name),
@@ -212,7 +214,28 @@ def _harmless_code(text: str) -> bool:
         nodes = list(ast.walk(ast.parse(text, mode="eval")))
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
-    return all(isinstance(node, SYNTAX) and _harmless_leaf(node) for node in nodes)
+    return all(isinstance(node, SYNTAX) and _harmless_leaf(node) and _harmless_power(node) for node in nodes)
+
+
+def _harmless_power(node: ast.AST) -> bool:
+    """Python and sympy would compute 9**9**9 to its last digit."""
+    match node:
+        case ast.BinOp(op=ast.Pow() | ast.LShift(), right=exponent):
+            return _is_small(exponent)
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[_, exponent, *_]) if name in POWERS:
+            return _is_small(exponent)
+    return True
+
+
+def _is_small(exponent: ast.AST) -> bool:
+    match exponent:
+        case ast.Constant(value=int() | float() as value):
+            return abs(value) <= LARGEST_EXPONENT
+        case ast.UnaryOp(operand=inner):
+            return _is_small(inner)
+        case ast.Call(func=ast.Name(id="Integer" | "Float" | "Rational"), args=[*inner]):
+            return all(map(_is_small, inner))
+    return False
 
 
 def _harmless_leaf(node: ast.AST) -> bool:

@@ -175,6 +175,8 @@ ATTACKS = RUN_BY_TORCH | {
     "second model": lambda members, code: members | {"models/other.json": members[GRAPH]},
     "format of old": lambda members, code: {"serialized_exported_program.json": b"{}", "version": b"8.20"},
     "tensor without bytes": lambda members, code: members | {"data/weights/weight_0": b""},
+    "endless number": _size("Add(SIZE, Pow(Integer(9), Pow(Integer(9), Integer(9))))"),
+    "endless guard": _edited(lambda graph, code: graph.update(guards_code=["9**9**9 > 1"])),
     "endless counting": _edited(lambda graph, code: graph["range_constraints"].update(u99999999999={})),
     "deep JSON": lambda members, code: members | {GRAPH: b'{"graph_module":' + b"[" * 10**5},
     "binary JSON": lambda members, code: members | {WEIGHTS: b"\xff\xfe"},
