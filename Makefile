@@ -16,13 +16,13 @@ demo: $(VENV)/.core
 	@$(BIN)/jostle demo
 
 test: lint
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 check: lint
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 -m "not slow"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 soak: $(VENV)/.dev
-	@JOSTLE_SOAK=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 -m soak
+	@JOSTLE_SOAK=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m soak
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff format --check --quiet .

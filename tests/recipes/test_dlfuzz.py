@@ -74,6 +74,7 @@ def test_every_violating_input_survives_as_an_image_of_eight_bits(seed: int, fuz
 
     run.campaign._judge = noted  # type: ignore[method-assign]
     summary = run.campaign.run()
+    run.archive.conclude(summary)
     run.finisher.finish(run.archive.folder)
     inputs = torch.cat([some.inputs for some in violating])
     labels = torch.cat([some.labels for some in violating])
@@ -125,7 +126,7 @@ def test_gradients_and_transformations_share_a_campaign_which_its_seed_determine
 
 def test_the_oracle_agrees_with_what_was_stored(fuzzing: Fuzzing) -> None:
     run = fuzzing.assembled(recipe="dlfuzz", rounds=1)
-    run.campaign.run()
+    run.archive.conclude(run.campaign.run())
     run.finisher.finish(run.archive.folder)
     findings = saved_findings(run.archive.folder)
     rows = run.finisher._candidates(findings)

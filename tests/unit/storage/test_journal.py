@@ -13,7 +13,9 @@ from jostle.storage.seals import sealed, unsealed
 
 
 def line(step: int) -> dict[str, Any]:
-    return {"step": step, "kept": 3, "digest": "ab", "violations": {"nan": 1}, "unconfirmed": {}}
+    numbers = {"step": step, "planned": 8, "executions": 8 * step, "kept": 3}
+    names = {"digest": "ab", "findings": ["nan:x"], "found by": ["noise"], "flaky": []}
+    return {**numbers, **names, "violations": {"nan": 1}, "unconfirmed": {}}
 
 
 @pytest.fixture
