@@ -11,7 +11,7 @@ from jostle.config import Settings
 from jostle.recipes.assembly import assemble
 from spread import spread
 
-SEEDS = 10
+SEEDS = 5
 EXECUTIONS = 40_000
 BAR = 0.8
 RECIPES = ("tensorfuzz", "deephunter", "dlfuzz")
