@@ -19,7 +19,7 @@ import torch
 from jostle.foreign_files import stored_members
 
 PICKLE_LIMIT = 16 * 2**20  # bytes
-OPERATION_LIMIT = 1_000_000  # some 25,000 tensors; torch does them in Python, one by one
+OPERATION_LIMIT = 400_000  # some 10,000 tensors; torch does them in Python, one by one
 DEPTH_LIMIT = 100
 KEY_LIMIT = 2**60  # below which no two numbers have the same hash
 COPIED = re.compile(r"data\.pkl|data/\d+|byteorder|version|\.data/version")

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -21,7 +22,7 @@ from jostle.isolation.arena import Arena
 from jostle.isolation.leftovers import PREFIX, TAG, clean_up, new_folder
 from jostle.isolation.service import IN_FLIGHT, Service
 from jostle.isolation.worker import Limits
-from jostle.recipes.isolating import HOST, PATIENCE, is_file, isolated, limits_of
+from jostle.recipes.isolating import PATIENCE, is_file, isolated, limits_of
 from jostle.recipes.watching import Models, Watched
 from jostle.records import MODEL, Outcome
 from jostle.zoo import mnist_sample
@@ -44,8 +45,9 @@ def hostile_settings(name: str) -> Settings:
     return Settings(f"{hostile.__file__}:{name}_model", "seeds.npy")
 
 
-def worker_pids() -> list[int]:
-    return [child.pid for child in psutil.Process().children() if HOST in " ".join(child.cmdline())]
+def worker_pids(service: Service) -> list[int]:
+    """The one at work and the spare, as far as they are there."""
+    return [worker._process.pid for worker in (service._worker, service._spare) if worker is not None]
 
 
 def test_it_gives_what_the_same_target_gives_in_this_process(lenet: tuple[Watched, Service]) -> None:
@@ -104,20 +106,24 @@ def test_a_batch_that_kills_again_and_again_is_not_searched_without_end() -> Non
 
 def test_a_worker_killed_by_somebody_else_is_replaced_and_nothing_else_changes(lenet: tuple[Watched, Service]) -> None:
     undisturbed = lenet[0].target.run(batch_of(DIGITS))
-    (before,) = worker_pids()
+    before = worker_pids(lenet[1])[0]
     os.kill(before, signal.SIGKILL)
     trace = lenet[0].target.run(batch_of(DIGITS))
     assert {row: crash.error for row, crash in trace.crashes.items()} == {0: "SIGKILL"}  # which stands for its batch
     assert trace.ran.all() and torch.equal(trace.outputs[MODEL], undisturbed.outputs[MODEL])
     assert not lenet[0].target.run(batch_of(DIGITS)).crashes
-    assert before not in worker_pids()
+    assert before not in worker_pids(lenet[1])
 
 
 def test_workers_killed_while_they_start_are_replaced_too(lenet: tuple[Watched, Service]) -> None:
+    def kill_all() -> None:
+        for worker in worker_pids(lenet[1]):
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+
     for _ in range(2):
-        for worker in worker_pids():
-            os.kill(worker, signal.SIGKILL)
-        killer = threading.Timer(0.7, lambda: [os.kill(worker, signal.SIGKILL) for worker in worker_pids()])
+        kill_all()
+        killer = threading.Timer(0.7, kill_all)
         killer.start()
         assert lenet[0].target.run(batch_of(DIGITS)).ran.all()
         killer.join()
