@@ -291,6 +291,7 @@ def test_a_resumed_campaign_goes_on_counting(tmp_path: Path) -> None:
     run.to_the_end(history)
     assert run.summary.executions == 900 and run.summary.seconds > 1.5
     assert run.told[0].step == history.steps[-1].step + 1
+    run.listeners[0].release()
     again = read_history(tmp_path, SEEDS)
     assert again is not None and again.executions == 900
 
