@@ -339,6 +339,7 @@ def test_the_threshold_calibrated_on_the_seeds_outlives_an_interruption(tmp_path
 def test_a_resumed_corpus_is_the_one_that_was_left(tmp_path: Path) -> None:
     archive = open_archive(tmp_path, {})
     first = Run(Budget(executions=500), listeners=(archive,)).to_the_end()
+    archive.release()
     history = read_history(tmp_path, SEEDS)
     second = Run(Budget(executions=500)).to_the_end(history)
     ours, theirs = (run.campaign.corpus.select(torch.arange(first.summary.corpus)) for run in (first, second))
