@@ -1,0 +1,1 @@
+"""Fuzzing deep-learning libraries: one model, many frameworks, and who disagrees."""

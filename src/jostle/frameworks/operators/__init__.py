@@ -1,0 +1,1 @@
+"""Every operator by name, and what a graph made of them computes."""

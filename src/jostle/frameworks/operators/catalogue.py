@@ -1,0 +1,52 @@
+"""Every operator by name, and the types of all tensors of a graph."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+
+from jostle.frameworks.graph import Graph, Invalid, Node, TensorType
+from jostle.frameworks.operators.elementwise import ELEMENTWISE
+from jostle.frameworks.operators.layers import LAYERS
+from jostle.frameworks.operators.operator import Operator
+from jostle.frameworks.operators.reductions import REDUCTIONS
+from jostle.frameworks.operators.shaping import SHAPING
+
+OPERATORS: Mapping[str, Operator] = {one.name: one for one in (*ELEMENTWISE, *REDUCTIONS, *SHAPING, *LAYERS)}
+LARGEST = 4096  # elements of any tensor of a graph: enough for every path of a kernel that we know of, and quick
+
+
+def operator_named(name: str) -> Operator:
+    if name not in OPERATORS:
+        near = difflib.get_close_matches(name, OPERATORS, n=1)
+        raise Invalid(f"there is no operator {name!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+    return OPERATORS[name]
+
+
+def type_of(node: Node, inputs: Sequence[TensorType]) -> TensorType:
+    """The type of what a node computes; Invalid if it cannot."""
+    operator = operator_named(node.operator)
+    if node.attributes.keys() != operator.domains.keys():
+        raise Invalid(f"{node.operator} takes {', '.join(operator.domains) or 'no attributes'}")
+    for name, domain in operator.domains.items():
+        if not domain.holds(node.attributes[name]):
+            raise Invalid(f"{node.operator}: {name} may not be {node.attributes[name]!r}")
+    return operator.infer(inputs, node.attributes)
+
+
+def types_of(graph: Graph) -> dict[str, TensorType]:
+    """The types of all tensors by name; Invalid if the graph cannot run."""
+    types = {name: leaf.type for name, leaf in graph.leaves.items()}
+    for node in graph.nodes:
+        missing = [name for name in node.inputs if name not in types]
+        if missing or node.name in types:
+            raise Invalid(
+                f"{node.name} reads {missing[0]} too early" if missing else f"two tensors are named {node.name}"
+            )
+        try:
+            types[node.name] = type_of(node, [types[name] for name in node.inputs])
+        except Invalid as error:
+            raise Invalid(f"{node.name}: {error}") from error
+    if not graph.outputs or any(name not in types for name in graph.outputs):
+        raise Invalid("an output is computed by no node")
+    return types

@@ -1,0 +1,234 @@
+"""Operators that treat every element alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from jostle.frameworks.graph import DTYPES, Attributes, TensorType
+from jostle.frameworks.operators.operator import (
+    Choice,
+    Domain,
+    Infer,
+    Operator,
+    Real,
+    Types,
+    Wanted,
+    broadcast,
+    count_of,
+    is_bool,
+    is_float,
+    is_integer,
+    is_number,
+    is_wide,
+    require,
+    same_dtype,
+)
+
+Accepts = Callable[[TensorType], bool]
+
+
+def _same(types: Types, attributes: Attributes) -> TensorType:
+    count_of(types, 1)
+    return types[0]
+
+
+def _to_bool(types: Types, attributes: Attributes) -> TensorType:
+    count_of(types, 1)
+    return TensorType(types[0].shape, "bool")
+
+
+def _checked(infer: Infer, accepts: Accepts) -> Infer:
+    def checked(types: Types, attributes: Attributes) -> TensorType:
+        require(bool(types) and accepts(types[0]), f"is not defined on {types[0].dtype if types else 'nothing'}")
+        return infer(types, attributes)
+
+    return checked
+
+
+def _unary(
+    name: str,
+    meaning: str,
+    accepts: Accepts = is_float,
+    *,
+    flat: bool = False,
+    infer: Infer = _same,
+    **domains: Domain,
+) -> Operator:
+    """`flat`: jumps between values, so that its gradient is zero or none."""
+    return Operator(
+        name, meaning, _checked(infer, accepts), accepts, domains, differentiable=not flat, discontinuous=flat
+    )
+
+
+def _clip(types: Types, attributes: Attributes) -> TensorType:
+    require(attributes["low"] <= attributes["high"], "low is above high")
+    return _same(types, attributes)
+
+
+ALPHA = Real((0.01, 0.2, 1.0, 1.5))
+UNARY = (
+    _unary("relu", "max(x, 0)"),
+    _unary("relu6", "min(max(x, 0), 6)"),
+    _unary("leaky_relu", "x where x > 0 else alpha x", alpha=ALPHA),
+    _unary("elu", "x where x > 0 else alpha (exp(x) - 1)", alpha=ALPHA),
+    _unary("selu", "1.0507009873554805 (x where x > 0 else 1.6732632423543772 (exp(x) - 1))"),
+    _unary("celu", "max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)", alpha=ALPHA),
+    _unary("gelu", "x (1 + erf(x / √2)) / 2"),
+    _unary("gelu_tanh", "x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2"),
+    _unary("sigmoid", "1 / (1 + exp(-x))"),
+    _unary("log_sigmoid", "-log(1 + exp(-x))"),
+    _unary("tanh", "tanh(x)"),
+    _unary("softplus", "log(1 + exp(x))"),
+    _unary("softsign", "x / (1 + |x|)"),
+    _unary("hardsigmoid", "min(max(x / 6 + 1/2, 0), 1)"),
+    _unary("hardswish", "x min(max(x / 6 + 1/2, 0), 1)"),
+    _unary("silu", "x sigmoid(x)"),
+    _unary("mish", "x tanh(softplus(x))"),
+    _unary("hardshrink", "x where |x| > threshold else 0", threshold=Real((0.5, 1.0)), flat=True),
+    _unary("softshrink", "sign(x) max(|x| - threshold, 0)", threshold=Real((0.5, 1.0))),
+    _unary("abs", "|x|", is_wide),
+    _unary("neg", "-x", is_wide),
+    _unary("square", "x²", is_wide),
+    _unary("exp", "eˣ"),
+    _unary("expm1", "eˣ - 1, precise near 0"),
+    _unary("log", "natural logarithm"),
+    _unary("log1p", "log(1 + x), precise near 0"),
+    _unary("log2", "logarithm to base 2"),
+    _unary("sqrt", "√x"),
+    _unary("rsqrt", "1 / √x"),
+    _unary("reciprocal", "1 / x"),
+    _unary("sin", "sine"),
+    _unary("cos", "cosine"),
+    _unary("tan", "tangent"),
+    _unary("asin", "arc sine"),
+    _unary("acos", "arc cosine"),
+    _unary("atan", "arc tangent"),
+    _unary("sinh", "hyperbolic sine"),
+    _unary("cosh", "hyperbolic cosine"),
+    _unary("asinh", "its inverse"),
+    _unary("acosh", "inverse of cosh"),
+    _unary("atanh", "inverse of tanh"),
+    _unary("erf", "error function"),
+    _unary("clip", "min(max(x, low), high)", low=Real((-1.0, -0.5, 0.0)), high=Real((0.0, 0.5, 6.0)), infer=_clip),
+    _unary("floor", "largest whole number not above x", flat=True),
+    _unary("ceil", "smallest whole number not below x", flat=True),
+    _unary("round", "nearest whole number, halves to even", flat=True),
+    _unary("trunc", "whole part of x", flat=True),
+    _unary("sign", "-1, 0 or 1 as x is below, at or above 0", is_wide, flat=True),
+    _unary("isnan", "whether x is not a number", flat=True, infer=_to_bool),
+    _unary("isinf", "whether x is infinite", flat=True, infer=_to_bool),
+    _unary("logical_not", "whether x is false", is_bool, flat=True),
+    _unary("bitwise_not", "x with every bit turned", is_integer, flat=True),
+)
+
+
+def _cast_type(types: Types, attributes: Attributes) -> TensorType:
+    count_of(types, 1)
+    return TensorType(types[0].shape, attributes["to"])
+
+
+CAST = Operator(
+    "cast",
+    "x as another dtype; to whole numbers by cutting off what follows the point, to bool by x ≠ 0; "
+    "a value that does not fit is undefined",
+    _cast_type,
+    lambda first: True,
+    {"to": Choice(DTYPES)},
+    discontinuous=True,
+)
+
+
+def _arithmetic(types: Types, attributes: Attributes) -> TensorType:
+    count_of(types, 2)
+    return TensorType(broadcast(types[0].shape, types[1].shape), same_dtype(types))
+
+
+def _comparison(types: Types, attributes: Attributes) -> TensorType:
+    return TensorType(_arithmetic(types, attributes).shape, "bool")
+
+
+def partner_shape(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[int, ...]:
+    """Mostly the same; at times with axes of one, or without the first ones, so that it must be broadcast."""
+    if rng.random() < 0.6:
+        return shape
+    kept = shape[int(rng.integers(len(shape) + 1)) :]
+    return tuple(1 if rng.random() < 0.4 else size for size in kept)
+
+
+def _partner(filled: str) -> Callable[[TensorType, Attributes, np.random.Generator], Sequence[Wanted]]:
+    def wanted(first: TensorType, attributes: Attributes, rng: np.random.Generator) -> Sequence[Wanted]:
+        return (Wanted(partner_shape(first.shape, rng), first.dtype, filled),)
+
+    return wanted
+
+
+def _binary(
+    name: str,
+    meaning: str,
+    accepts: Accepts = is_wide,
+    *,
+    flat: bool = False,
+    infer: Infer = _arithmetic,
+    filled: str = "values",
+) -> Operator:
+    return Operator(
+        name,
+        meaning,
+        _checked(infer, accepts),
+        accepts,
+        extras=_partner(filled),
+        differentiable=not flat,
+        discontinuous=flat,
+    )
+
+
+BINARY = (
+    _binary("add", "a + b"),
+    _binary("sub", "a - b"),
+    _binary("mul", "a b"),
+    _binary("div", "a / b", is_float),
+    _binary("pow", "a to the power of b", is_float),
+    _binary("maximum", "the larger; NaN if one is"),
+    _binary("minimum", "the smaller; NaN if one is"),
+    _binary("atan2", "angle of the point (b, a)", is_float),
+    _binary("floor_divide", "⌊a / b⌋ of whole numbers; undefined for b = 0", is_integer, flat=True, filled="nonzero"),
+    _binary(
+        "remainder", "a - b ⌊a / b⌋, with the sign of b; undefined for b = 0", is_wide, flat=True, filled="nonzero"
+    ),
+    _binary(
+        "fmod", "a - b trunc(a / b), with the sign of a; undefined for b = 0", is_wide, flat=True, filled="nonzero"
+    ),
+    _binary("equal", "a = b", is_number, flat=True, infer=_comparison),
+    _binary("not_equal", "a ≠ b", is_number, flat=True, infer=_comparison),
+    _binary("less", "a < b", is_number, flat=True, infer=_comparison),
+    _binary("less_equal", "a ≤ b", is_number, flat=True, infer=_comparison),
+    _binary("greater", "a > b", is_number, flat=True, infer=_comparison),
+    _binary("greater_equal", "a ≥ b", is_number, flat=True, infer=_comparison),
+    _binary("logical_and", "a and b", is_bool, flat=True, filled="mask"),
+    _binary("logical_or", "a or b", is_bool, flat=True, filled="mask"),
+    _binary("logical_xor", "either a or b", is_bool, flat=True, filled="mask"),
+    _binary("bitwise_and", "bits set in both", is_integer, flat=True),
+    _binary("bitwise_or", "bits set in either", is_integer, flat=True),
+    _binary("bitwise_xor", "bits set in one of both", is_integer, flat=True),
+    _binary(
+        "left_shift", "a 2ᵇ, cut to the dtype; undefined unless 0 ≤ b < bits", is_integer, flat=True, filled="shifts"
+    ),
+    _binary("right_shift", "⌊a / 2ᵇ⌋; undefined unless 0 ≤ b < bits", is_integer, flat=True, filled="shifts"),
+)
+
+
+def _where_type(types: Types, attributes: Attributes) -> TensorType:
+    count_of(types, 3)
+    require(types[0].dtype == "bool", "the condition is not bool")
+    return TensorType(broadcast(*(one.shape for one in types)), same_dtype(types[1:]))
+
+
+def _where_extras(first: TensorType, attributes: Attributes, rng: np.random.Generator) -> Sequence[Wanted]:
+    dtype = str(rng.choice(["float32", "float64", "int64"]))
+    return Wanted(first.shape, dtype, "values"), Wanted(partner_shape(first.shape, rng), dtype, "values")
+
+
+WHERE = Operator("where", "b where a holds, else c", _where_type, is_bool, extras=_where_extras)
+ELEMENTWISE = (*UNARY, CAST, *BINARY, WHERE)
