@@ -8,8 +8,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from jostle.crashes import Crash
 from jostle.geometry import unmoved
-from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Crash, Lesson, Outcome, Seeds, Trace
+from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Lesson, Outcome, Seeds, Trace
 from jostle.storage.findings import SavedFinding, read_finding, recorded
 
 CRASH = Crash(error="ValueError", message="no", where="model.py:forward", traceback="…")

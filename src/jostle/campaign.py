@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from jostle.crashes import CRASH
 from jostle.errors import UsageError
 from jostle.interfaces import Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
 from jostle.randomness import randomness
 from jostle.records import (
-    CRASH,
     NO_BUG,
     Candidates,
     Finding,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from jostle.crashes import Crash
 from jostle.errors import JostleError
-from jostle.records import Crash
 
 Result = TypeVar("Result")
 

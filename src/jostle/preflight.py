@@ -9,10 +9,11 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from jostle.crashes import Crash
 from jostle.errors import PreflightFailed
 from jostle.foreign import attempt
 from jostle.interfaces import Target
-from jostle.records import NO_LABEL, Crash, Seeds
+from jostle.records import NO_LABEL, Seeds
 
 TRIED = 16  # seeds, before a model that fails on all of them is taken not to fit them
 MOST_DEATHS_OF_SEEDS = 16  # in all, because a process takes seconds to start

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jostle.crashes import Crash
 from jostle.geometry import are_moved, place, unmoved
 
 NO_LABEL = -1
@@ -20,7 +21,6 @@ NO_BUG = -1
 UNCHANGED = "unchanged"  # the step of a child that came out like its parent
 NO_GRADIENT = "gradient not finite"  # the step of an input whose gradient, needed to go on from it, is not finite
 
-CRASH = "crash"  # the kind of what a target raises or dies of
 MODEL = "model"  # the variant under test in Trace.outputs
 TWIN = "twin"
 
@@ -124,17 +124,6 @@ class Candidates:
     def with_children(self, made: Tensor, inputs: Tensor, steps: Sequence[str]) -> Candidates:
         """Of these parents, the rows that a child was made for, with the child's inputs [batch, ...] and steps."""
         return replace(self, inputs=inputs, steps=tuple(steps)).select(made)
-
-
-@dataclass(frozen=True)
-class Crash:
-    """How foreign code failed on one input: an exception, or the end of its process."""
-
-    error: str  # the exception's type, the signal's name
-    message: str
-    where: str  # innermost frame, file:function
-    traceback: str  # or what the process wrote last
-    fatal: bool = False  # it took its process with it
 
 
 @dataclass(frozen=True)

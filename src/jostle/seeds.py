@@ -17,11 +17,12 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from jostle.crashes import Crash
 from jostle.errors import SeedsRefused
 from jostle.foreign import attempt
 from jostle.foreign_files import check_regular, check_unpacked
 from jostle.named_objects import find_object, names_object
-from jostle.records import NO_LABEL, Crash, Seeds
+from jostle.records import NO_LABEL, Seeds
 
 # Not every format that Pillow recognises: it hands some, whatever the name of the file, to other programs.
 FORMATS = ("PNG", "JPEG", "BMP", "DIB", "GIF", "TIFF", "WEBP", "PPM")

@@ -18,7 +18,7 @@ PARTS = ("targets", "mutators", "feedback", "oracles", "schedulers", "storage", 
 SHARED = {
     *{"jostle.records", "jostle.interfaces", "jostle.errors", "jostle.foreign", "jostle.named_objects"},
     *{"jostle.geometry", "jostle.profile", "jostle.scaling", "jostle.distances", "jostle.scores"},
-    "jostle.foreign_files",
+    *{"jostle.foreign_files", "jostle.crashes"},
 }
 # Where Exception may be caught, and why.
 CATCH_BROADLY = {
@@ -69,7 +69,7 @@ def test_a_part_knows_the_records_and_interfaces_and_its_own_folder_only(part: s
 def test_what_all_parts_share_knows_no_part() -> None:
     for name in ("errors.py", "geometry.py", "distances.py", "foreign_files.py"):
         assert own(HOUSE / name) == set()
-    assert own(HOUSE / "records.py") == {"jostle.geometry"}
+    assert own(HOUSE / "records.py") == {"jostle.crashes", "jostle.geometry"}
     assert own(HOUSE / "interfaces.py") == {"jostle.records"}
     assert own(HOUSE / "profile.py") == {"jostle.errors", "jostle.foreign_files", "jostle.records"}
     assert own(HOUSE / "scaling.py") == {"jostle.profile"}
@@ -77,7 +77,8 @@ def test_what_all_parts_share_knows_no_part() -> None:
 
 def test_the_loop_knows_no_part_by_name() -> None:
     assert own(HOUSE / "campaign.py") == {
-        *{"jostle.errors", "jostle.interfaces", "jostle.randomness", "jostle.records", "jostle.storage.corpus"}
+        *{"jostle.crashes", "jostle.errors", "jostle.interfaces", "jostle.randomness", "jostle.records"},
+        "jostle.storage.corpus",
     }
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from jostle.crashes import Crash
 from jostle.errors import UsageError
 from jostle.foreign import attempt
 from jostle.named_objects import find_object, names_object
-from jostle.records import Crash
 
 
 @pytest.mark.parametrize("spec", ["a.py:f", "dir/a.py:f", "/x/y.py:Net", "a.b.c:f", "pkg:f", r"C:\x\a.py:f"])

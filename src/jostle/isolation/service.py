@@ -10,12 +10,12 @@ from typing import Any
 
 from torch import Tensor
 
+from jostle.crashes import Crash
 from jostle.errors import JostleError, ModelRefused, PreflightFailed, SeedsRefused, UsageError
 from jostle.foreign import FailedElsewhere
 from jostle.isolation.arena import Arena
 from jostle.isolation.leftovers import clean_up, new_folder
 from jostle.isolation.worker import Died, Limits, Worker
-from jostle.records import Crash
 
 Answer = tuple[dict[str, Any], dict[str, Tensor]]  # plain values, and arrays that the next answer replaces
 STARTS = 10  # tries to start a worker, which somebody may kill

@@ -15,9 +15,9 @@ from functools import partial
 from io import BufferedIOBase
 from typing import Any
 
+from jostle.crashes import Crash
 from jostle.errors import JostleError
 from jostle.foreign import attempt
-from jostle.records import Crash
 
 PARENT_DEATH_SIGNAL = 1  # of prctl
 

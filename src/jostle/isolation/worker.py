@@ -20,9 +20,9 @@ from typing import Any
 
 import psutil
 
+from jostle.crashes import Crash
 from jostle.isolation.leftovers import TAG, end_tagged, new_name
 from jostle.isolation.tail import Tail
-from jostle.records import Crash
 
 GLANCE = 0.02  # seconds between two looks at a process that has not answered
 BETWEEN_WEIGHINGS = 0.1  # seconds

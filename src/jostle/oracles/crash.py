@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import torch
 
+from jostle.crashes import CRASH
 from jostle.oracles.numbering import bug_number
-from jostle.records import CRASH, NO_BUG, Candidates, Trace, Verdicts, Violation
+from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
 
 
 class NoCrash:

@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jostle.crashes import Crash
 from jostle.errors import UsageError
 from jostle.foreign import attempt
 from jostle.oracles.numbering import bug_number
-from jostle.records import MODEL, Candidates, Crash, Trace, Verdicts, Violation
+from jostle.records import MODEL, Candidates, Trace, Verdicts, Violation
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from jostle.config import Settings
+from jostle.crashes import Crash
 from jostle.errors import PreflightFailed, UsageError
 from jostle.foreign import attempt
 from jostle.interfaces import Differentiable
@@ -20,7 +21,7 @@ from jostle.mutators.perturbations import PERTURBATIONS, SPATIAL
 from jostle.preflight import TRIED
 from jostle.profile import Layers
 from jostle.recipes.naming import chosen
-from jostle.records import Crash, Linearised, Seeds
+from jostle.records import Linearised, Seeds
 from jostle.targets.contained import ContainedGradients
 
 OTHERS = 4  # classes that ascent heads for, where there are so many

@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from jostle.config import Settings
+from jostle.crashes import Crash
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import attempt
 from jostle.preflight import TRIED, preflight
 from jostle.recipes.loading import digest_of_all, image_form
 from jostle.recipes.reopening import settings_of
 from jostle.recipes.watching import Models, plain_target, twin_or_model
-from jostle.records import NO_PARENT, Candidates, Crash
+from jostle.records import NO_PARENT, Candidates
 from jostle.seeds import load_seeds
 from jostle.storage.history import read_kept
 from jostle.targets.loading import Model

@@ -13,13 +13,14 @@ import torch
 from torch import Tensor
 
 from jostle.config import Settings
+from jostle.crashes import Crash
 from jostle.distances import as_image_file, columns, sizes, within
 from jostle.errors import OutputRefused
 from jostle.foreign import attempt
 from jostle.geometry import unmoved
 from jostle.interfaces import Differentiable, Oracle, Target
 from jostle.preflight import gives_classes
-from jostle.records import MODEL, NO_GRADIENT, NO_PARENT, Candidates, Crash, Seeds
+from jostle.records import MODEL, NO_GRADIENT, NO_PARENT, Candidates, Seeds
 from jostle.scores import probabilities
 from jostle.storage.findings import SavedFinding, add_to_finding, read_finding, recorded, write_png
 from jostle.targets.contained import ContainedGradients

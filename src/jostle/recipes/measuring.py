@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from jostle.config import Settings
+from jostle.crashes import Crash
 from jostle.errors import PreflightFailed, UsageError
 from jostle.foreign import attempt
 from jostle.interfaces import Feedback
@@ -19,7 +20,7 @@ from jostle.recipes.loading import check_normalisation
 from jostle.recipes.naming import chosen
 from jostle.recipes.profiling import sound_trace
 from jostle.recipes.watching import Watched, contained, watch
-from jostle.records import NO_LABEL, Crash, Seeds, Trace
+from jostle.records import NO_LABEL, Seeds, Trace
 from jostle.targets.layers import layers_of
 from jostle.targets.loading import Model
 

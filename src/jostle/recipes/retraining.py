@@ -16,13 +16,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from jostle.config import Settings
+from jostle.crashes import Crash
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.foreign import attempt
 from jostle.preflight import check_range
 from jostle.recipes.loading import check_normalisation, image_form
 from jostle.recipes.reopening import settings_of
 from jostle.recipes.watching import load_seeded
-from jostle.records import NO_LABEL, NO_PARENT, Crash
+from jostle.records import NO_LABEL, NO_PARENT
 from jostle.scores import are_probabilities
 from jostle.seeds import load_seeds
 from jostle.storage.files import write_whole

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from jostle.config import Settings
+from jostle.crashes import Crash
 from jostle.errors import UsageError
 from jostle.foreign import attempt
 from jostle.interfaces import Target
@@ -20,7 +21,6 @@ from jostle.named_objects import find_object, names_object
 from jostle.recipes.catalogue import NEURON_CRITERIA, UNITS
 from jostle.recipes.naming import chosen
 from jostle.recipes.settling import RECIPES
-from jostle.records import Crash
 from jostle.storage.entries import digest_of
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained

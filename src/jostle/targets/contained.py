@@ -9,9 +9,10 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from jostle.crashes import Crash
 from jostle.foreign import attempt
 from jostle.interfaces import Differentiable, Target
-from jostle.records import Candidates, Crash, Linearised, Outcome, Trace, all_rows
+from jostle.records import Candidates, Linearised, Outcome, Trace, all_rows
 
 MOST_DEATHS = 4  # of one batch, because a process takes seconds to start; what then has not run is skipped
 

@@ -14,11 +14,11 @@ from typing import NoReturn
 import torch
 from torch import nn
 
+from jostle.crashes import Crash
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import attempt
 from jostle.foreign_files import check_regular
 from jostle.named_objects import find_object, make_working_folder_importable, names_object
-from jostle.records import Crash
 from jostle.targets.exported_file import load_exported
 from jostle.targets.functions import Function
 from jostle.targets.weights import fill, read_weights

@@ -9,10 +9,10 @@ from pathlib import Path
 import safetensors.torch
 from torch import Tensor, nn
 
+from jostle.crashes import Crash
 from jostle.errors import ModelRefused
 from jostle.foreign import attempt
 from jostle.foreign_files import check_regular, check_safetensors
-from jostle.records import Crash
 from jostle.targets.torch_archive import load_plain
 
 TORCH = (".pt", ".pth", ".bin", ".ckpt")

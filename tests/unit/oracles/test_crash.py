@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import torch
 
+from jostle.crashes import Crash
 from jostle.oracles.crash import NoCrash
-from jostle.records import NO_BUG, Crash
+from jostle.records import NO_BUG
 from making import CRASH, batch_of, trace_of
 
 
