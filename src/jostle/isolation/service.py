@@ -15,7 +15,7 @@ from jostle.errors import JostleError, ModelRefused, PreflightFailed, SeedsRefus
 from jostle.foreign import FailedElsewhere
 from jostle.isolation.arena import Arena
 from jostle.isolation.leftovers import clean_up, new_folder
-from jostle.isolation.worker import Died, Limits, Worker
+from jostle.isolation.worker import Died, Limits, Worker, module_program
 
 Answer = tuple[dict[str, Any], dict[str, Tensor]]  # plain values, and arrays that the next answer replaces
 STARTS = 10  # tries to start a worker, which somebody may kill
@@ -68,7 +68,7 @@ class Service:
         return self._worker
 
     def _new(self) -> Worker:
-        return Worker(self._module, [str(self._answers)], self._limits)
+        return Worker(module_program(self._module), [str(self._answers)], self._limits)
 
     def _started(self) -> Worker:
         """A worker that has opened all that earlier ones had; somebody may kill one or another while it does."""

@@ -52,17 +52,21 @@ class Died(Exception):
         self.crash = crash
 
 
+def module_program(module: str) -> list[str]:
+    """Runs a module of ours in this interpreter; -P, because a file here must not stand in for a library."""
+    return [sys.executable, "-P", "-m", module]
+
+
 class Worker:
     """A process of its own session; whatever ends this object ends it and all that descend from it."""
 
-    def __init__(self, module: str, arguments: Sequence[str], limits: Limits):
-        """Runs a module of ours, which finds the connection's number and our own process id first in its arguments."""
+    def __init__(self, program: Sequence[str], arguments: Sequence[str], limits: Limits):
+        """Runs a program of ours, which finds the connection's number and our own process id first in its arguments."""
         ours, theirs = socket.socketpair()
         tag = new_name()
         with theirs:
-            # -P, because a file in the working folder must not stand in for a library.
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", module, str(theirs.fileno()), str(os.getpid()), *arguments],
+                [*program, str(theirs.fileno()), str(os.getpid()), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -63,6 +63,7 @@ class Lowering(Protocol):
     extra: str  # that installs it: pip install 'jostle[extra]', "" if Jostle needs it anyway
     module: str  # that must be there to import
     packages: tuple[str, ...]  # whose versions a report tells
+    signals: str  # the module of jostle.frameworks.signals that watches it
 
     def program(self, graph: Graph, phase: str) -> str:
         """The program; Unsupported if the framework cannot."""

@@ -1,0 +1,161 @@
+"""The program of a backend's worker: runs programs of one framework, and knows nothing of torch unless that is it."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from jostle.crashes import Crash
+from jostle.foreign import attempt
+from jostle.frameworks.graph import Array, Graph, array_as_json, decode
+from jostle.frameworks.lowerings.catalogue import lowering_named
+from jostle.frameworks.lowerings.program import Lowering, arrays_of
+from jostle.frameworks.observations import REFERENCE, Status
+from jostle.isolation.serving import connected, serve
+
+BETWEEN_CLEANINGS = 50  # programs
+# Exceptions by which lowerings and frameworks say that they have nothing for an operator.
+MISSING = ("Unsupported", "NotImplementedError", "UnimplementedError", "NotImplemented")
+
+Told = dict[str, Any]
+Ran = tuple[Mapping[str, Array], set[str]]  # a program's result, and the parts of the library that worked
+
+
+class Programs:
+    """Runs the programs of one lowering."""
+
+    def __init__(self, lowering: Lowering, line_coverage: bool):
+        self._lowering = lowering
+        self._signals = importlib.import_module(f"jostle.frameworks.signals.{lowering.signals}")
+        self._signals.prepare()
+        self._lines = Lines(lowering.module) if line_coverage else None
+
+    def versions(self) -> dict[str, str]:
+        return {name: version(name) for name in self._lowering.packages}
+
+    def run(self, graph: Graph, phase: str, seed: int) -> Ran:
+        code = compile(self._lowering.program(graph, phase), f"<{self._lowering.name}>", "exec")
+        namespace: dict[str, Any] = arrays_of(graph, phase, seed)
+        found = self._signals.watched(self._watched(lambda: exec(code, namespace)), namespace)
+        return namespace["result"], found | (self._lines.taken() if self._lines else set())
+
+    def _watched(self, run: Callable[[], None]) -> Callable[[], None]:
+        return run if self._lines is None else lambda: self._lines.trace(run)  # type: ignore[union-attr]
+
+    def clean(self) -> None:
+        self._signals.after()
+
+
+class Reference:
+    """Computes everything in float64."""
+
+    def __init__(self) -> None:
+        from jostle.frameworks.reference import run, undefined
+
+        self._run, self._undefined = run, undefined.Undefined
+
+    def versions(self) -> dict[str, str]:
+        return {}
+
+    def run(self, graph: Graph, phase: str, seed: int) -> Ran:
+        return self._run.result(graph, phase, seed), set()
+
+    def clean(self) -> None:
+        gc.collect()
+
+
+class Lines:
+    """Which lines of a framework's own Python ran; twice the time."""
+
+    def __init__(self, module: str):
+        top = importlib.import_module(module.partition(".")[0])
+        self._folder = str(list(top.__path__)[0])
+        self._found: set[str] = set()
+
+    def trace(self, run: Callable[[], None]) -> None:
+        before = sys.gettrace()
+        sys.settrace(self._enter)
+        try:
+            run()
+        finally:
+            sys.settrace(before)
+
+    def taken(self) -> set[str]:
+        found, self._found = self._found, set()
+        return found
+
+    def _enter(self, frame: Any, event: str, argument: Any) -> Any:
+        return self._line if frame.f_code.co_filename.startswith(self._folder) else None
+
+    def _line(self, frame: Any, event: str, argument: Any) -> Any:
+        self._found.add(f"{frame.f_code.co_filename[len(self._folder) :]}:{frame.f_lineno}")
+        return self._line
+
+
+class Handlers:
+    """Answers for one backend."""
+
+    def __init__(self, backend: str):
+        self._backend = backend
+        self._ran = 0
+
+    def open(self, request: Mapping[str, Any]) -> Told:
+        """Imports the framework, which takes seconds."""
+        if self._backend == REFERENCE:
+            self._runs: Programs | Reference = Reference()
+        else:
+            lowering = lowering_named(self._backend)
+            importlib.import_module(lowering.module)
+            self._runs = Programs(lowering, request["line coverage"])
+        return {"versions": _versions(self._runs)}
+
+    def run(self, request: Mapping[str, Any]) -> Told:
+        told = [self._observed(decode(text), request["phase"], request["seed"]) for text in request["graphs"]]
+        return {"observations": told}
+
+    def _observed(self, graph: Graph, phase: str, seed: int) -> Told:
+        started = time.perf_counter()
+        told = self._attempted(graph, phase, seed)
+        told["seconds"] = time.perf_counter() - started
+        self._ran += 1
+        if self._ran % BETWEEN_CLEANINGS == 0:
+            self._runs.clean()
+        return told
+
+    def _attempted(self, graph: Graph, phase: str, seed: int) -> Told:
+        ran = attempt(lambda: self._runs.run(graph, phase, seed))
+        if isinstance(ran, Crash):
+            return _failure(ran)
+        arrays, found = ran
+        return {
+            "status": Status.OK,
+            "arrays": {name: array_as_json(array) for name, array in arrays.items()},
+            "signals": sorted(found),
+        }
+
+
+def _failure(crash: Crash) -> Told:
+    if crash.error == "Undefined":
+        return {"status": Status.UNDEFINED, "reason": crash.message}
+    if crash.error in MISSING:
+        return {"status": Status.UNSUPPORTED, "reason": crash.message}
+    return {"status": Status.CRASHED, "crash": asdict(crash)}
+
+
+def _versions(runs: Programs | Reference) -> dict[str, str]:
+    try:
+        return runs.versions()
+    except PackageNotFoundError:
+        return {}
+
+
+def main() -> None:
+    number, parent, backend = sys.argv[1:]
+    handlers = Handlers(backend)
+    serve(connected(number, parent), {"open": handlers.open, "run": handlers.run})
