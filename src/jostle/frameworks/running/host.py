@@ -75,7 +75,7 @@ class Lines:
 
     def __init__(self, module: str):
         top = importlib.import_module(module.partition(".")[0])
-        self._folder = str(list(top.__path__)[0])
+        self._folder = str(next(iter(top.__path__)))
         self._found: set[str] = set()
 
     def trace(self, run: Callable[[], None]) -> None:

@@ -1,0 +1,1 @@
+"""Mutations of models: structure, neurons, weights, parameters, training, inputs."""

@@ -1,0 +1,1 @@
+"""Graphs in the loop: the loop handles numbers, which stand for them."""

@@ -1,0 +1,64 @@
+"""What is new about a model: parts of libraries that never worked before, or more inconsistency than before."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+import torch
+from torch import Tensor
+
+from jostle.records import Trace
+
+LIBRARY, INCONSISTENCY = "library", "inconsistency"  # in a trace's metadata
+NO_PART = -1
+MOST_PARTS = 1024  # of libraries that one model can make work
+STEPS = 4  # of inconsistency from one power of ten to the next
+LEAST = 1e-9  # inconsistency that is none
+
+
+def encoded_parts(parts: Iterable[str]) -> Tensor:
+    """Names of parts as numbers [MOST_PARTS], NO_PART beyond them."""
+    numbers = sorted(int.from_bytes(hashlib.sha256(part.encode()).digest()[:8], "big") >> 1 for part in parts)
+    row = torch.full((MOST_PARTS,), NO_PART, dtype=torch.int64)
+    row[: len(numbers[:MOST_PARTS])] = torch.tensor(numbers[:MOST_PARTS], dtype=torch.int64)
+    return row
+
+
+class LibraryCoverage:
+    """Gains where a model makes a part of a library work that never did."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def assess(self, trace: Trace) -> Tensor:
+        return torch.tensor([self._new(row) for row in trace.metadata[LIBRARY].tolist()], dtype=torch.float32)
+
+    def _new(self, row: list[int]) -> int:
+        new = set(row) - self._seen - {NO_PART}
+        self._seen |= new
+        return len(new)
+
+    def coverage(self) -> Mapping[str, Mapping[str, float]]:
+        return {LIBRARY: {"parts": len(self._seen)}}
+
+
+class RaisedInconsistency:
+    """Gains where two backends differ by more than any model made them differ before."""
+
+    def __init__(self) -> None:
+        self._highest: Tensor | None = None  # [pairs of backends] steps reached
+
+    def assess(self, trace: Trace) -> Tensor:
+        values = trace.metadata[INCONSISTENCY].double()  # [batch, pairs]
+        steps = torch.floor(STEPS * torch.log10(values.nan_to_num(0.0).clamp(min=LEAST) / LEAST))
+        gains = []
+        for row in steps:
+            highest = torch.zeros_like(row) if self._highest is None else self._highest
+            gains.append(float((row - highest).clamp(min=0).sum()))
+            self._highest = torch.maximum(row, highest)
+        return torch.tensor(gains, dtype=torch.float32)
+
+    def coverage(self) -> Mapping[str, Mapping[str, float]]:
+        highest = 0.0 if self._highest is None or not len(self._highest) else float(self._highest.max())
+        return {INCONSISTENCY: {"highest": LEAST * 10 ** (highest / STEPS) if highest else 0.0}}

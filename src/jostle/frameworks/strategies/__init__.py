@@ -1,0 +1,1 @@
+"""Which edits to try next, by what came of them so far."""
