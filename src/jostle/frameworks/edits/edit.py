@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
 from jostle.frameworks.drawing import draw_node, leaf_for
-from jostle.frameworks.graph import Graph, Invalid, Leaf, Node, TensorType, fresh_names
-from jostle.frameworks.operators.catalogue import OPERATORS, types_of
+from jostle.frameworks.graph import Graph, Invalid, Leaf, Node, fresh_names
+from jostle.frameworks.operators.catalogue import types_of
 from jostle.frameworks.operators.operator import Operator
 
 Random = np.random.Generator
 Item = TypeVar("Item")
+Vocabulary = Sequence[Operator]  # what new layers are made of
 
 
 class Inapplicable(Exception):
@@ -36,12 +37,10 @@ def one_of(items: list[Item], rng: Random) -> Item:
     return items[int(rng.integers(len(items)))]
 
 
-def new_node(
-    graph: Graph, first: str, rng: Random, choice: list[Operator] | None = None
-) -> tuple[Node, dict[str, Leaf]]:
+def new_node(graph: Graph, first: str, rng: Random, vocabulary: Vocabulary) -> tuple[Node, dict[str, Leaf]]:
     """A node that reads a tensor of the graph, with the leaves it needs besides."""
     types = types_of(graph)
-    operators = [one for one in choice or OPERATORS.values() if one.accepts(types[first])]
+    operators = [one for one in vocabulary if one.accepts(types[first])]
     for _ in range(10):
         operator = one_of(operators, rng)
         try:
@@ -74,7 +73,3 @@ def inserted(graph: Graph, nodes: list[Node], leaves: dict[str, Leaf], after: st
 def tensors(graph: Graph) -> list[str]:
     """What nodes compute, and what is given."""
     return [*(node.name for node in graph.nodes), *graph.named("input")]
-
-
-def type_of_tensor(graph: Graph, name: str) -> TensorType:
-    return types_of(graph)[name]

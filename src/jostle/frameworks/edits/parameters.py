@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
-from jostle.frameworks.edits.edit import Edit, Inapplicable, Random, inserted, new_node, one_of, rewired, tensors
+from jostle.frameworks.edits.edit import (
+    Edit,
+    Inapplicable,
+    Random,
+    Vocabulary,
+    inserted,
+    new_node,
+    one_of,
+    rewired,
+    tensors,
+)
 from jostle.frameworks.edits.repairing import checked, read_by, repaired
 from jostle.frameworks.graph import FLOATS, PARAMETER, STYLES, Array, Graph, Invalid, Node, TensorType, Training
 from jostle.frameworks.operators.catalogue import OPERATORS, operator_named, type_of, types_of
 from jostle.frameworks.operators.elementwise import UNARY
 from jostle.frameworks.training import LOSSES, MOST_STEPS, OPTIMISERS, PENALTIES
 
-ACTIVATIONS = [one for one in UNARY if one.accepts(TensorType((), "float32"))]
 TRIES = 20
 
 
@@ -44,12 +54,12 @@ def _replaced(graph: Graph, node: Node) -> Graph:
     return replace(graph, nodes=tuple(node if one.name == node.name else one for one in graph.nodes))
 
 
-def change_activation(graph: Graph, rng: Random) -> Graph:
+def change_activation(vocabulary: Vocabulary, graph: Graph, rng: Random) -> Graph:
     """A function of every element becomes another one."""
     types = types_of(graph)
-    names = {one.name for one in ACTIVATIONS}
+    names = {one.name for one in UNARY if one.accepts(TensorType((), "float32"))}
     node = one_of([node for node in graph.nodes if node.operator in names], rng)
-    other = one_of([one for one in ACTIVATIONS if one.name != node.operator], rng)
+    other = one_of([one for one in vocabulary if one.name in names - {node.operator}], rng)
     first = types[node.inputs[0]]
     changed = replace(node, operator=other.name, attributes=other.draw(first, rng))
     return repaired(_replaced(graph, changed), read_by(graph))
@@ -126,9 +136,15 @@ def _one_of_training(*names: str) -> Callable[[Graph, Random], Graph]:
     return apply
 
 
+def parameters(vocabulary: Vocabulary) -> tuple[Edit, ...]:
+    return (
+        Edit("change activation", "another activation", partial(change_activation, vocabulary)),
+        *PARAMETERS,
+    )
+
+
 PARAMETERS = (
     Edit("change attribute", "another stride, padding, size, mode, axis …", change_attribute),
-    Edit("change activation", "another activation", change_activation),
     Edit("change style", "in place or through a view (torch)", change_style),
     Edit("add dropout", "dropout with a mask of its own", add_dropout),
     Edit("change loss", "another loss", _one_of_training("loss", "target")),

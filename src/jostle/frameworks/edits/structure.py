@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from jostle.frameworks.edits.edit import Edit, Inapplicable, Random, inserted, new_node, one_of, rewired, tensors
+from jostle.frameworks.edits.edit import (
+    Edit,
+    Inapplicable,
+    Random,
+    Vocabulary,
+    inserted,
+    new_node,
+    one_of,
+    rewired,
+    tensors,
+)
 from jostle.frameworks.edits.repairing import adapter, read_by, repaired
 from jostle.frameworks.graph import Graph, Invalid, Node, fresh_names
 from jostle.frameworks.operators.catalogue import OPERATORS, types_of
@@ -12,17 +23,17 @@ from jostle.frameworks.operators.catalogue import OPERATORS, types_of
 COMBINERS = ("add", "mul", "maximum", "sub", "concat", "stack", "minimum")
 
 
-def add_layer(graph: Graph, rng: Random) -> Graph:
+def add_layer(vocabulary: Vocabulary, graph: Graph, rng: Random) -> Graph:
     """A new node between a tensor and all that read it."""
     after = one_of(tensors(graph), rng)
-    node, leaves = new_node(graph, after, rng)
+    node, leaves = new_node(graph, after, rng, vocabulary)
     grown = rewired(inserted(graph, [node], leaves, after), after, node.name, but={node.name})
     return repaired(grown, read_by(graph))
 
 
-def add_several(graph: Graph, rng: Random) -> Graph:
+def add_several(vocabulary: Vocabulary, graph: Graph, rng: Random) -> Graph:
     for _ in range(int(rng.integers(2, 4))):
-        graph = add_layer(graph, rng)
+        graph = add_layer(vocabulary, graph, rng)
     return graph
 
 
@@ -68,12 +79,12 @@ def copy_layer(graph: Graph, rng: Random) -> Graph:
     return repaired(grown, {**read, copy.name: read[node.name]})
 
 
-def add_branch(graph: Graph, rng: Random) -> Graph:
+def add_branch(vocabulary: Vocabulary, graph: Graph, rng: Random) -> Graph:
     """Two new nodes read the same tensor; what they compute is combined."""
     after = one_of(tensors(graph), rng)
-    one, leaves = new_node(graph, after, rng)
+    one, leaves = new_node(graph, after, rng, vocabulary)
     with_one = inserted(graph, [one], leaves, after)
-    other, more = new_node(with_one, after, rng)
+    other, more = new_node(with_one, after, rng, vocabulary)
     grown = inserted(with_one, [other], more, one.name)
     types, names = types_of(grown), fresh_names(grown, "fit")
     fitted = adapter(other.name, types[other.name], types[one.name], names)
@@ -117,13 +128,14 @@ def add_output(graph: Graph, rng: Random) -> Graph:
     return replace(graph, outputs=(*graph.outputs, name))
 
 
-STRUCTURE = (
-    Edit("add layer", "a new layer between two", add_layer),
-    Edit("add layers", "several new layers", add_several),
-    Edit("delete layer", "a layer less", delete_layer),
-    Edit("swap layers", "two layers at each other's place", swap_layers),
-    Edit("copy layer", "a layer twice in a row, with the same weights", copy_layer),
-    Edit("add branch", "two ways side by side, joined", add_branch),
-    Edit("connect", "a layer reads another tensor", connect),
-    Edit("add output", "a tensor inside is an output too", add_output),
-)
+def structure(vocabulary: Vocabulary) -> tuple[Edit, ...]:
+    return (
+        Edit("add layer", "a new layer between two", partial(add_layer, vocabulary)),
+        Edit("add layers", "several new layers", partial(add_several, vocabulary)),
+        Edit("delete layer", "a layer less", delete_layer),
+        Edit("swap layers", "two layers at each other's place", swap_layers),
+        Edit("copy layer", "a layer twice in a row, with the same weights", copy_layer),
+        Edit("add branch", "two ways side by side, joined", partial(add_branch, vocabulary)),
+        Edit("connect", "a layer reads another tensor", connect),
+        Edit("add output", "a tensor inside is an output too", add_output),
+    )

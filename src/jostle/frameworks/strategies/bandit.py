@@ -21,7 +21,7 @@ class Bandit:
 
     def _one(self, rng: Random) -> str:
         edits = self._record.edits
-        order = [edits[place] for place in rng.permutation(len(edits))]
+        order = [edits[int(place)] for place in rng.permutation(len(edits))]
         edit = max(order, key=self._bound)
         self._record.tried(edit)
         return edit

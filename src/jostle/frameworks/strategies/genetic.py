@@ -46,7 +46,7 @@ class Genetic:
         return tuple(self._random(rng)[0] if rng.random() < CHANGED else edit for edit in crossed)
 
     def _fitter(self, rng: Random) -> Moves:
-        a, b = (self._population[place] for place in rng.integers(POPULATION, size=2))
+        a, b = (self._population[int(place)] for place in rng.integers(POPULATION, size=2))
         return a if self._worth[a] >= self._worth[b] else b
 
     def learn(self, worth: Mapping[Moves, float]) -> None:

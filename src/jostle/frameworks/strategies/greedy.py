@@ -21,7 +21,7 @@ class Greedy:
 
     def _one(self, rng: Random) -> str:
         edits = self._record.edits
-        order = [edits[place] for place in rng.permutation(len(edits))]
+        order = [edits[int(place)] for place in rng.permutation(len(edits))]
         edit = order[0] if rng.random() < CURIOSITY else max(order, key=self._record.mean)
         self._record.tried(edit)
         return edit
