@@ -100,7 +100,7 @@ class Settings:
         """Digests of the files that the settings name."""
         optional = (self.weights, self.twin, self.metadata, self.profile)
         named = [self.model, *self.models, *filter(None, optional), *self.oracle]
-        return {name: content for name in named if (content := _content(name)) is not None}
+        return {name: content for name in named if (content := content_of(name)) is not None}
 
     def bound(self) -> dict[str, Any]:
         """The settings that may not change between two runs of one campaign, as JSON gives them back."""
@@ -131,7 +131,7 @@ def settings_from(told: Mapping[str, Any]) -> Settings:
     return Settings(**{name: checked(name, value) for name, value in given.items()})
 
 
-def _content(name: str) -> str | None:
+def content_of(name: str) -> str | None:
     """A digest of the file behind a path or `FILE.py:function`, None where there is no such file."""
     path = Path(name.rpartition(":")[0] if ".py:" in name else name)
     if not name or not path.is_file():
@@ -297,6 +297,8 @@ def _channels(value: Any) -> int:
 
 _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("oracle", "layers", "coverage", "transforms", "models", "mutator", "strategy"), _names),
+    **dict.fromkeys(("backends", "phase", "operators"), _names),
+    "score": _numbers,
     "range": _range,
     "mean": _numbers,
     "std": _std,
@@ -313,5 +315,5 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("balance", "limit", "reach", "desired"), _not_negative),
     **dict.fromkeys(("alpha", "beta"), _share),
     **dict.fromkeys(("gamma", "p_min"), _number),
-    **dict.fromkeys(("gradients", "trust_model", "force", "as_images", "minimise", "isolate"), _flag),
+    **dict.fromkeys(("gradients", "trust_model", "force", "as_images", "minimise", "isolate", "line_coverage"), _flag),
 }

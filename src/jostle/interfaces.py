@@ -11,14 +11,18 @@ from torch import Tensor
 from jostle.records import Candidates, Lesson, Linearised, StepRecord, Trace, Verdicts
 
 
-class Target(Protocol):
+class Subject(Protocol):
+    """What happens to this batch?"""
+
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
+        """Everything watched while the batch runs; unwatched, all but what happens inside layers."""
+
+
+class Target(Subject, Protocol):
     """What does the model do with this batch?"""
 
     def predict(self, inputs: Tensor) -> Tensor:
         """The model's outputs [batch, ...] alone; what foreign code raises, this raises."""
-
-    def run(self, batch: Candidates, watched: bool = True) -> Trace:
-        """Everything watched while the batch runs; unwatched, all but what happens inside layers."""
 
 
 class Differentiable(Protocol):

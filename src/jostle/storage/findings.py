@@ -62,14 +62,23 @@ def encode_findings(findings: Mapping[str, Finding]) -> bytes:
     """All of some findings, by the paths of their folders, as one block: quick, because the loop waits for it."""
     rows = Candidates.joined([finding.row for finding in findings.values()])
     references = rows.references
-    changes = (rows.inputs.float() - references.float()).abs().flatten(1).amax(1).tolist()
-    records = [_record(finding, change) for finding, change in zip(findings.values(), changes, strict=True)]
+    records = [
+        _record(finding, change) for finding, change in zip(findings.values(), _changes(rows, references), strict=True)
+    ]
     told = json.dumps({"places": list(findings), "moved": rows.moved.tolist(), "records": records})
     arrays = {"inputs": rows.inputs, "references": references, "seeds": rows.originals}
     return safetensors.numpy.save(
         {name: array.contiguous().numpy() for name, array in arrays.items()}
         | {"told": np.frombuffer(told.encode(), np.uint8)}
     )
+
+
+def _changes(rows: Candidates, references: Tensor) -> list[float | None]:
+    """By how much a value of each input changed at most; numbers that stand for something else do not."""
+    if rows.inputs.dtype == torch.int64:
+        return [None] * len(rows)
+    changes: list[float | None] = (rows.inputs.float() - references.float()).abs().flatten(1).amax(1).tolist()
+    return changes
 
 
 def folders_in(block: bytes) -> dict[str, dict[str, bytes]]:
@@ -93,7 +102,7 @@ def _folders_in(arrays: Mapping[str, Any]) -> dict[str, dict[str, bytes]]:
     return folders
 
 
-def _record(finding: Finding, change: float) -> dict[str, Any]:
+def _record(finding: Finding, change: float | None) -> dict[str, Any]:
     violation, row = finding.violation, finding.row
     root = int(row.roots[0])
     told: dict[str, Any] = {
@@ -111,6 +120,8 @@ def _record(finding: Finding, change: float) -> dict[str, Any]:
         "largest change": change,
         "details": dict(violation.details),
     }
+    if change is None:
+        del told["largest change"]
     capped: dict[str, Any] = _capped(portable(told))
     return capped
 

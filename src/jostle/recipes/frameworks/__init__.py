@@ -1,0 +1,1 @@
+"""The recipe that fuzzes frameworks: models as inputs, backends as target."""

@@ -1,0 +1,102 @@
+"""The models that a campaign begins from: our own, files, and modules of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from torch import Tensor, nn
+
+from jostle.crashes import Crash
+from jostle.errors import ModelRefused
+from jostle.foreign import attempt
+from jostle.frameworks.edits.parameters import drawn_training
+from jostle.frameworks.graph import Graph, Invalid, decode
+from jostle.frameworks.models import MODELS
+from jostle.frameworks.operators.catalogue import types_of
+from jostle.frameworks.training import check_training
+from jostle.named_objects import find_object, names_object
+
+SUFFIXES = (".onnx", ".json")
+
+
+def seed_graphs(specs: Sequence[str], seed: int) -> dict[str, Graph]:
+    """Graphs by name, each with a training if it has parameters and an output that a loss can be taken of."""
+    rng = np.random.default_rng(seed)
+    graphs = {}
+    for spec in specs:
+        for name, graph in _graphs(spec, rng):
+            graphs[name] = _trained(graph, rng)
+    return graphs
+
+
+def _graphs(spec: str, rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
+    path = Path(spec)
+    if spec in MODELS:
+        yield spec, MODELS[spec](rng)
+    elif names_object(spec):
+        yield spec, _of_function(spec)
+    elif path.is_dir():
+        yield from _of_folder(path)
+    elif path.is_file():
+        yield spec, _of_file(path)
+    else:
+        known = ", ".join(MODELS)
+        raise ModelRefused(f"there is no model {spec!r}: give a file ({', '.join(SUFFIXES)}), FILE.py:function or {known}")
+
+
+def _of_folder(folder: Path) -> Iterator[tuple[str, Graph]]:
+    files = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
+    if not files:
+        raise ModelRefused(f"{folder} holds no models: put {' or '.join(SUFFIXES)} files there")
+    for path in files:
+        yield path.name, _of_file(path)
+
+
+def _of_file(path: Path) -> Graph:
+    if path.suffix == ".onnx":
+        return _of_onnx(path)
+    if path.suffix != ".json":
+        raise ModelRefused(f"{path} is no model that can be imported: give {' or '.join(SUFFIXES)}")
+    try:
+        graph = decode(path.read_bytes())
+        check_training(graph, types_of(graph))
+    except Invalid as error:
+        raise ModelRefused(f"{path} describes no graph that can run: {error}") from error
+    return graph
+
+
+def _of_onnx(path: Path) -> Graph:
+    try:
+        import onnx  # noqa: F401
+    except ImportError as error:
+        raise ModelRefused(f"{path} needs onnx to be read: pip install 'jostle[onnx]'") from error
+    from jostle.frameworks.importing.onnx_files import graph_from_onnx
+
+    return graph_from_onnx(path)
+
+
+def _of_function(spec: str) -> Graph:
+    """Of a function that returns a module and an example of its input."""
+    from jostle.frameworks.importing.torch_modules import graph_from_module
+
+    made = attempt(lambda: _called(find_object(spec)))
+    if isinstance(made, Crash):
+        raise ModelRefused(f"{spec} fails with {made.error} in {made.where}: {made.message}; fix it")
+    if not isinstance(made, tuple) or [isinstance(*pair) for pair in zip(made, (nn.Module, Tensor), strict=False)] != [True, True]:
+        raise ModelRefused(f"{spec} must return (module, example input): a torch module and a tensor")
+    return graph_from_module(*made)
+
+
+def _called(function: object) -> object:
+    return function() if callable(function) else function
+
+
+def _trained(graph: Graph, rng: np.random.Generator) -> Graph:
+    if graph.training is not None or not graph.named("parameter"):
+        return graph
+    output = types_of(graph)[graph.outputs[0]]
+    if not output.is_float or output.size == 0:
+        return graph
+    return Graph(graph.leaves, graph.nodes, graph.outputs, drawn_training(output, rng))
