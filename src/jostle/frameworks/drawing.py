@@ -65,7 +65,7 @@ def with_specials(array: Array, rng: np.random.Generator, share: float = 0.2) ->
 
 def leaf_for(wanted: Wanted, rng: np.random.Generator) -> Leaf:
     """A leaf that serves such a purpose; floats that are no weights are given from outside."""
-    return Leaf(ROLE_OF.get(wanted.filled, INPUT), filled(wanted, rng))
+    return Leaf(ROLE_OF.get(wanted.filled, INPUT), np.asarray(filled(wanted, rng)))
 
 
 def draw_node(

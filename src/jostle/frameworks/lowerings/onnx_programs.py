@@ -1,0 +1,148 @@
+"""Programs that build an ONNX model and run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from jostle.frameworks.graph import INPUT, Graph
+from jostle.frameworks.lowerings.onnx_elementwise import ELEMENTWISE
+from jostle.frameworks.lowerings.onnx_layers import LAYERS
+from jostle.frameworks.lowerings.onnx_nodes import ONNX_TYPES, Sketch, Sketcher
+from jostle.frameworks.lowerings.onnx_shaping import REDUCTIONS, SHAPING
+from jostle.frameworks.lowerings.program import INDENT, PREDICT, Call, Unsupported, calls, literal
+from jostle.frameworks.operators.catalogue import types_of
+
+SKETCHERS: Mapping[str, Sketcher] = {**ELEMENTWISE, **REDUCTIONS, **SHAPING, **LAYERS}
+OPSET, IR = 26, 13  # the newest that onnx 1.23, ONNX Runtime 1.31 and OpenVINO 2026.4 all read
+
+
+@dataclass(frozen=True)
+class OnnxLowering:
+    """Something that runs ONNX models."""
+
+    name: str
+    extra: str
+    module: str
+    packages: tuple[str, ...]
+    running: tuple[str, ...]  # what is imported for it
+    run: Callable[[Graph], Sequence[str]]  # the lines that run `model`
+    refuse: Callable[[Graph], None]  # raises Unsupported for what it documents not to compute
+    phases: tuple[str, ...] = (PREDICT,)
+
+    def program(self, graph: Graph, phase: str) -> str:
+        if phase not in self.phases:
+            raise Unsupported(f"has no phase {phase}")
+        self.refuse(graph)
+        return "\n".join([*self.running, *_building(graph), *self.run(graph)]) + "\n"
+
+
+def sketched(call: Call) -> Sketch:
+    """The ONNX nodes for one of ours."""
+    if call.node.operator not in SKETCHERS:
+        raise Unsupported(f"has no {call.node.operator}")
+    sketch = Sketch(call)
+    return sketch.ended(SKETCHERS[call.node.operator](sketch))
+
+
+def _building(graph: Graph) -> list[str]:
+    """The lines that build `model`."""
+    sketches = [sketched(call) for call in calls(graph)]
+    nodes = [str(node) for sketch in sketches for node in sketch.nodes]
+    constants = {name: name for name, leaf in graph.leaves.items() if leaf.role != INPUT}
+    for sketch in sketches:
+        constants |= sketch.constants
+    return [
+        *(["import numpy as np"] if any(sketch.constants for sketch in sketches) else []),
+        "from onnx import TensorProto, helper, numpy_helper" if constants else "from onnx import TensorProto, helper",
+        "",
+        *_listed("nodes", nodes),
+        *_listed("inputs", _inputs(graph)),
+        *_listed("outputs", _outputs(graph)),
+        *_listed("constants", [f"numpy_helper.from_array({array}, {name!r})" for name, array in constants.items()]),
+        'graph = helper.make_graph(nodes, "graph", inputs, outputs, constants)',
+        f'model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", {OPSET})], ir_version={IR})',
+    ]
+
+
+def _inputs(graph: Graph) -> list[str]:
+    return [
+        f"helper.make_tensor_value_info({name!r}, {_dtype(leaf.type.dtype)}, {list(leaf.type.shape)})"
+        for name, leaf in graph.leaves.items()
+        if leaf.role == INPUT
+    ]
+
+
+def _outputs(graph: Graph) -> list[str]:
+    """Without shapes, which are the framework's to find."""
+    types = types_of(graph)
+    return [f"helper.make_tensor_value_info({name!r}, {_dtype(types[name].dtype)}, None)" for name in graph.outputs]
+
+
+def _dtype(dtype: str) -> str:
+    return f"TensorProto.{ONNX_TYPES[dtype]}"
+
+
+def _listed(name: str, items: Sequence[str]) -> list[str]:
+    """A list, on lines of their own if there are several items."""
+    if len(items) < 2:
+        return [f"{name} = [{''.join(items)}]"]
+    return [f"{name} = [", *(f"{INDENT}{item}," for item in items), "]"]
+
+
+def _fed(graph: Graph) -> str:
+    return "{" + ", ".join(f"{name!r}: {name}" for name in graph.named(INPUT)) + "}"
+
+
+def _onnxruntime(level: str) -> Callable[[Graph], Sequence[str]]:
+    def run(graph: Graph) -> Sequence[str]:
+        names = literal(list(graph.outputs))
+        return [
+            "options = ort.SessionOptions()",
+            f"options.graph_optimization_level = ort.GraphOptimizationLevel.{level}",
+            "options.intra_op_num_threads = 1",
+            'session = ort.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])',
+            f"result = dict(zip({names}, session.run({names}, {_fed(graph)})))",
+        ]
+
+    return run
+
+
+def _openvino(graph: Graph) -> Sequence[str]:
+    taken = ", ".join(f"{name!r}: computed[{name!r}]" for name in graph.outputs)
+    return [
+        'exact = {"INFERENCE_PRECISION_HINT": "f32", "EXECUTION_MODE_HINT": "ACCURACY", "INFERENCE_NUM_THREADS": 1}',
+        "core = ov.Core()",
+        'compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU", exact)',
+        f"computed = compiled({_fed(graph)})",
+        f"result = {{{taken}}}",
+    ]
+
+
+def _nothing(graph: Graph) -> None:
+    pass
+
+
+def _runtime(name: str, level: str) -> OnnxLowering:
+    return OnnxLowering(
+        name,
+        "onnx",
+        "onnxruntime",
+        ("onnx", "onnxruntime"),
+        ("import onnxruntime as ort",),
+        _onnxruntime(level),
+        _nothing,
+    )
+
+
+ONNXRUNTIME = _runtime("onnxruntime", "ORT_ENABLE_ALL")
+ONNXRUNTIME_PLAIN = _runtime("onnxruntime-plain", "ORT_DISABLE_ALL")
+OPENVINO = OnnxLowering(
+    "openvino",
+    "openvino",
+    "openvino",
+    ("onnx", "openvino"),
+    ("import openvino as ov",),
+    _openvino,
+    _nothing,
+)
