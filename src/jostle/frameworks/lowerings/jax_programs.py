@@ -36,11 +36,22 @@ class JaxPrograms:
     packages: tuple[str, ...] = ("jax", "jaxlib", "optax")
 
     def program(self, graph: Graph, phase: str) -> str:
+        if phase in (GRADIENT, TRAIN):
+            _require_gradients(graph)
         if phase == TRAIN:
             return _training(graph)
         if phase == GRADIENT and differentiated(graph):
             return _gradient(graph)
         return _prediction(graph)
+
+
+def _require_gradients(graph: Graph) -> None:
+    """Unsupported where JAX says itself that it has not implemented a gradient."""
+    for node in graph.nodes:
+        if node.operator == "scatter" and node.attributes["reduction"] == "mul":
+            raise Unsupported("has no gradient of a scatter that multiplies")
+        if node.operator == "max_pool" and max(node.attributes["dilations"]) > 1:
+            raise Unsupported("has no gradient of a dilated max_pool")
 
 
 def _prediction(graph: Graph) -> str:
@@ -61,7 +72,6 @@ def _gradient(graph: Graph) -> str:
     cotangents = _dict_of(weighed, "cotangent_")
     return _joined(
         *_model(graph, f"{_dict_of(weighed)}, {_dict_of(others)}"),
-        "",
         "",
         f"def differentiate({given}):",
         f"{INDENT}outputs, pull_back, others = jax.vjp({function}, {', '.join(leaves)}, has_aux=True)",
@@ -84,7 +94,6 @@ def _training(graph: Graph) -> str:
     given = ", ".join(["parameters", "state", *others])
     return _joined(
         *_model(graph, _dict_of(graph.outputs)),
-        "",
         "",
         f"def loss_of(parameters, {', '.join(others)}):",
         f"{INDENT}return {loss_of(training, output)}",
