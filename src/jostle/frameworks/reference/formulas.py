@@ -1,0 +1,15 @@
+"""The formula of every operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jostle.frameworks.reference.elementwise import ELEMENTWISE
+from jostle.frameworks.reference.layers import LAYERS
+from jostle.frameworks.reference.numbers import Formula
+from jostle.frameworks.reference.reductions import REDUCTIONS
+from jostle.frameworks.reference.sampling import SAMPLING
+from jostle.frameworks.reference.shaping import SHAPING
+from jostle.frameworks.reference.windows import WINDOWS
+
+FORMULAS: Mapping[str, Formula] = {**ELEMENTWISE, **REDUCTIONS, **SHAPING, **WINDOWS, **LAYERS, **SAMPLING}

@@ -1,0 +1,135 @@
+"""Computes a whole graph, its gradient or its training in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from jostle.frameworks.graph import FLOATS, Array, Graph, Training
+from jostle.frameworks.lowerings.program import (
+    GRADIENT,
+    PREDICT,
+    Call,
+    calls,
+    cotangents_of,
+    differentiated,
+    float_outputs,
+)
+from jostle.frameworks.operators.catalogue import types_of
+from jostle.frameworks.reference.formulas import FORMULAS
+from jostle.frameworks.reference.numbers import held, wrapped
+from jostle.frameworks.reference.training import STEPS, Memory, loss
+
+Tensors = dict[str, Tensor]
+# What becomes of a tensor of floats when it is there, by its dtype.
+Disturb = Callable[[Tensor, str], Tensor]
+
+
+def undisturbed(values: Tensor, dtype: str) -> Tensor:
+    return values
+
+
+def evaluate(graph: Graph) -> dict[str, Array]:
+    """All tensors of the graph; floats are rounded to float32 nowhere. Undefined if one has no meaning."""
+    with torch.no_grad():
+        return as_arrays(forward(graph, leaves_of(graph)))
+
+
+def result(graph: Graph, phase: str, seed: int = 0, disturb: Disturb = undisturbed) -> dict[str, Array]:
+    """What a program of this phase leaves, in float64, int64 and bool."""
+    leaves = {
+        name: disturb(values, graph.leaves[name].array.dtype.name) if values.is_floating_point() else values
+        for name, values in leaves_of(graph).items()
+    }
+    if phase == PREDICT:
+        with torch.no_grad():
+            tensors = forward(graph, leaves, disturb)
+        return as_arrays({name: tensors[name] for name in graph.outputs})
+    if phase == GRADIENT:
+        return as_arrays(_gradients(graph, leaves, seed, disturb))
+    return as_arrays(_trained(graph, leaves, disturb))
+
+
+def leaves_of(graph: Graph) -> Tensors:
+    return {name: held(leaf.array) for name, leaf in graph.leaves.items()}
+
+
+def as_arrays(tensors: Mapping[str, Tensor]) -> dict[str, Array]:
+    return {name: values.detach().numpy() for name, values in tensors.items()}
+
+
+def forward(graph: Graph, leaves: Mapping[str, Tensor], disturb: Disturb = undisturbed) -> Tensors:
+    """All tensors of the graph on these leaves."""
+    tensors = dict(leaves)
+    for call in calls(graph):
+        values = computed(call, [tensors[name] for name in call.node.inputs])
+        tensors[call.node.name] = disturb(values, call.type.dtype) if call.type.is_float else values
+    return tensors
+
+
+def computed(call: Call, inputs: list[Tensor]) -> Tensor:
+    """One node; what is empty needs no formula."""
+    if call.type.size == 0:
+        return held(np.zeros(call.type.shape, call.type.dtype))
+    return wrapped(FORMULAS[call.node.operator](call, *inputs), call.type.dtype)
+
+
+def _gradients(graph: Graph, leaves: Tensors, seed: int, disturb: Disturb) -> Tensors:
+    wanted = differentiated(graph)
+    leaves = leaves | {name: leaves[name].detach().requires_grad_() for name in wanted}
+    tensors = forward(graph, leaves, disturb)
+    cotangents = cotangents_of(graph, seed)
+    weighed = sum(
+        ((tensors[name] * held(cotangents[f"cotangent_{name}"])).sum() for name in float_outputs(graph)),
+        torch.zeros((), dtype=torch.float64),
+    )
+    outputs = {name: tensors[name] for name in graph.outputs}
+    gradients = gradients_of(weighed, [leaves[name] for name in wanted])
+    return outputs | {f"d_{name}": gradient for name, gradient in zip(wanted, gradients, strict=True)}
+
+
+def gradients_of(amount: Tensor, leaves: list[Tensor]) -> list[Tensor]:
+    """The gradient by each, 0 where nothing depends on it."""
+    if not amount.requires_grad or not leaves:
+        return [torch.zeros_like(leaf) for leaf in leaves]
+    gradients = torch.autograd.grad(amount, leaves, allow_unused=True)
+    return [torch.zeros_like(leaf) if one is None else one for leaf, one in zip(leaves, gradients, strict=True)]
+
+
+def _trained(graph: Graph, leaves: Tensors, disturb: Disturb) -> Tensors:
+    training = graph.training
+    assert training is not None, "there is nothing to train"
+    names = [name for name in graph.named("parameter") if leaves[name].is_floating_point()]
+    memories: dict[str, Memory] = {name: {} for name in names}
+    losses = []
+    for step in range(1, training.steps + 1):
+        leaves = leaves | {name: leaves[name].detach().requires_grad_() for name in names}
+        amount, gradients = _loss_and_gradients(graph, training, leaves, names, disturb)
+        losses.append(amount)
+        with torch.no_grad():
+            for name, gradient in zip(names, gradients, strict=True):
+                moved = STEPS[training.optimiser](leaves[name], gradient, memories[name], training.settings, step)
+                leaves[name] = disturb(moved, graph.leaves[name].array.dtype.name)
+    return {"loss": torch.stack(losses), **{name: leaves[name] for name in graph.named("parameter")}}
+
+
+def _loss_and_gradients(
+    graph: Graph, training: Training, leaves: Tensors, names: list[str], disturb: Disturb
+) -> tuple[Tensor, list[Tensor]]:
+    parameters = [leaves[name] for name in names]
+    amount = loss(training, forward(graph, leaves, disturb)[graph.outputs[0]], parameters)
+    return amount.detach(), gradients_of(amount, parameters)
+
+
+def overflows(graph: Graph, tensors: Mapping[str, Array]) -> set[str]:
+    """The nodes of float32 with a value that float32 cannot hold, or only as a denormal number."""
+    limits, types = np.finfo(np.float32), types_of(graph)
+
+    def beyond(values: Array) -> bool:
+        sizes = np.abs(values[np.isfinite(values) & (values != 0)])
+        return bool(((sizes > limits.max) | (sizes < limits.tiny)).any())
+
+    return {node.name for node in graph.nodes if types[node.name].dtype == FLOATS[0] and beyond(tensors[node.name])}
