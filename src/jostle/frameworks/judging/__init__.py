@@ -1,0 +1,1 @@
+"""Which framework is wrong, in which operator, shown by how small a model."""

@@ -1,0 +1,57 @@
+"""Differences that frameworks document, which are therefore not reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from jostle.frameworks.graph import Array, Graph, TensorType
+from jostle.frameworks.judging.findings import family_of
+from jostle.frameworks.judging.rounding import words
+
+
+@dataclass(frozen=True)
+class Unspecified:
+    """What a family of backends makes of NaN in operators that compare."""
+
+    families: frozenset[str]
+    operators: frozenset[str]
+    source: str
+
+
+_COMPARING = words(
+    "relu relu6 leaky_relu prelu clip max min maximum minimum max_pool adaptive_max_pool scatter hardsigmoid "
+    "hardswish softshrink hardshrink elu selu celu"
+)
+EXCEPTIONS = (
+    Unspecified(
+        frozenset({"onnx", "openvino"}),
+        _COMPARING | {"sign", "lp_pool"},
+        "The ONNX operator specification (onnx.ai/onnx/operators: Max, Min, Relu, Clip, MaxPool, ReduceMax, Sign) says "
+        "nothing of NaN, and ONNX Runtime and OpenVINO promise nothing beyond it",
+    ),
+    Unspecified(
+        frozenset({"tensorflow", "jax"}),
+        frozenset({"max_pool", "adaptive_max_pool", "scatter"}),
+        "tf.nn.max_pool and lax.reduce_window leave the order of comparisons, and so what NaN does, to the "
+        "implementation (XLA operation semantics: ReduceWindow, Scatter)",
+    ),
+    Unspecified(
+        frozenset({"paddle"}),
+        frozenset({"max", "min", "max_pool", "adaptive_max_pool", "relu", "relu6", "clip", "scatter"}),
+        "paddle.max, paddle.nn.functional.max_pool2d and relu document max(x, 0) without a word on NaN; "
+        "paddle.fmax documents the other behaviour only for itself",
+    ),
+)
+
+
+def documented(graph: Graph, types: Mapping[str, TensorType], tensors: Mapping[str, Array], backend: str) -> str:
+    """The source that explains a difference of this backend by NaN in such an operator, or nothing."""
+    for node in graph.nodes:
+        nan = any(types[name].is_float and np.isnan(tensors[name]).any() for name in node.inputs)
+        for one in EXCEPTIONS if nan else ():
+            if node.operator in one.operators and family_of(backend) in one.families:
+                return one.source
+    return ""

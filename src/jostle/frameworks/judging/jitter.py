@@ -1,0 +1,116 @@
+"""The same graph with other roundings: what moves with them is no framework's fault."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from jostle.frameworks.graph import CONSTANT, Array, Graph, Leaf, Node, TensorType
+from jostle.frameworks.judging.rounding import CANCELLING, SATURATING, epsilon_of, rounds
+from jostle.frameworks.operators.catalogue import types_of
+
+ULPS = 2
+HUGE = 0.5  # of the exponents: the square of a number above 2^(max exponent / 2) overflows
+
+
+def jittered(graph: Graph, tensors: Mapping[str, Array], seed: int, sign: float = 1.0, extremes: bool = False) -> Graph:
+    """The graph with every float that is read or computed by a node that rounds moved by some ulps.
+
+    With the other sign, everything is moved the other way, so that what lies near a jump takes it once of two times.
+    With `extremes`, those too small to be normal become 0 and those whose square overflows infinite, as happens in
+    frameworks that flush, or that square on the way.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _Jitter(graph, tensors, np.random.default_rng(seed), sign, extremes).graph()
+
+
+class _Jitter:
+    def __init__(
+        self, graph: Graph, tensors: Mapping[str, Array], rng: np.random.Generator, sign: float, extremes: bool
+    ) -> None:
+        self.original, self.tensors, self.rng, self.sign, self.extremes = graph, tensors, rng, sign, extremes
+        self.types = types_of(graph)
+        self.leaves, self.nodes = dict(graph.leaves), list[Node]()
+        self.moved: dict[str, str] = {}  # what nodes that round read instead
+
+    def graph(self) -> Graph:
+        for node in self.original.nodes:
+            if rounds(node, self.types):
+                self._rounding(node)
+            else:
+                self.nodes.append(node)
+        return replace(self.original, leaves=self.leaves, nodes=tuple(self.nodes))
+
+    def _rounding(self, node: Node) -> None:
+        raw, inputs = f"{node.name}_jostle_raw", tuple(map(self._read, node.inputs))
+        self.nodes.append(replace(node, name=raw, inputs=inputs, style="plain"))
+        if node.operator in SATURATING:
+            raw = self._slope(node, raw, inputs[0])
+        self._move(raw, node.name, node.name, self._floor(node))
+        self.moved[node.name] = node.name
+
+    def _read(self, name: str) -> str:
+        if not self.types[name].is_float:
+            return name
+        if name not in self.moved:
+            self.moved[name] = f"{name}_jostle_moved"
+            self._move(name, self.moved[name], name, 0.0)
+        return self.moved[name]
+
+    def _slope(self, node: Node, raw: str, read: str) -> str:
+        """raw + e (x - x₀), where x₀ is the value of x: hardly another value, but a slope that is off by e."""
+        taken, type_ = np.asarray(self.tensors[node.inputs[0]], np.float64), self.types[node.name]
+        if not np.isfinite(taken).all() or not taken.size:
+            return raw
+        stem, sizes = f"{node.name}_jostle", np.abs(np.asarray(self.tensors[node.name], np.float64))
+        slope = 1.0 + typical(sizes) / (float(np.std(taken)) + 1e-30) if taken.std() > 0 else 1.0
+        self.leaves[f"{stem}_there"] = Leaf(CONSTANT, taken.astype(self.types[node.inputs[0]].dtype))
+        self.leaves[f"{stem}_slope"] = Leaf(CONSTANT, (slope * self._noise(type_)).astype(type_.dtype))
+        self.nodes.append(Node(f"{stem}_way", "sub", (read, f"{stem}_there")))
+        way = f"{stem}_way"
+        if taken.shape != type_.shape:
+            way = f"{stem}_ways"
+            axes = {"axes": list(range(taken.ndim)), "keepdims": False}
+            self.nodes.append(Node(way, "sum", (f"{stem}_way",), axes))
+        self.nodes.append(Node(f"{stem}_more", "mul", (way, f"{stem}_slope")))
+        self.nodes.append(Node(f"{stem}_sloped", "add", (raw, f"{stem}_more")))
+        return f"{stem}_sloped"
+
+    def _floor(self, node: Node) -> float:
+        """The size of the numbers that a node takes apart."""
+        if node.operator not in CANCELLING:
+            return 0.0
+        read = [np.abs(self.tensors[name]) for name in node.inputs if self.types[name].is_float]
+        finite = [array[np.isfinite(array)] for array in read]
+        return 1.0 + max((typical(array) for array in finite), default=0.0)
+
+    def _move(self, source: str, name: str, value: str, floor: float) -> None:
+        """`name` is `source`, whose exact value is known, moved a little."""
+        type_ = self.types[value]
+        factor = 1 + self._noise(type_)
+        if self.extremes:
+            factor = _to_extremes(factor, np.asarray(self.tensors[value], np.float64), type_.dtype)
+        self.leaves[f"{name}_jostle_factor"] = Leaf(CONSTANT, factor.astype(type_.dtype))
+        product = f"{name}_jostle_product" if floor else name
+        self.nodes.append(Node(product, "mul", (source, f"{name}_jostle_factor")))
+        if floor:
+            self.leaves[f"{name}_jostle_shift"] = Leaf(CONSTANT, (floor * self._noise(type_)).astype(type_.dtype))
+            self.nodes.append(Node(name, "add", (product, f"{name}_jostle_shift")))
+
+    def _noise(self, type_: TensorType) -> Array:
+        return self.rng.choice([-1.0, -0.5, 0.5, 1.0], type_.shape) * self.sign * ULPS * epsilon_of(type_)
+
+
+def _to_extremes(factor: Array, values: Array, dtype: str) -> Array:
+    limits = np.finfo(dtype)
+    size = np.abs(values.reshape(factor.shape))
+    factor = np.where((size > 0) & (size < 2 * float(limits.tiny)), 0.0, factor)
+    return np.where(np.isfinite(size) & (size > 2.0 ** (HUGE * limits.maxexp)), np.inf, factor)
+
+
+def typical(sizes: Array) -> float:
+    """The largest of some sizes, but not one that towers over the others."""
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    return float(min(sizes.max(), 1000 * np.median(sizes))) if sizes.size else 0.0
