@@ -55,7 +55,7 @@ class Display:
         rate = so_far.executions / max(so_far.seconds, 1e-9)
         return {
             "executions": f"{so_far.executions:,}",
-            "rate": f"{rate:,.0f}/s",
+            "rate": rate_text(rate),
             "coverage": coverage_text(so_far.coverage),
             "corpus": corpus_text(so_far.corpus, so_far.admission_rate),
             "findings": findings_text(so_far.findings),
@@ -69,6 +69,10 @@ class Display:
         if self._budget.executions is not None:
             left.append((self._budget.executions - so_far.executions) / max(rate, 1e-9))
         return f"{max(0, min(left)):,.0f} s" if left else "no limit"
+
+
+def rate_text(rate: float) -> str:
+    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
 
 
 def corpus_text(entries: int, admission_rate: float) -> str:

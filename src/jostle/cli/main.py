@@ -20,6 +20,7 @@ from jostle.cli.demo import demo
 from jostle.cli.doctor import doctor
 from jostle.cli.evaluate import evaluate
 from jostle.cli.exits import Exit
+from jostle.cli.frameworks import frameworks
 from jostle.cli.fuzz import fuzz
 from jostle.cli.list_parts import list_parts
 from jostle.cli.profile import profile
@@ -31,6 +32,7 @@ from jostle.errors import JostleError, UsageError
 CLICKS_INTERRUPTED = 130
 COMMANDS: Mapping[str, Callable[..., Any]] = {
     "fuzz": fuzz,
+    "frameworks": frameworks,
     "replay": replay,
     "coverage": coverage,
     "profile": profile,

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from jostle.cli.consoles import say, visible
-from jostle.cli.display import corpus_text, coverage_text, findings_text
+from jostle.cli.display import corpus_text, coverage_text, findings_text, rate_text
 from jostle.records import MODEL, TWIN, Summary
 from jostle.storage.findings import FINDINGS, FLAKY, recorded
 
@@ -22,7 +22,7 @@ SHOWN = 8  # findings listed by name
 def print_summary(console: Console, summary: Summary, folder: Path) -> None:
     rate = summary.executions / max(summary.seconds, 1e-9)
     table = Table(show_header=False, box=None, padding=(0, 2))
-    table.add_row("[bold]executions[/bold]", f"{summary.executions:,} in {summary.seconds:,.1f} s ({rate:,.0f}/s)")
+    table.add_row("[bold]executions[/bold]", f"{summary.executions:,} in {summary.seconds:,.1f} s ({rate_text(rate)})")
     table.add_row("[bold]coverage[/bold]", coverage_text(summary.coverage))
     table.add_row("[bold]corpus[/bold]", corpus_text(summary.corpus, summary.admission_rate))
     if TWIN in summary.rates:

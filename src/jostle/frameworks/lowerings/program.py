@@ -58,12 +58,24 @@ Expression = Callable[[Call], str]
 class Lowering(Protocol):
     """One framework, and one way of running it."""
 
-    name: str  # that users type
-    phases: tuple[str, ...]
-    extra: str  # that installs it: pip install 'jostle[extra]', "" if Jostle needs it anyway
-    module: str  # that must be there to import
-    packages: tuple[str, ...]  # whose versions a report tells
-    signals: str  # the module of jostle.frameworks.signals that watches it
+    @property
+    def name(self) -> str:
+        """What users type."""
+
+    @property
+    def phases(self) -> tuple[str, ...]: ...
+
+    @property
+    def extra(self) -> str:
+        """What installs it: pip install 'jostle[extra]'; empty if Jostle needs it anyway."""
+
+    @property
+    def module(self) -> str:
+        """What must be there to import."""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Whose versions a report tells."""
 
     def program(self, graph: Graph, phase: str) -> str:
         """The program; Unsupported if the framework cannot."""

@@ -14,7 +14,7 @@ from typing import Any
 from jostle.crashes import Crash
 from jostle.foreign import attempt
 from jostle.frameworks.graph import Array, Graph, array_as_json, decode
-from jostle.frameworks.lowerings.catalogue import lowering_named
+from jostle.frameworks.lowerings.catalogue import lowering_named, signals_of
 from jostle.frameworks.lowerings.program import Lowering, arrays_of
 from jostle.frameworks.observations import REFERENCE, Status
 from jostle.isolation.serving import connected, serve
@@ -32,7 +32,7 @@ class Programs:
 
     def __init__(self, lowering: Lowering, line_coverage: bool):
         self._lowering = lowering
-        self._signals = importlib.import_module(f"jostle.frameworks.signals.{lowering.signals}")
+        self._signals = importlib.import_module(f"jostle.frameworks.signals.{signals_of(lowering)}")
         self._signals.prepare()
         self._lines = Lines(lowering.module) if line_coverage else None
 
