@@ -24,7 +24,7 @@ from jostle.frameworks.operators.operator import Operator, Wanted
 
 SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-38, 1e-45, 3e38, -3e38, 1e4, 0.5, 2.5)
 TRIES = 40
-ROLE_OF = {"weights": PARAMETER, "indices": CONSTANT, "mask": CONSTANT, "shifts": CONSTANT}
+ROLE_OF = {"weights": PARAMETER} | dict.fromkeys(("mean", "variance", "indices", "mask", "shifts"), CONSTANT)
 
 
 def filled(wanted: Wanted, rng: np.random.Generator) -> Array:
@@ -36,7 +36,7 @@ def filled(wanted: Wanted, rng: np.random.Generator) -> Array:
         return rng.integers(0, 8 * dtype.itemsize - 1, shape).astype(dtype)
     if dtype == np.bool_:
         return rng.random(shape) < 0.7
-    if wanted.filled == "positive":
+    if wanted.filled == "variance":
         return rng.uniform(0.1, 2.0, shape).astype(dtype)
     if wanted.filled == "grid":
         return rng.uniform(-1.3, 1.3, shape).astype(dtype)

@@ -109,7 +109,8 @@ def _prelu(s: Sketch) -> str:
 
 
 def _glu(s: Sketch) -> str:
-    kept, gate = s.add_with_outputs("Split", 2, s[0], axis=s.attributes["axis"], num_outputs=2)
+    halves = s.constant("halves", [s.call.type.shape[s.attributes["axis"]]] * 2)
+    kept, gate = s.add_with_outputs("Split", 2, s[0], halves, axis=s.attributes["axis"])
     return s.add("Mul", kept, s.add("Sigmoid", gate))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from jostle.frameworks.graph import INPUT, Graph
 from jostle.frameworks.lowerings.onnx_elementwise import ELEMENTWISE
 from jostle.frameworks.lowerings.onnx_layers import LAYERS
+from jostle.frameworks.lowerings.onnx_limits import refuse_onnxruntime, refuse_openvino
 from jostle.frameworks.lowerings.onnx_nodes import ONNX_TYPES, Sketch, Sketcher
 from jostle.frameworks.lowerings.onnx_shaping import REDUCTIONS, SHAPING
 from jostle.frameworks.lowerings.program import INDENT, PREDICT, Call, Unsupported, calls, literal
@@ -119,10 +120,6 @@ def _openvino(graph: Graph) -> Sequence[str]:
     ]
 
 
-def _nothing(graph: Graph) -> None:
-    pass
-
-
 def _runtime(name: str, level: str) -> OnnxLowering:
     return OnnxLowering(
         name,
@@ -131,7 +128,7 @@ def _runtime(name: str, level: str) -> OnnxLowering:
         ("onnx", "onnxruntime"),
         ("import onnxruntime as ort",),
         _onnxruntime(level),
-        _nothing,
+        refuse_onnxruntime,
     )
 
 
@@ -139,10 +136,10 @@ ONNXRUNTIME = _runtime("onnxruntime", "ORT_ENABLE_ALL")
 ONNXRUNTIME_PLAIN = _runtime("onnxruntime-plain", "ORT_DISABLE_ALL")
 OPENVINO = OnnxLowering(
     "openvino",
-    "openvino",
+    "onnx,openvino",
     "openvino",
     ("onnx", "openvino"),
     ("import openvino as ov",),
     _openvino,
-    _nothing,
+    refuse_openvino,
 )

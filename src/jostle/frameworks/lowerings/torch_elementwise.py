@@ -13,12 +13,20 @@ SAME_NAME = (
     *("erf", "floor", "ceil", "round", "trunc", "sign", "isnan", "isinf", "logical_not", "bitwise_not"),
 )
 FUNCTIONAL = ("relu6", "gelu", "softsign", "hardsigmoid", "hardswish", "silu", "mish")
+ALIKE = (
+    *("add", "sub", "mul", "div", "pow", "maximum", "minimum", "atan2", "floor_divide", "remainder", "fmod"),
+    *("logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"),
+)
 PAIRS = {
-    **{name: name for name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "atan2")},
-    **{name: name for name in ("floor_divide", "remainder", "fmod", "logical_and", "logical_or", "logical_xor")},
-    **{name: name for name in ("bitwise_and", "bitwise_or", "bitwise_xor")},
-    **{"equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge"},
-    **{"left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift"},
+    **{name: name for name in ALIKE},
+    "equal": "eq",
+    "not_equal": "ne",
+    "less": "lt",
+    "less_equal": "le",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift",
 }
 
 

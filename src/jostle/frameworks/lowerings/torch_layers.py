@@ -50,6 +50,13 @@ def _without(type_: TensorType, *axes: int) -> list[int]:
     return [size for axis, size in enumerate(type_.shape) if axis not in axes]
 
 
+def batch_norm_by_hand(call: Call) -> str:
+    """For statistics that a gradient is taken of: torch follows none to those of F.batch_norm."""
+    shape = shape_of((-1, *[1] * (call.type.rank - 2)))
+    scale, bias, mean, var = (f"{call[place]}.reshape({shape})" for place in (1, 2, 3, 4))
+    return fill(f"({{0}} - {mean}) / torch.sqrt({var} + {{epsilon}}) * {scale} + {bias}", call)
+
+
 def _batch_norm_training(call: Call) -> str:
     text = "F.batch_norm({0}, None, None, {1}, {2}, training=True, eps={epsilon})"
     return _normalised(text, _without(call.type, 1), call)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +14,15 @@ from jostle.frameworks.lowerings.program import (
     PHASES,
     PREDICT,
     TRAIN,
+    Call,
+    Expression,
     calls,
     differentiated,
     float_outputs,
     literal,
 )
 from jostle.frameworks.lowerings.torch_elementwise import ELEMENTWISE, REDUCTIONS
-from jostle.frameworks.lowerings.torch_layers import LAYERS
+from jostle.frameworks.lowerings.torch_layers import LAYERS, batch_norm_by_hand
 from jostle.frameworks.lowerings.torch_shaping import SHAPING
 from jostle.frameworks.lowerings.torch_styles import styled
 from jostle.frameworks.lowerings.torch_training import training_lines
@@ -42,7 +44,8 @@ class TorchLowering:
 
     def program(self, graph: Graph, phase: str) -> str:
         lines = ["import torch", "import torch.nn.functional as F", "", ""]
-        lines += [*_model(graph), "", "", *_tensors(graph, phase)]
+        trained = {GRADIENT: differentiated(graph), TRAIN: trainable(graph)}.get(phase, [])
+        lines += [*_model(graph, followed(graph, trained)), "", "", *_tensors(graph, phase, trained)]
         if self.compiled:
             lines.append(f"model = {self.compiled}")
         lines += {PREDICT: _prediction, GRADIENT: _gradient, TRAIN: _training}[phase](graph)
@@ -54,21 +57,26 @@ AOT = TorchLowering("torch-aot", 'torch.compile(model, backend="aot_eager_decomp
 INDUCTOR = TorchLowering("torch-inductor", "torch.compile(model)")
 
 
-def _model(graph: Graph) -> list[str]:
-    body = [line for call in calls(graph) for line in styled(call, EXPRESSIONS)]
+def _model(graph: Graph, followed_to: set[str]) -> list[str]:
+    body = [line for call in calls(graph) for line in styled(call, _expressions(call, followed_to))]
     return [
         f"def model({', '.join(graph.leaves)}):",
         *(INDENT + line for line in (*body, f"return {', '.join(graph.outputs)}")),
     ]
 
 
+def _expressions(call: Call, followed_to: set[str]) -> Mapping[str, Expression]:
+    if call.node.operator == "batch_norm" and followed_to.intersection(call.node.inputs[3:]):
+        return {"batch_norm": batch_norm_by_hand}
+    return EXPRESSIONS
+
+
 def _call(graph: Graph) -> str:
     return f"{', '.join(graph.outputs)} = model({', '.join(graph.leaves)})"
 
 
-def _tensors(graph: Graph, phase: str) -> Iterator[str]:
+def _tensors(graph: Graph, phase: str, trained: Sequence[str]) -> Iterator[str]:
     """Leaves as tensors that lie in memory as they say; those that gradients are taken of require them."""
-    trained = {GRADIENT: differentiated(graph), TRAIN: trainable(graph)}.get(phase, [])
     for name, leaf in graph.leaves.items():
         # what is trained is written to, which torch refuses where elements share their memory
         plain = phase == TRAIN and name in trained and leaf.layout == "expanded"
@@ -109,11 +117,11 @@ def _prediction(graph: Graph) -> list[str]:
     return [_call(graph), f"result = {_arrays(graph.outputs)}"]
 
 
-def _arrays(names: Iterator[str] | list[str] | tuple[str, ...]) -> str:
+def _arrays(names: Sequence[str]) -> str:
     return "{" + ", ".join(f'"{name}": {name}.detach().numpy()' for name in dict.fromkeys(names)) + "}"
 
 
-def followed(graph: Graph, sources: list[str]) -> set[str]:
+def followed(graph: Graph, sources: Sequence[str]) -> set[str]:
     """The tensors through which torch follows gradients to these leaves: floats that are computed from them."""
     found = set(sources)
     for call in calls(graph):
@@ -138,7 +146,8 @@ def _gradient(graph: Graph) -> list[str]:
 def _training(graph: Graph) -> list[str]:
     names = trainable(graph)
     unreached = [name for name in names if graph.outputs[0] not in followed(graph, [name])]
-    return training_lines(graph, names, unreached, _call(graph)) + [
+    return [
+        *training_lines(graph, names, unreached, _call(graph)),
         f"result = {_arrays(graph.named(PARAMETER))}",
         'result["loss"] = torch.stack(losses).numpy()',
     ]

@@ -52,7 +52,7 @@ def _repeating_pad(call: Call, pairs: list[tuple[int, int]]) -> str:
     pairs = [(0, 0)] * (max(rank - 2, 1) - len(pairs)) + pairs
     if len(pairs) > MOST_PADDED:
         raise Unsupported(f"pads at most {MOST_PADDED} axes by {call.attributes['mode']}")
-    if call.attributes["mode"] != "circular" and not call.type.is_float and call.type.dtype != "int64":
+    if call.attributes["mode"] != "circular" and call.type.dtype == "bool":
         raise Unsupported(f"has no {call.attributes['mode']} padding of {call.type.dtype}")
     if 0 in call.types[0].shape:
         raise Unsupported("repeats only what has elements")

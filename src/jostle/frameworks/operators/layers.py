@@ -233,8 +233,8 @@ def _with_statistics(first: TensorType, attributes: Attributes, rng: Random) -> 
     channels = first.shape[1:2]
     return (
         *_scale_and_bias(first, attributes, rng),
-        Wanted(channels, first.dtype, "values"),
-        Wanted(channels, first.dtype, "positive"),
+        Wanted(channels, first.dtype, "mean"),
+        Wanted(channels, first.dtype, "variance"),
     )
 
 

@@ -30,7 +30,7 @@ class Wanted:
 
     shape: tuple[int, ...]
     dtype: str
-    filled: str  # with what: "weights", "values", "positive", "probabilities", "mask", "indices", "grid", "shifts"
+    filled: str  # with what: "weights", "values", "mean", "variance", "nonzero", "mask", "indices", "grid", "shifts"
     limit: int = 0  # of indices: they lie in [0, limit)
 
 

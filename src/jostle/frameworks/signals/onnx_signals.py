@@ -1,0 +1,76 @@
+"""What of ONNX Runtime and of OpenVINO worked: the nodes that are left after optimising, and the kernels chosen."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# Types of exceptions by which these libraries say that they have no kernel for something.
+MISSING = ("NotImplemented",)
+ERRORS_ONLY = 3  # a severity of ONNX Runtime's logger
+
+
+def prepare() -> None:
+    """Loads what programs need, and keeps warnings from filling the worker's log; threads are set by the programs."""
+    importlib.import_module("onnx")
+    if importlib.util.find_spec("onnxruntime") is not None:
+        importlib.import_module("onnxruntime").set_default_logger_severity(ERRORS_ONLY)
+
+
+def watched(run: Callable[[], None], namespace: dict[str, Any]) -> set[str]:
+    """Runs the program, which leaves a session or a compiled model in the namespace, and tells what worked in it."""
+    run()
+    if "session" in namespace:
+        return _of_onnxruntime(namespace["model"], namespace["options"])
+    return _of_openvino(namespace["compiled"])
+
+
+def _of_onnxruntime(model: Any, options: Any) -> set[str]:
+    """A second session writes the optimised model, which none gives away otherwise."""
+    onnx, onnxruntime = importlib.import_module("onnx"), importlib.import_module("onnxruntime")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "optimised.onnx"
+        options.optimized_model_filepath = str(path)
+        onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+        optimised = onnx.load_from_string(path.read_bytes())
+    dtypes = _dtypes(optimised.graph)
+    return {_node_signal(node, dtypes) for node in optimised.graph.node}
+
+
+def _dtypes(graph: Any) -> dict[str, int]:
+    values = [*graph.input, *graph.output, *graph.value_info]
+    known = {value.name: value.type.tensor_type.elem_type for value in values}
+    return known | {constant.name: constant.data_type for constant in graph.initializer}
+
+
+def _node_signal(node: Any, dtypes: dict[str, int]) -> str:
+    read = ",".join(str(dtypes.get(name, "?")) for name in node.input)
+    classes = ",".join(f"{one.name}={_attribute_class(one)}" for one in sorted(node.attribute, key=lambda one: one.name))
+    return f"onnxruntime {node.domain}:{node.op_type}({read}) {classes}".rstrip()
+
+
+def _attribute_class(attribute: Any) -> str:
+    """What a kernel is likely to look at: texts and flags as they are, of numbers whether they are usual."""
+    if attribute.s:
+        return str(attribute.s.decode(errors="replace"))
+    numbers = list(attribute.ints) or list(attribute.floats)
+    if numbers:
+        return f"{len(numbers)}{'' if len(set(numbers)) == 1 else '≠'}{_size(max(numbers))}"
+    return _size(attribute.i or attribute.f)
+
+
+def _size(number: float) -> str:
+    return str(int(number)) if number in (-1, 0, 1, 2) else "n"
+
+
+def _of_openvino(compiled: Any) -> set[str]:
+    return {_kernel_signal(node.get_rt_info()) for node in compiled.get_runtime_model().get_ops()}
+
+
+def _kernel_signal(told: Any) -> str:
+    parts = (told[key].astype(str) for key in ("layerType", "primitiveType", "outputPrecisions", "outputLayouts"))
+    return " ".join(("openvino", *parts))
