@@ -18,13 +18,13 @@ OPTIONAL = {
     "onnx": "onnx",
     "onnxruntime": "onnx",
     "tensorflow-cpu": "tensorflow",
-    "keras": "tensorflow",
     "jax": "jax",
+    "optax": "jax",
     "paddlepaddle": "paddle",
     "openvino": "openvino",
-    "ray": "ray",
+    "pytensor": "pytensor",
 }
-NOT_NEEDED = "not installed (no recipe needs it yet): pip install "
+MISSING = "not installed, for jostle frameworks: pip install "
 SAFE_TORCH = (2, 10)  # older ones had memory corruption in the safe loader (CVE-2026-24747)
 
 
@@ -32,7 +32,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     """Say which versions of Python, torch and the optional backends are here, and what installs the missing."""
     found = {"python": platform.python_version(), "jostle": version("jostle")}
     found |= {name: _version(name) or "missing: pip install jostle" for name in CORE}
-    found |= {name: _version(name) or f"{NOT_NEEDED}'jostle[{extra}]'" for name, extra in OPTIONAL.items()}
+    found |= {name: _version(name) or f"{MISSING}'jostle[{extra}]'" for name, extra in OPTIONAL.items()}
     if as_json:
         print(json.dumps(found))
         return
