@@ -1,0 +1,73 @@
+"""What torch did while a program ran: the kernels it called, and what its compiler counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+COUNTED = ("graph_break", "inductor", "aot_autograd", "unimplemented")  # by torch's compiler, of interest as coverage
+
+
+def prepare() -> None:
+    """Once in a worker: one thread, since workers share the machine, and no words from the compiler."""
+    import logging
+
+    import torch
+
+    torch.set_num_threads(1)
+    torch._logging.set_logs(all=logging.CRITICAL)
+
+
+def after() -> None:
+    """Forget what was compiled, so that no program runs by another's graph and memory does not grow."""
+    import torch
+
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+
+
+def watched(run: Callable[[], None]) -> set[str]:
+    """The kernels that ran, with dtype, rank and layout of their first tensor, and what a compiler counted."""
+    from torch._dynamo.utils import counters
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    found: set[str] = set()
+
+    class Watching(TorchDispatchMode):
+        @classmethod
+        def ignore_compile_internals(cls) -> bool:
+            return True  # else nothing is compiled while we watch
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+        ) -> Any:
+            found.add(f"{func} {_described(args)}".strip())
+            return func(*args, **(kwargs or {}))
+
+    with Watching():
+        run()
+    return found | {f"{kind}: {name}" for kind in COUNTED for name in counters.get(kind, {})}
+
+
+def _described(args: Sequence[Any]) -> str:
+    first = next(_tensors(args), None)
+    if first is None:
+        return ""
+    dtype = str(first.dtype).removeprefix("torch.")
+    return f"{dtype} rank{first.dim()} {_layout(first)}"
+
+
+def _tensors(args: Sequence[Any]) -> Iterator[Any]:
+    import torch
+
+    for arg in args:
+        if isinstance(arg, torch.Tensor):
+            yield arg
+        elif isinstance(arg, list | tuple):
+            yield from _tensors(arg)
+
+
+def _layout(tensor: Any) -> str:
+    if tensor.is_contiguous():
+        return "contiguous"
+    return "overlapping" if 0 in tensor.stride() else "strided"
