@@ -87,7 +87,7 @@ class Compared:
     def _inconsistency(self, seen: Sequence[Observed]) -> list[float]:
         """For every pair of backends the largest of all phases."""
         return [
-            max((inconsistency(each[a], each[b]) for each in seen if a in each and b in each), default=0.0)
+            max((inconsistency({a: each[a], b: each[b]}) for each in seen if a in each and b in each), default=0.0)
             for a, b in self._pairs
         ]
 

@@ -26,7 +26,7 @@ def after() -> None:
     torch._dynamo.utils.counters.clear()
 
 
-def watched(run: Callable[[], None]) -> set[str]:
+def watched(run: Callable[[], None], namespace: dict[str, Any]) -> set[str]:
     """The kernels that ran, with dtype, rank and layout of their first tensor, and what a compiler counted."""
     from torch._dynamo.utils import counters
     from torch.utils._python_dispatch import TorchDispatchMode

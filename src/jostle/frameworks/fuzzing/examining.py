@@ -1,0 +1,40 @@
+"""From what backends made of a graph to defects with a signature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jostle.frameworks.fuzzing.target import Fault, Observed
+from jostle.frameworks.graph import Graph
+from jostle.frameworks.judging.comparing import judge
+from jostle.frameworks.judging.findings import Disagreement
+from jostle.frameworks.judging.grouping import signature_of
+from jostle.frameworks.judging.locating import locate
+from jostle.frameworks.judging.suppressing import Known
+from jostle.frameworks.judging.yardstick import Yardstick
+from jostle.frameworks.observations import Runner
+from jostle.frameworks.reference.differences import derivative
+from jostle.frameworks.reference.run import evaluate, result
+
+YARDSTICK = Yardstick(evaluate, result, derivative)
+
+
+class Examiner:
+    """Judges a graph, locates the guilty operator of every disagreement, and leaves out what is known."""
+
+    def __init__(self, runner: Runner, known: Known):
+        self._runner, self._known = runner, known
+        self.known_seen = 0  # disagreements that were left out
+        self.doubted = 0  # disagreements in which the reference stood alone
+
+    def __call__(self, graph: Graph, phase: str, observed: Observed) -> Sequence[Fault]:
+        verdict = judge(graph, phase, observed, YARDSTICK)
+        self.doubted += len(verdict.doubted)
+        faults = [self._fault(graph, one) for one in verdict.found]
+        new = [fault for fault in faults if self._known.reason(fault.signature) is None]
+        self.known_seen += len(faults) - len(new)
+        return new
+
+    def _fault(self, graph: Graph, disagreement: Disagreement) -> Fault:
+        located = locate(graph, disagreement, self._runner, YARDSTICK)
+        return Fault(signature_of(located, disagreement), disagreement)
