@@ -30,7 +30,7 @@ class Sketch:
         return self._leaf("w", PARAMETER, shape, filled_with)
 
     def statistics(self, *shape: int) -> str:
-        return self._leaf("s", CONSTANT, shape, "positive")
+        return self._leaf("s", CONSTANT, shape, "variance")
 
     def _leaf(self, stem: str, role: str, shape: tuple[int, ...], filled_with: str) -> str:
         name = f"{stem}{len(self._leaves) + 1}"

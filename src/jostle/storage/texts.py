@@ -26,7 +26,9 @@ class Texts:
         try:
             text = path.read_bytes()
         except OSError as error:
-            raise OutputRefused(f"{path} is missing ({error.strerror}): bring it back, or give another --out") from error
+            raise OutputRefused(
+                f"{path} is missing ({error.strerror}): bring it back, or give another --out"
+            ) from error
         if self._number_of(text) != number:
             raise OutputRefused(f"{path} is damaged: bring it back, or give another --out")
         return text

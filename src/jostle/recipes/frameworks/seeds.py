@@ -43,7 +43,9 @@ def _graphs(spec: str, rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
         yield spec, _of_file(path)
     else:
         known = ", ".join(MODELS)
-        raise ModelRefused(f"there is no model {spec!r}: give a file ({', '.join(SUFFIXES)}), FILE.py:function or {known}")
+        raise ModelRefused(
+            f"there is no model {spec!r}: give a file ({', '.join(SUFFIXES)}), FILE.py:function or {known}"
+        )
 
 
 def _of_folder(folder: Path) -> Iterator[tuple[str, Graph]]:
@@ -84,7 +86,10 @@ def _of_function(spec: str) -> Graph:
     made = attempt(lambda: _called(find_object(spec)))
     if isinstance(made, Crash):
         raise ModelRefused(f"{spec} fails with {made.error} in {made.where}: {made.message}; fix it")
-    if not isinstance(made, tuple) or [isinstance(*pair) for pair in zip(made, (nn.Module, Tensor), strict=False)] != [True, True]:
+    if not isinstance(made, tuple) or [isinstance(*pair) for pair in zip(made, (nn.Module, Tensor), strict=False)] != [
+        True,
+        True,
+    ]:
         raise ModelRefused(f"{spec} must return (module, example input): a torch module and a tensor")
     return graph_from_module(*made)
 

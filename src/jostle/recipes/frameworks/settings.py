@@ -128,9 +128,13 @@ def _refuse_contradictions(settings: FrameworkSettings) -> None:
     if len(settings.score) != 3 or min(settings.score) < 0 or not any(settings.score):
         raise UsageError("--score takes three weights that are not negative, of coverage, time and mutations: 1,1,1")
     if settings.order != "score" and settings.score != FrameworkSettings.score:
-        raise UsageError(f"--score weighs models, which --order {settings.order} does not look at: leave one of them out")
+        raise UsageError(
+            f"--score weighs models, which --order {settings.order} does not look at: leave one of them out"
+        )
     if settings.sample is not None and SAMPLED not in backends:
         raise UsageError(f"--sample is of {SAMPLED}, which is not among the backends: add it, or leave --sample out")
     trained = [name for name in backends if GRADIENT in lowering_named(name).phases]
     if "train" in settings.phase and not trained:
-        raise UsageError(f"none of {', '.join(backends)} trains: add torch, tensorflow, jax or paddle, or --phase predict")
+        raise UsageError(
+            f"none of {', '.join(backends)} trains: add torch, tensorflow, jax or paddle, or --phase predict"
+        )

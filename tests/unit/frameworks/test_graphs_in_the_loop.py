@@ -1,0 +1,119 @@
+"""Graphs as inputs of the loop: numbers that stand for them, and who is mutated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from jostle.frameworks.edits.catalogue import edits_with
+from jostle.frameworks.fuzzing.feedback import (
+    INCONSISTENCY,
+    LIBRARY,
+    LibraryCoverage,
+    RaisedInconsistency,
+    encoded_parts,
+)
+from jostle.frameworks.fuzzing.mutator import Edits, Plan, moves_of, step_of
+from jostle.frameworks.fuzzing.scheduler import SeedScores, Weights
+from jostle.frameworks.fuzzing.store import GraphStore
+from jostle.frameworks.graph import encode
+from jostle.frameworks.models import MODELS
+from jostle.frameworks.operators.catalogue import OPERATORS
+from jostle.frameworks.strategies.chance import ByChance
+from jostle.records import NO_LABEL, Lesson, Outcome, Seeds, Trace
+
+EDITS = edits_with(list(OPERATORS.values()))
+
+
+def store_and_seeds() -> tuple[GraphStore, Seeds]:
+    store, rng = GraphStore(lambda number: b""), np.random.default_rng(0)
+    graphs = [build(rng) for build in MODELS.values()]
+    return store, Seeds(store.put_all(graphs), torch.full((len(graphs),), NO_LABEL), tuple(MODELS))
+
+
+def trace_of(parts: list[list[str]], apart: list[float]) -> Trace:
+    metadata = {LIBRARY: torch.stack([encoded_parts(row) for row in parts]), INCONSISTENCY: torch.tensor([apart]).T}
+    return Trace(torch.full((len(parts),), Outcome.OK), {}, metadata=metadata)
+
+
+def test_a_number_stands_for_one_graph() -> None:
+    store, seeds = store_and_seeds()
+    assert len(set(seeds.inputs.flatten().tolist())) == len(seeds)
+    for graph in store.get_all(seeds.inputs):
+        assert store.put(graph) in seeds.inputs.flatten().tolist()
+
+
+def test_a_graph_that_was_forgotten_is_fetched() -> None:
+    store, seeds = store_and_seeds()
+    number = int(seeds.inputs[0, 0])
+    text = store.text(number)
+    other = GraphStore(lambda asked: text if asked == number else b"")
+    assert encode(other.get(number)) == text
+
+
+def test_children_are_edited_as_planned() -> None:
+    store, seeds = store_and_seeds()
+    plan = Plan([("negate weights",)] * len(seeds))
+    children = Edits(EDITS, store, plan).mutate(seeds.as_candidates(), torch.Generator().manual_seed(0))
+    assert set(children.steps) == {"negate weights"}
+    assert not (children.inputs == seeds.inputs).any()
+
+
+def test_a_step_tells_its_edits() -> None:
+    assert moves_of(step_of(("add layer", "swap neurons"))) == ("add layer", "swap neurons")
+
+
+def test_a_part_of_a_library_is_new_once() -> None:
+    coverage = LibraryCoverage()
+    trace = trace_of([["a", "b"], ["b"], ["c"]], [0.0, 0.0, 0.0])
+    assert coverage.assess(trace).tolist() == [2.0, 0.0, 1.0]
+    assert coverage.assess(trace).tolist() == [0.0, 0.0, 0.0]
+    assert coverage.coverage() == {"library": {"parts": 3}}
+
+
+def test_inconsistency_gains_where_it_is_raised() -> None:
+    raised = RaisedInconsistency()
+    gains = raised.assess(trace_of([["a"]] * 4, [1e-6, 1e-7, 1e-3, 1e-3])).tolist()
+    assert gains[0] > 0 and gains[1] == 0 and gains[2] > 0 and gains[3] == 0
+
+
+def scores(order: str = "score", weights: Weights | None = None) -> SeedScores:
+    return SeedScores(ByChance(list(EDITS)), Plan(), weights or Weights(), order)
+
+
+def learned(scheduler: SeedScores, seeds: Seeds) -> SeedScores:
+    rows = seeds.as_candidates()
+    trace = trace_of(
+        [["a"] * 1 + [f"{row} {part}" for part in range(row)] for row in range(len(rows))], [0.0] * len(rows)
+    )
+    scheduler.learn(Lesson(rows, torch.ones(len(rows), 2), trace, ()))
+    return scheduler
+
+
+@pytest.mark.parametrize(("weights", "first"), [(Weights(1, 0, 0), 7), (Weights(0, 1, 0), 7), (Weights(0, 0, 1), None)])
+def test_models_are_drawn_by_their_score(weights: Weights, first: int | None) -> None:
+    _, seeds = store_and_seeds()
+    scheduler = learned(scores(weights=weights), seeds)
+    ids = scheduler.plan(len(seeds), 4000, torch.Generator().manual_seed(0))
+    counts = torch.bincount(ids, minlength=len(seeds))
+    if first is None:
+        assert counts.max() < 1.3 * counts.min()
+    else:
+        assert counts.argmax() == first and counts[first] > 3 * counts[0]
+
+
+def test_a_model_that_was_mutated_often_is_drawn_less() -> None:
+    _, seeds = store_and_seeds()
+    scheduler = learned(scores(weights=Weights(0, 0, 1)), seeds)
+    scheduler._mutated[3] = 1000
+    ids = scheduler.plan(len(seeds), 2000, torch.Generator().manual_seed(0))
+    assert (ids == 3).sum() < 20
+
+
+def test_depth_first_goes_on_with_the_newest_and_breadth_first_with_the_least_mutated() -> None:
+    _, seeds = store_and_seeds()
+    depth = learned(scores("depth"), seeds).plan(len(seeds), 20, torch.Generator()).tolist()
+    breadth = learned(scores("breadth"), seeds).plan(len(seeds), 20, torch.Generator()).tolist()
+    assert depth == [7] * 8 + [6] * 8 + [5] * 4
+    assert breadth == [*range(8), *range(8), *range(4)]
