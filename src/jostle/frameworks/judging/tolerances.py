@@ -24,7 +24,7 @@ def coarser(dtype: str, epsilon: float) -> str:
 def floor(expected: Array, dtype: str) -> Array:
     """What every implementation is granted."""
     size = np.abs(np.nan_to_num(expected, nan=0.0, posinf=0.0, neginf=0.0))
-    return RELATIVE[dtype] * (size + typical(size)) + 64 * float(np.finfo(dtype).tiny)
+    return np.asarray(RELATIVE[dtype] * (size + typical(size)) + 64 * float(np.finfo(dtype).tiny))
 
 
 def allowance(expected: Array, dtype: str, spread: Array, peers: Array) -> Array:

@@ -25,6 +25,7 @@ class Yardstick:
     evaluate: Evaluate
     result: Result
     derivative: Derivative
+    undefined: type[Exception]  # what they raise where a result has no meaning
 
     def spread(self, graph: Graph, phase: str) -> dict[str, Array]:
         """How far each element of a result moves when every rounding is another, infinite where it has no limits."""
@@ -32,7 +33,10 @@ class Yardstick:
         exact = self.result(graph, phase, SEED)
         spread = {name: np.zeros(np.shape(array)) for name, array in exact.items()}
         for other in _others(graph, tensors):
-            moved = self.result(other, phase, SEED)
+            try:
+                moved = self.result(other, phase, SEED)
+            except self.undefined:  # next to the edge of what is defined, anything may come out
+                return {name: np.full(np.shape(array), np.inf) for name, array in exact.items()}
             spread = {name: np.maximum(far, apart(exact[name], moved[name])) for name, far in spread.items()}
         return spread
 

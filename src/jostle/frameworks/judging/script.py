@@ -1,0 +1,145 @@
+"""A finding as a script that runs anywhere the framework is installed, and as the text of an issue."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jostle.frameworks.graph import Array, Graph
+from jostle.frameworks.judging.findings import Disagreement, Symptom
+from jostle.frameworks.judging.yardstick import apart
+from jostle.frameworks.lowerings.program import Lowering, arrays_of
+from jostle.frameworks.operators.catalogue import OPERATORS, types_of
+
+WRITTEN_OUT = 200  # elements
+CHECK = """
+wrong = False
+for name, (values, tolerance) in expected.items():
+    seen = np.asarray(result[name])
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(seen.astype("float64") - values) if seen.shape == values.shape else np.array(np.inf)
+    same = (seen == values) | (np.isnan(seen) & np.isnan(values)) if seen.shape == values.shape else False
+    apart = np.where(same, 0, np.nan_to_num(apart, nan=np.inf, posinf=np.inf))
+    print(f"{name} is {seen.dtype}{list(seen.shape)}:", seen, "expected:", values, sep="\\n")
+    print("largest difference:", apart.max(initial=0))
+    wrong |= bool(apart.max(initial=0) > tolerance) or seen.dtype.name != dtypes[name]
+print("WRONG" if wrong else "as expected")
+sys.exit(wrong)
+"""
+
+
+def script(
+    graph: Graph, phase: str, lowering: Lowering, expected: Mapping[str, Array], seen: Mapping[str, Array] | None
+) -> str:
+    """A program that exits with 1 as long as the framework does what was seen, and with 0 once it is mended.
+
+    `seen` is None if the framework raised, which then ends the script as well.
+    """
+    program = lowering.program(graph, phase).strip("\n")
+    arrays = [f"{name} = {array_literal(array)}" for name, array in arrays_of(graph, phase).items()]
+    parts = ["import base64\nimport sys\n\nimport numpy as np\n", *arrays, "", program, ""]
+    if "b64decode" not in "".join(arrays):
+        parts[0] = parts[0].removeprefix("import base64\n")
+    dtypes = {name: _dtype(name, graph) for name in expected}
+    listed = [
+        f'    "{name}": ({array_literal(np.asarray(array))}, {_tolerance(np.asarray(array), seen, name)!r}),'
+        for name, array in expected.items()
+    ]
+    known = ["expected = {  # computed in float64", *listed, "}", f"dtypes = {dtypes!r}"]
+    return "\n".join([*parts, *known, CHECK.strip(), ""])
+
+
+def _dtype(name: str, graph: Graph) -> str:
+    """That a result should have."""
+    types = types_of(graph)
+    return types[graph.outputs[0] if name == "loss" else name if name in types else name.removeprefix("d_")].dtype
+
+
+def _tolerance(expected: Array, seen: Mapping[str, Array] | None, name: str) -> float:
+    """A tenth of what was seen to be wrong, but no less than rounding."""
+    size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0) if expected.dtype.kind == "f" else 0.0
+    if seen is not None and name in seen and seen[name].shape == expected.shape:
+        far = apart(seen[name], expected)
+        far = far[np.isfinite(far)].max(initial=0.0)
+        return float(f"{max(far / 10, 1e-6 * size):.3g}")
+    return float(f"{1e-4 * size:.3g}")
+
+
+def array_literal(array: Array) -> str:
+    """An array as numpy reads it, short if it is simple or large."""
+    dtype = array.dtype.name
+    if array.size == 0:
+        return f'np.zeros({array.shape}, "{dtype}")'
+    if array.size > 1 and len({one.tobytes() for one in array.ravel()}) == 1:
+        return f'np.full({array.shape}, {number_literal(array.flat[0])}, "{dtype}")'
+    if array.size > WRITTEN_OUT:
+        content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+        return f'np.frombuffer(base64.b64decode("{content}"), "{dtype}").reshape({array.shape})'
+    return f'np.array({_nested(array)}, "{dtype}")'
+
+
+def _nested(array: Array) -> str:
+    if array.ndim == 0:
+        return number_literal(array[()])
+    return "[" + ", ".join(_nested(one) for one in array) + "]"
+
+
+def number_literal(value: Any) -> str:
+    """The shortest text that reads as the same number of its dtype."""
+    if np.issubdtype(type(value), np.floating) and not np.isfinite(value):
+        return {"nan": "np.nan", "inf": "np.inf", "-inf": "-np.inf"}[str(value)]
+    return str(value)
+
+
+def issue_text(graph: Graph, found: Disagreement, operator: str, versions: Mapping[str, str], reproducer: str) -> str:
+    """What a maintainer is told: what is seen, what is expected and why, and how to see it."""
+    return "\n".join(
+        [
+            f"# {title(found, operator)}",
+            "",
+            f"**Versions:** {', '.join(f'{name} {version}' for name, version in versions.items())}",
+            "",
+            f"**Seen:** {seen_text(found)}",
+            "",
+            f"**Expected:** {expected_text(found)}",
+            *[f"- `{name}` is {OPERATORS[name].meaning}" for name in dict.fromkeys(n.operator for n in graph.nodes)],
+            "",
+            "```python",
+            reproducer.rstrip("\n"),
+            "```",
+            "",
+        ]
+    )
+
+
+WHAT = {
+    Symptom.CRASH: "fails",
+    Symptom.HANG: "does not return",
+    Symptom.TYPE: "has another shape or dtype than it should",
+    Symptom.NONFINITE: "is not finite where it should be, or the reverse",
+    Symptom.VALUES: "computes wrong values",
+    Symptom.GRADIENT: "has a wrong gradient",
+    Symptom.TRAINING: "trains to wrong parameters",
+}
+
+
+def title(found: Disagreement, operator: str) -> str:
+    return f"{found.backend}: {operator} {WHAT[found.symptom]}"
+
+
+def seen_text(found: Disagreement) -> str:
+    if found.crash is not None:
+        message = found.crash.message.strip().splitlines()
+        return f"{found.crash.error} in {found.crash.where}: {message[0] if message else ''}"
+    if found.symptom is Symptom.HANG:
+        return "the program does not end"
+    return f"`{found.tensor}`{list(found.index) if found.index else ''} is {found.seen}"
+
+
+def expected_text(found: Disagreement) -> str:
+    if found.symptom in (Symptom.CRASH, Symptom.HANG):
+        return "a result, as the definition gives it and other frameworks compute it:"
+    return f"{found.expected}, computed in float64 by the definition:"
