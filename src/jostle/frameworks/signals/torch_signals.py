@@ -15,7 +15,7 @@ def prepare() -> None:
     import torch
 
     torch.set_num_threads(1)
-    torch._logging.set_logs(all=logging.CRITICAL)
+    logging.getLogger("torch").setLevel(logging.CRITICAL)
 
 
 def after() -> None:
@@ -44,7 +44,7 @@ def watched(run: Callable[[], None], namespace: dict[str, Any]) -> set[str]:
             found.add(f"{func} {_described(args)}".strip())
             return func(*args, **(kwargs or {}))
 
-    with Watching():
+    with Watching():  # type: ignore[no-untyped-call]
         run()
     return found | {f"{kind}: {name}" for kind in COUNTED for name in counters.get(kind, {})}
 

@@ -1,0 +1,1 @@
+"""Existing models as graphs, so that they serve as seeds."""
