@@ -49,7 +49,9 @@ def _dtypes(graph: Any) -> dict[str, int]:
 
 def _node_signal(node: Any, dtypes: dict[str, int]) -> str:
     read = ",".join(str(dtypes.get(name, "?")) for name in node.input)
-    classes = ",".join(f"{one.name}={_attribute_class(one)}" for one in sorted(node.attribute, key=lambda one: one.name))
+    classes = ",".join(
+        f"{one.name}={_attribute_class(one)}" for one in sorted(node.attribute, key=lambda one: one.name)
+    )
     return f"onnxruntime {node.domain}:{node.op_type}({read}) {classes}".rstrip()
 
 

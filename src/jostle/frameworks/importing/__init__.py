@@ -1,0 +1,1 @@
+"""Models that exist already, as graphs to mutate."""
