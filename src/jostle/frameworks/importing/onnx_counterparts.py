@@ -37,6 +37,7 @@ REDUCED = {
     "ReduceL2": "l2_norm",
     "ReduceLogSumExp": "logsumexp",
 }
+OF_BOOL = {"max": "any", "min": "all"}
 DTYPE_OF = {1: "float32", 11: "float64", 2: "uint8", 3: "int8", 6: "int32", 7: "int64", 9: "bool"}
 
 
@@ -130,14 +131,16 @@ def numbers(g: Reading, node: Read, attribute: str, place: int) -> list[int] | N
     return list(node.attributes[attribute]) if attribute in node.attributes else None
 
 
-def _reduced(operator: str) -> Counterpart:
+def _reduced(operator: str, before: str | None = None) -> Counterpart:
     def add(g: Reading, node: Read) -> Sequence[str]:
         x = g.tensor(node.inputs[0])
+        x = x if before is None else g.add(before, x)
         axes = numbers(g, node, "axes", 1)
         if not axes and node.attributes.get("noop_with_empty_axes", 0):
             return [x]
         chosen = sorted(axis_of(axis, g.type(x).rank) for axis in axes or range(g.type(x).rank))
-        return [g.add(operator, x, axes=chosen, keepdims=bool(node.attributes.get("keepdims", 1)))]
+        chosen_operator = OF_BOOL.get(operator, operator) if g.type(x).dtype == "bool" else operator
+        return [g.add(chosen_operator, x, axes=chosen, keepdims=bool(node.attributes.get("keepdims", 1)))]
 
     return add
 
@@ -162,6 +165,24 @@ def _softmax(operator: str) -> Counterpart:
         return [g.add(operator, x, axis=axis)]
 
     return add
+
+
+def _shrink(g: Reading, node: Read) -> Sequence[str]:
+    threshold, bias = float(node.attributes.get("lambd", 0.5)), float(node.attributes.get("bias", 0.0))
+    if bias not in (0, threshold):
+        raise NoCounterpart(f"Shrink with bias={bias}")
+    return [g.add("softshrink" if bias else "hardshrink", g.tensor(node.inputs[0]), threshold=threshold)]
+
+
+def _isinf(g: Reading, node: Read) -> Sequence[str]:
+    node.only(detect_negative=1, detect_positive=1)
+    return [g.add("isinf", g.tensor(node.inputs[0]))]
+
+
+def _cumprod(g: Reading, node: Read) -> Sequence[str]:
+    node.only(exclusive=0, reverse=0)
+    x = g.tensor(node.inputs[0])
+    return [g.add("cumprod", x, axis=axis_of(g.whole(node, 1)[0], g.type(x).rank))]
 
 
 def _cumsum(g: Reading, node: Read) -> Sequence[str]:
@@ -192,4 +213,8 @@ ELEMENTS_AND_AXES: Mapping[str, Counterpart] = {
     "Softmax": _softmax("softmax"),
     "LogSoftmax": _softmax("log_softmax"),
     "CumSum": _cumsum,
+    "CumProd": _cumprod,
+    "Shrink": _shrink,
+    "IsInf": _isinf,
+    "ReduceSumSquare": _reduced("sum", before="square"),
 }

@@ -22,7 +22,7 @@ COUNTERPARTS = {**ELEMENTS_AND_AXES, **SHAPES, **LAYERED}
 FOLDED = {"Gather", "Unsqueeze", "Squeeze", "Concat", "Cast", "Slice", "Add", "Sub", "Mul", "Div"}
 LARGEST_FILE = 512 * 2**20  # bytes
 OLDEST_OPSET = 9
-BROKEN = (Invalid, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, AssertionError)
+BROKEN = (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, AssertionError)
 
 
 def graph_from_onnx(path: Path, rng: np.random.Generator, batch: int = 2) -> Graph:
@@ -77,7 +77,7 @@ def _graph(model: Any, rng: np.random.Generator, batch: int) -> Graph:
     try:
         g.arrays = {tensor.name: _array(tensor) for tensor in model.graph.initializer}
         _add_inputs(g, model.graph, rng, batch)
-    except (NoCounterpart, *BROKEN) as error:
+    except (NoCounterpart, Invalid, *BROKEN) as error:
         raise ModelRefused(f"has an input or weight that cannot be: {_first_line(error)}") from error
     for node in model.graph.node:
         _add_node(g, node, opset, lacking)
@@ -103,9 +103,9 @@ def _add_inputs(g: Reading, graph: Any, rng: np.random.Generator, batch: int) ->
 def _values(value: Any, rng: np.random.Generator, batch: int) -> Array:
     """Numbers for an input: floats of any kind, and of whole numbers 0 and 1, which are positions nearly anywhere."""
     tensor = value.type.tensor_type
-    sizes = [dim.dim_value if dim.HasField("dim_value") else 0 for dim in tensor.shape.dim]
-    shape = [batch if at == 0 and size < 1 else size for at, size in enumerate(sizes)]
-    if not tensor.HasField("shape") or min(shape, default=1) < 1:
+    sizes = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
+    shape = [batch if at == 0 and size < 0 else size for at, size in enumerate(sizes)]
+    if not tensor.HasField("shape") or min(shape, default=0) < 0:
         raise NoCounterpart(f"{value.name} has axes without sizes")
     if int(np.prod(shape, dtype=np.float64)) > MOST_ELEMENTS or tensor.elem_type not in DTYPE_OF:
         raise NoCounterpart(f"{value.name} is too large or of dtype {tensor.elem_type}")
@@ -124,6 +124,8 @@ def _add_node(g: Reading, node: Any, opset: int, lacking: set[str]) -> None:
             _compute(g, read, node)
     except NoCounterpart as error:
         lacking.add(str(error))
+    except Invalid as error:
+        lacking.add(f"{node.op_type} ({error})")
     except BROKEN as error:
         raise ModelRefused(f"cannot be read at {node.op_type} {node.name!r}: {_first_line(error)}") from error
 

@@ -110,6 +110,14 @@ def _of_kind(operator: str, node: Read, dilations: list[int], counted: bool) -> 
     return {"include_pad": counted}
 
 
+def _lp_pool(g: Reading, node: Read) -> Sequence[str]:
+    kernel = list(node.attributes["kernel_shape"])
+    axes = len(kernel)
+    node.only(auto_pad="NOTSET", pads=[0] * 2 * axes, dilations=[1] * axes, ceil_mode=0)
+    given = {"kernel": kernel, "strides": _per_axis(node, "strides", axes), "p": node.attributes.get("p", 2)}
+    return [g.add("lp_pool", g.tensor(node.inputs[0]), **given)]
+
+
 def _global(operator: str) -> Counterpart:
     def add(g: Reading, node: Read) -> Sequence[str]:
         x = g.tensor(node.inputs[0])
@@ -203,6 +211,24 @@ def _scaled(scales: Array, shape: Sequence[int]) -> list[int]:
     return sizes
 
 
+SAMPLED = {"linear": "bilinear", "bilinear": "bilinear", "nearest": "nearest", "cubic": "bicubic", "bicubic": "bicubic"}
+
+
+def _grid_sample(g: Reading, node: Read) -> Sequence[str]:
+    mode, padding = SAMPLED[node.attributes.get("mode", "linear")], node.attributes.get("padding_mode", "zeros")
+    align_corners = bool(node.attributes.get("align_corners", 0))
+    return [g.add("grid_sample", *map(g.tensor, node.inputs), mode=mode, padding=padding, align_corners=align_corners)]
+
+
+def _attention(g: Reading, node: Read) -> Sequence[str]:
+    """One head without a mask, on [batch, length, width]."""
+    node.without(3, 4, 5, 6)
+    node.only(q_num_heads=1, kv_num_heads=1, softcap=0.0, qk_matmul_output_mode=0)
+    if "scale" in node.attributes:
+        raise NoCounterpart("Attention with scale")
+    return [g.add("attention", *map(g.tensor, node.inputs[:3]), causal=bool(node.attributes.get("is_causal", 0)))]
+
+
 def _recurrent(operator: str, order: Sequence[int], **needed: Any) -> Counterpart:
     """`order`: which gate of ONNX stands where with us."""
 
@@ -252,6 +278,9 @@ LAYERED: Mapping[str, Counterpart] = {
     "GroupNormalization": _group_norm,
     "LayerNormalization": _layer_norm,
     "RMSNormalization": _rms_norm,
+    "LpPool": _lp_pool,
+    "GridSample": _grid_sample,
+    "Attention": _attention,
     "LRN": _lrn,
     "PRelu": _prelu,
     "Resize": _resize,
