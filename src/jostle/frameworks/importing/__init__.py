@@ -1,1 +1,1 @@
-"""Existing models as graphs, so that they serve as seeds."""
+"""Models that exist already, as graphs to mutate."""

@@ -33,8 +33,8 @@ def refuse_openvino(graph: Graph) -> None:
             raise Unsupported("computes float64 in float32")
         if _may_overflow(call):
             raise Unsupported("computes int64 in int32")
-        if call.node.operator == "cumprod":
-            raise Unsupported("has no CumProd")
+        if call.node.operator == "cumprod" or call.attributes.get("mode") == "circular":
+            raise Unsupported(f"has no {call.node.operator} of this kind")
 
 
 def _may_overflow(call: Call) -> bool:

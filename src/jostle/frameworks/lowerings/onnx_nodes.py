@@ -110,7 +110,7 @@ Sketcher = Callable[[Sketch], str]
 
 
 def native(kind: str, *names: str, **attributes: Any) -> Sketcher:
-    """One ONNX operator that takes the same inputs, these attributes of ours under their names, and some that are fixed."""
+    """One ONNX operator on the same inputs, with these attributes of ours and some that are fixed."""
 
     def sketch(sketch: Sketch) -> str:
         ours = {name: sketch.attributes[name] for name in names}

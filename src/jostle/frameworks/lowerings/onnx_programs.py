@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from jostle.frameworks.graph import INPUT, Graph
+from jostle.frameworks.graph import INPUT, Graph, TensorType
 from jostle.frameworks.lowerings.onnx_elementwise import ELEMENTWISE
 from jostle.frameworks.lowerings.onnx_layers import LAYERS
 from jostle.frameworks.lowerings.onnx_limits import refuse_onnxruntime, refuse_openvino
@@ -48,6 +48,7 @@ def sketched(call: Call) -> Sketch:
 
 def _building(graph: Graph) -> list[str]:
     """The lines that build `model`."""
+    types = types_of(graph)
     sketches = [sketched(call) for call in calls(graph)]
     nodes = [str(node) for sketch in sketches for node in sketch.nodes]
     constants = {name: name for name, leaf in graph.leaves.items() if leaf.role != INPUT}
@@ -58,30 +59,19 @@ def _building(graph: Graph) -> list[str]:
         "from onnx import TensorProto, helper, numpy_helper" if constants else "from onnx import TensorProto, helper",
         "",
         *_listed("nodes", nodes),
-        *_listed("inputs", _inputs(graph)),
-        *_listed("outputs", _outputs(graph)),
+        *_listed("inputs", _declared(graph.named(INPUT), types)),
+        *_listed("outputs", _declared(graph.outputs, types)),
         *_listed("constants", [f"numpy_helper.from_array({array}, {name!r})" for name, array in constants.items()]),
         'graph = helper.make_graph(nodes, "graph", inputs, outputs, constants)',
         f'model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", {OPSET})], ir_version={IR})',
     ]
 
 
-def _inputs(graph: Graph) -> list[str]:
+def _declared(names: Sequence[str], types: Mapping[str, TensorType]) -> list[str]:
     return [
-        f"helper.make_tensor_value_info({name!r}, {_dtype(leaf.type.dtype)}, {list(leaf.type.shape)})"
-        for name, leaf in graph.leaves.items()
-        if leaf.role == INPUT
+        f"helper.make_tensor_value_info({name!r}, TensorProto.{ONNX_TYPES[type_.dtype]}, {list(type_.shape)})"
+        for name, type_ in ((name, types[name]) for name in names)
     ]
-
-
-def _outputs(graph: Graph) -> list[str]:
-    """Without shapes, which are the framework's to find."""
-    types = types_of(graph)
-    return [f"helper.make_tensor_value_info({name!r}, {_dtype(types[name].dtype)}, None)" for name in graph.outputs]
-
-
-def _dtype(dtype: str) -> str:
-    return f"TensorProto.{ONNX_TYPES[dtype]}"
 
 
 def _listed(name: str, items: Sequence[str]) -> list[str]:
