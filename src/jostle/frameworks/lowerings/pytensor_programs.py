@@ -1,0 +1,93 @@
+"""Programs for PyTensor, the maintained successor of Theano: all of its rewrites, run by numpy without a compiler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jostle.frameworks.graph import Graph, TensorType
+from jostle.frameworks.lowerings.program import (
+    GRADIENT,
+    INDENT,
+    PREDICT,
+    Unsupported,
+    differentiated,
+    float_outputs,
+    statements,
+)
+from jostle.frameworks.lowerings.pytensor_elementwise import ELEMENTS
+from jostle.frameworks.lowerings.pytensor_shaping import SHAPES_AND_LAYERS
+
+EXPRESSIONS = {**ELEMENTS, **SHAPES_AND_LAYERS}
+# Measured: 12 ms to make a function of one operator, against 20 s with Numba and seconds with C.
+MODE = 'pytensor.compile.Mode(linker="py", optimizer="fast_run")'
+
+
+@dataclass(frozen=True)
+class PytensorPrograms:
+    """PyTensor; every program leaves its function under the name `compiled`."""
+
+    name: str = "pytensor"
+    phases: tuple[str, ...] = (PREDICT, GRADIENT)
+    extra: str = "pytensor"
+    module: str = "pytensor"
+    packages: tuple[str, ...] = ("pytensor",)
+
+    def program(self, graph: Graph, phase: str) -> str:
+        if phase not in self.phases:
+            raise Unsupported(f"has no {phase}")
+        symbols = {name: leaf.type for name, leaf in graph.leaves.items()}
+        lines, computed = statements(graph, EXPRESSIONS), list(graph.outputs)
+        if phase == GRADIENT:
+            cotangents = {f"cotangent_{name}": graph_type for name, graph_type in _weighed(graph).items()}
+            symbols |= cotangents
+            lines += _gradient(graph)
+            computed += [f"d_{name}" for name in differentiated(graph)]
+        return _program(symbols, lines, computed)
+
+
+def _weighed(graph: Graph) -> dict[str, TensorType]:
+    from jostle.frameworks.operators.catalogue import types_of
+
+    types = types_of(graph)
+    return {name: types[name] for name in float_outputs(graph)}
+
+
+def _gradient(graph: Graph) -> list[str]:
+    leaves = differentiated(graph)
+    if not leaves:
+        return []
+    weighed = " + ".join(f"pt.sum({name} * cotangent_{name})" for name in float_outputs(graph))
+    names = ", ".join(f"d_{name}" for name in leaves)
+    return [
+        f"objective = {weighed or 'pt.constant(0.0)'}",
+        f'[{names}] = pytensor.grad(objective, [{", ".join(leaves)}], disconnected_inputs="ignore")',
+    ]
+
+
+def _program(symbols: dict[str, TensorType], lines: list[str], computed: list[str]) -> str:
+    given = ", ".join(symbols)
+    return "\n".join(
+        (
+            "import numpy as np",
+            "import pytensor",
+            "import pytensor.tensor as pt",
+            "",
+            "",
+            f"def model({given}):",
+            *(INDENT + line for line in lines),
+            f"{INDENT}return [{', '.join(computed)}]",
+            "",
+            "",
+            "symbols = [",
+            *(
+                f'{INDENT}pt.tensor("{name}", shape={type_.shape}, dtype="{type_.dtype}"),'
+                for name, type_ in symbols.items()
+            ),
+            "]",
+            f"mode = {MODE}",
+            'compiled = pytensor.function(symbols, model(*symbols), mode=mode, on_unused_input="ignore")',
+            f"computed = compiled({given})",
+            f"result = {{name: np.asarray(value) for name, value in zip({computed}, computed)}}",
+            "",
+        )
+    )
