@@ -71,6 +71,7 @@ def _top(place: int) -> Expression:
     return template(f"paddle.topk({{0}}, k={{k}}, axis={{axis}}, largest={{largest}})[{place}]")
 
 
+_gather = template("paddle.take_along_axis({0}, {1}, axis={axis}, broadcast=False)")
 # one_hot is missing as Paddle documents an exception where a position does not exist.
 SHAPING: Mapping[str, Expression] = {
     "reshape": _reshape,
@@ -81,7 +82,7 @@ SHAPING: Mapping[str, Expression] = {
     "concat": _joined("paddle.concat"),
     "stack": _joined("paddle.stack"),
     "slice": _sliced,
-    "flip": template("paddle.flip({0}, axis={axes})"),
+    "flip": on(WIDE_OR_BOOL, template("paddle.flip({0}, axis={axes})")),
     "roll": on(WIDE_OR_BOOL, template("paddle.roll({0}, shifts={shift}, axis={axis})")),
     "pad": _pad,
     "tile": template("paddle.tile({0}, {repeats})"),
