@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from jostle.frameworks.lowerings.program import Call, Expression
@@ -34,10 +35,12 @@ def _l1_norm(call: Call) -> str:
 
 
 def _variance(call: Call) -> str:
-    axes, keepdims = call.attributes["axes"], call.literal("keepdims")
+    axes, keepdims, x = call.attributes["axes"], call.literal("keepdims"), call[0]
     if call.attributes["correction"] == 0:
-        return f"tf.math.reduce_variance({call[0]}, axis={axes}, keepdims={keepdims})"
-    return f"tf.experimental.numpy.var({call[0]}, axis={tuple(axes)}, ddof=1, keepdims={keepdims})"
+        return f"tf.math.reduce_variance({x}, axis={axes}, keepdims={keepdims})"
+    count = math.prod(call.types[0].shape[axis] for axis in axes)
+    squares = f"tf.math.squared_difference({x}, tf.reduce_mean({x}, axis={axes}, keepdims=True))"
+    return f"tf.reduce_sum({squares}, axis={axes}, keepdims={keepdims}) / {count - 1}"
 
 
 def _deviation(call: Call) -> str:
