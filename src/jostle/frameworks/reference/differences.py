@@ -55,7 +55,7 @@ def settle(
     for _ in range(directions):
         direction = np.where(judged, _direction(graph.leaves[leaf].array, rng), 0.0)
         verdicts.add(_along(slope, direction, claimed * direction, tolerance))
-    order = (Settled.NOT_DIFFERENTIABLE, Settled.UNCLEAR, Settled.WRONG, Settled.RIGHT)
+    order = (Settled.NOT_DIFFERENTIABLE, Settled.WRONG, Settled.UNCLEAR, Settled.RIGHT)
     return next((one for one in order if one in verdicts), Settled.UNCLEAR)
 
 

@@ -10,13 +10,22 @@ import torch
 from torch import Tensor
 
 from jostle.frameworks.graph import Array, Graph, Node
-from jostle.frameworks.lowerings.program import GRADIENT, PREDICT
+from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, Call
 from jostle.frameworks.operators.catalogue import operator_named
-from jostle.frameworks.reference.run import Disturb, as_arrays, evaluate, forward, leaves_of, result
+from jostle.frameworks.operators.shaping import SHAPING
+from jostle.frameworks.reference.run import Compute, computed, evaluate, result
 from jostle.frameworks.reference.undefined import Undefined
 
 UNIT = {"float32": 2.0**-24, "float64": 2.0**-53}  # of rounding, relative
 JITTER = 4  # units
+# Operators that compute with no rounding.
+EXACT = {
+    *("relu", "relu6", "abs", "neg", "clip", "hardshrink", "floor", "ceil", "round", "trunc", "sign", "isnan", "isinf"),
+    *("maximum", "minimum", "fmod", "remainder", "equal", "not_equal", "less", "less_equal", "greater"),
+    *("greater_equal", "where", "max", "min", "argmax", "argmin", "cummax", "count_nonzero"),
+    *("max_pool", "adaptive_max_pool"),
+    *({one.name for one in SHAPING} - {"scatter"}),
+}
 JUMP = 2.0**-10  # a change beyond this share of a tensor's usual size is no rounding
 
 
@@ -31,13 +40,16 @@ class Sensitivity:
 def jittered(
     graph: Graph, rng: np.random.Generator, draws: int = 3, phase: str = PREDICT, seed: int = 0
 ) -> Sensitivity:
-    """Leaves and all results on the way are changed by a few units of rounding of their dtype, with random signs.
+    """What operators that round read and compute is changed by a few units of rounding, with random signs.
+
+    Operators that do not round are exact on leaves, as these are the same for everybody: rounding excuses no framework
+    there, not even next to a jump.
 
     In the phase of prediction all nodes are told, else what a program of this phase leaves.
     """
-    still = _results(graph, phase, seed, None)
+    still = _results(graph, phase, seed)
     try:
-        moved = [_results(graph, phase, seed, _jitter(rng)) for _ in range(draws)]
+        moved = [_results(graph, phase, seed, _shaking(rng)) for _ in range(draws)]
     except Undefined:  # next to the edge of what is defined, everything may jump
         return Sensitivity(
             {name: np.ones(values.shape, bool) for name, values in still.items()},
@@ -49,31 +61,30 @@ def jittered(
     return Sensitivity(flips, spread)
 
 
-def _results(graph: Graph, phase: str, seed: int, disturb: Disturb | None) -> dict[str, Array]:
+def _results(graph: Graph, phase: str, seed: int, compute: Compute = computed) -> dict[str, Array]:
     if phase != PREDICT:
-        return result(graph, phase, seed) if disturb is None else result(graph, phase, seed, disturb)
-    if disturb is None:
-        tensors = evaluate(graph)
-    else:
-        tensors = _disturbed(graph, disturb)
+        return result(graph, phase, seed, compute)
+    tensors = evaluate(graph, compute)
     return {node.name: tensors[node.name] for node in graph.nodes} | {name: tensors[name] for name in graph.outputs}
 
 
-def _disturbed(graph: Graph, disturb: Disturb) -> dict[str, Array]:
-    leaves = {
-        name: disturb(values, graph.leaves[name].array.dtype.name) if values.is_floating_point() else values
-        for name, values in leaves_of(graph).items()
-    }
-    with torch.no_grad():
-        return as_arrays(forward(graph, leaves, disturb))
+def _shaking(rng: np.random.Generator) -> Compute:
+    """Computes nodes as if their inputs and what they compute had been rounded by somebody else."""
 
-
-def _jitter(rng: np.random.Generator) -> Disturb:
-    def disturb(values: Tensor, dtype: str) -> Tensor:
+    def shaken(values: Tensor, dtype: str) -> Tensor:
+        if not values.is_floating_point():
+            return values
         signs = torch.from_numpy(np.asarray(rng.integers(0, 2, tuple(values.shape)) * 2.0 - 1))
         return values * (1 + JITTER * UNIT[dtype] * signs)
 
-    return disturb
+    def compute(call: Call, inputs: list[Tensor]) -> Tensor:
+        if call.node.operator in EXACT:
+            return computed(call, inputs)
+        if call.node.operator != "cast":
+            inputs = [shaken(one, type_.dtype) for one, type_ in zip(inputs, call.types, strict=True)]
+        return shaken(computed(call, inputs), call.type.dtype)
+
+    return compute
 
 
 def _largest_change(values: Array, moved: list[Array]) -> Array:
