@@ -24,33 +24,30 @@ from jostle.frameworks.reference.numbers import held, wrapped
 from jostle.frameworks.reference.training import STEPS, Memory, loss
 
 Tensors = dict[str, Tensor]
-# What becomes of a tensor of floats when it is there, by its dtype.
-Disturb = Callable[[Tensor, str], Tensor]
+Compute = Callable[[Call, list[Tensor]], Tensor]  # one node of its inputs
 
 
-def undisturbed(values: Tensor, dtype: str) -> Tensor:
-    return values
+def computed(call: Call, inputs: list[Tensor]) -> Tensor:
+    """By its formula; what is empty needs none."""
+    if call.type.size == 0:
+        return held(np.zeros(call.type.shape, call.type.dtype))
+    return wrapped(FORMULAS[call.node.operator](call, *inputs), call.type.dtype)
 
 
-def evaluate(graph: Graph) -> dict[str, Array]:
+def evaluate(graph: Graph, compute: Compute = computed) -> dict[str, Array]:
     """All tensors of the graph; floats are rounded to float32 nowhere. Undefined if one has no meaning."""
     with torch.no_grad():
-        return as_arrays(forward(graph, leaves_of(graph)))
+        return as_arrays(forward(graph, leaves_of(graph), compute))
 
 
-def result(graph: Graph, phase: str, seed: int = 0, disturb: Disturb = undisturbed) -> dict[str, Array]:
+def result(graph: Graph, phase: str, seed: int = 0, compute: Compute = computed) -> dict[str, Array]:
     """What a program of this phase leaves, in float64, int64 and bool."""
-    leaves = {
-        name: disturb(values, graph.leaves[name].array.dtype.name) if values.is_floating_point() else values
-        for name, values in leaves_of(graph).items()
-    }
     if phase == PREDICT:
-        with torch.no_grad():
-            tensors = forward(graph, leaves, disturb)
-        return as_arrays({name: tensors[name] for name in graph.outputs})
+        tensors = evaluate(graph, compute)
+        return {name: tensors[name] for name in graph.outputs}
     if phase == GRADIENT:
-        return as_arrays(_gradients(graph, leaves, seed, disturb))
-    return as_arrays(_trained(graph, leaves, disturb))
+        return as_arrays(_gradients(graph, seed, compute))
+    return as_arrays(_trained(graph, compute))
 
 
 def leaves_of(graph: Graph) -> Tensors:
@@ -61,26 +58,19 @@ def as_arrays(tensors: Mapping[str, Tensor]) -> dict[str, Array]:
     return {name: values.detach().numpy() for name, values in tensors.items()}
 
 
-def forward(graph: Graph, leaves: Mapping[str, Tensor], disturb: Disturb = undisturbed) -> Tensors:
+def forward(graph: Graph, leaves: Mapping[str, Tensor], compute: Compute = computed) -> Tensors:
     """All tensors of the graph on these leaves."""
     tensors = dict(leaves)
     for call in calls(graph):
-        values = computed(call, [tensors[name] for name in call.node.inputs])
-        tensors[call.node.name] = disturb(values, call.type.dtype) if call.type.is_float else values
+        tensors[call.node.name] = compute(call, [tensors[name] for name in call.node.inputs])
     return tensors
 
 
-def computed(call: Call, inputs: list[Tensor]) -> Tensor:
-    """One node; what is empty needs no formula."""
-    if call.type.size == 0:
-        return held(np.zeros(call.type.shape, call.type.dtype))
-    return wrapped(FORMULAS[call.node.operator](call, *inputs), call.type.dtype)
-
-
-def _gradients(graph: Graph, leaves: Tensors, seed: int, disturb: Disturb) -> Tensors:
-    wanted = differentiated(graph)
-    leaves = leaves | {name: leaves[name].detach().requires_grad_() for name in wanted}
-    tensors = forward(graph, leaves, disturb)
+def _gradients(graph: Graph, seed: int, compute: Compute) -> Tensors:
+    wanted, leaves = differentiated(graph), leaves_of(graph)
+    for name in wanted:
+        leaves[name].requires_grad_()
+    tensors = forward(graph, leaves, compute)
     cotangents = cotangents_of(graph, seed)
     weighed = sum(
         ((tensors[name] * held(cotangents[f"cotangent_{name}"])).sum() for name in float_outputs(graph)),
@@ -99,28 +89,29 @@ def gradients_of(amount: Tensor, leaves: list[Tensor]) -> list[Tensor]:
     return [torch.zeros_like(leaf) if one is None else one for leaf, one in zip(leaves, gradients, strict=True)]
 
 
-def _trained(graph: Graph, leaves: Tensors, disturb: Disturb) -> Tensors:
+def _trained(graph: Graph, compute: Compute) -> Tensors:
     training = graph.training
     assert training is not None, "there is nothing to train"
+    leaves = leaves_of(graph)
     names = [name for name in graph.named("parameter") if leaves[name].is_floating_point()]
     memories: dict[str, Memory] = {name: {} for name in names}
     losses = []
     for step in range(1, training.steps + 1):
         leaves = leaves | {name: leaves[name].detach().requires_grad_() for name in names}
-        amount, gradients = _loss_and_gradients(graph, training, leaves, names, disturb)
+        amount, gradients = _loss_and_gradients(graph, training, leaves, names, compute)
         losses.append(amount)
         with torch.no_grad():
             for name, gradient in zip(names, gradients, strict=True):
-                moved = STEPS[training.optimiser](leaves[name], gradient, memories[name], training.settings, step)
-                leaves[name] = disturb(moved, graph.leaves[name].array.dtype.name)
+                step_of = STEPS[training.optimiser]
+                leaves[name] = step_of(leaves[name], gradient, memories[name], training.settings, step)
     return {"loss": torch.stack(losses), **{name: leaves[name] for name in graph.named("parameter")}}
 
 
 def _loss_and_gradients(
-    graph: Graph, training: Training, leaves: Tensors, names: list[str], disturb: Disturb
+    graph: Graph, training: Training, leaves: Tensors, names: list[str], compute: Compute
 ) -> tuple[Tensor, list[Tensor]]:
     parameters = [leaves[name] for name in names]
-    amount = loss(training, forward(graph, leaves, disturb)[graph.outputs[0]], parameters)
+    amount = loss(training, forward(graph, leaves, compute)[graph.outputs[0]], parameters)
     return amount.detach(), gradients_of(amount, parameters)
 
 
