@@ -10,19 +10,20 @@ from jostle.frameworks.judging.comparing import judge
 from jostle.frameworks.judging.findings import Disagreement
 from jostle.frameworks.judging.grouping import signature_of
 from jostle.frameworks.judging.locating import locate
-from jostle.frameworks.judging.suppressing import Known
+from jostle.frameworks.judging.suppressing import Known, reason_for
 from jostle.frameworks.judging.yardstick import Yardstick
 from jostle.frameworks.observations import Runner
 from jostle.frameworks.reference.differences import derivative
 from jostle.frameworks.reference.run import evaluate, result
+from jostle.frameworks.reference.undefined import Undefined
 
-YARDSTICK = Yardstick(evaluate, result, derivative)
+YARDSTICK = Yardstick(evaluate, result, derivative, Undefined)
 
 
 class Examiner:
     """Judges a graph, locates the guilty operator of every disagreement, and leaves out what is known."""
 
-    def __init__(self, runner: Runner, known: Known):
+    def __init__(self, runner: Runner, known: Sequence[Known]):
         self._runner, self._known = runner, known
         self.known_seen = 0  # disagreements that were left out
         self.doubted = 0  # disagreements in which the reference stood alone
@@ -31,7 +32,7 @@ class Examiner:
         verdict = judge(graph, phase, observed, YARDSTICK)
         self.doubted += len(verdict.doubted)
         faults = [self._fault(graph, one) for one in verdict.found]
-        new = [fault for fault in faults if self._known.reason(fault.signature) is None]
+        new = [fault for fault in faults if reason_for(fault.signature, self._known) is None]
         self.known_seen += len(faults) - len(new)
         return new
 

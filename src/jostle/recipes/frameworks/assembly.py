@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import psutil
 import torch
@@ -20,7 +21,7 @@ from jostle.frameworks.fuzzing.scheduler import SeedScores
 from jostle.frameworks.fuzzing.store import GraphStore, number_of
 from jostle.frameworks.fuzzing.target import Compared
 from jostle.frameworks.judging.findings import Symptom
-from jostle.frameworks.judging.suppressing import Known, read_known
+from jostle.frameworks.judging.suppressing import known_in
 from jostle.frameworks.observations import REFERENCE
 from jostle.frameworks.operators.catalogue import OPERATORS
 from jostle.frameworks.running.panel import Panel
@@ -60,7 +61,7 @@ class Assembled:
 
 def assemble(settings: FrameworkSettings, listeners: Sequence[Listener] = ()) -> Assembled:
     """Loads, checks and wires everything; the output folder is touched only after all checks passed."""
-    known = read_known(settings.known) if settings.known else Known(())
+    known = known_in(Path(settings.known)) if settings.known else []
     graphs = seed_graphs(settings.models, settings.seed)
     with ExitStack() as undone:
         panel = Panel(settings.places, limits_of(settings), line_coverage=settings.line_coverage)

@@ -38,9 +38,9 @@ def _graphs(spec: str, rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
     elif names_object(spec):
         yield spec, _of_function(spec)
     elif path.is_dir():
-        yield from _of_folder(path)
+        yield from _of_folder(path, rng)
     elif path.is_file():
-        yield spec, _of_file(path)
+        yield spec, _of_file(path, rng)
     else:
         known = ", ".join(MODELS)
         raise ModelRefused(
@@ -48,17 +48,17 @@ def _graphs(spec: str, rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
         )
 
 
-def _of_folder(folder: Path) -> Iterator[tuple[str, Graph]]:
+def _of_folder(folder: Path, rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
     files = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
     if not files:
         raise ModelRefused(f"{folder} holds no models: put {' or '.join(SUFFIXES)} files there")
     for path in files:
-        yield path.name, _of_file(path)
+        yield path.name, _of_file(path, rng)
 
 
-def _of_file(path: Path) -> Graph:
+def _of_file(path: Path, rng: np.random.Generator) -> Graph:
     if path.suffix == ".onnx":
-        return _of_onnx(path)
+        return _of_onnx(path, rng)
     if path.suffix != ".json":
         raise ModelRefused(f"{path} is no model that can be imported: give {' or '.join(SUFFIXES)}")
     try:
@@ -69,14 +69,14 @@ def _of_file(path: Path) -> Graph:
     return graph
 
 
-def _of_onnx(path: Path) -> Graph:
+def _of_onnx(path: Path, rng: np.random.Generator) -> Graph:
     try:
         import onnx  # noqa: F401
     except ImportError as error:
         raise ModelRefused(f"{path} needs onnx to be read: pip install 'jostle[onnx]'") from error
     from jostle.frameworks.importing.onnx_files import graph_from_onnx
 
-    return graph_from_onnx(path)
+    return graph_from_onnx(path, rng)
 
 
 def _of_function(spec: str) -> Graph:

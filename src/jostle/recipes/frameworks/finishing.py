@@ -1,0 +1,87 @@
+"""When the budget is spent: every finding becomes a small model, a script that shows it, and the text of an issue."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from jostle.frameworks.fuzzing.examining import YARDSTICK
+from jostle.frameworks.graph import Graph, as_json, decode
+from jostle.frameworks.judging.comparing import compare
+from jostle.frameworks.judging.grouping import Signature, parse
+from jostle.frameworks.judging.reducing import SameDefect, reduce
+from jostle.frameworks.judging.script import issue_text, script
+from jostle.frameworks.lowerings.catalogue import lowering_named
+from jostle.frameworks.lowerings.program import TRAIN
+from jostle.frameworks.observations import REFERENCE, Status
+from jostle.recipes.frameworks.assembly import Assembled
+from jostle.storage.files import as_json as json_bytes
+from jostle.storage.files import write_whole
+from jostle.storage.findings import FINDINGS, add_to_finding, read_finding, recorded
+
+Recorded = tuple[Path, dict[str, Any]]
+# Shows how far work has come: (parts, how many findings in all) -> the same parts
+Progress = Callable[[Iterable[list[Recorded]], int], Iterable[list[Recorded]]]
+REDUCING = 30.0  # seconds for one finding
+FINISHED = "reproduced by its script"  # in a finding's record
+SCRIPT, ISSUE = "reproduce.py", "issue.md"
+
+
+def finish(assembled: Assembled, progress: Progress) -> None:
+    """Works through all findings in the campaign's folder that are not finished yet."""
+    findings = assembled.archive.folder / FINDINGS
+    open_ones = [(place, told) for place, told in recorded(findings) if FINISHED not in told]
+    for some in progress(([one] for one in open_ones), len(open_ones)):
+        for place, told in some:
+            _finish(assembled, place, told)
+
+
+def _finish(assembled: Assembled, folder: Path, told: dict[str, Any]) -> None:
+    finding = read_finding(folder, told)
+    text = assembled.texts.read(int(finding.input.flatten()[0]))
+    signature = parse(told["details"]["signature"])
+    graph = decode(text)
+    small = reduced(assembled, graph if signature.phase == TRAIN else graph.without_training(), signature)
+    files = {"graph.json": text, "reduced.json": json_bytes(as_json(small)), **_reproducer(assembled, small, signature)}
+    for name, content in files.items():
+        write_whole(folder / name, content, synced=True)
+    shows = SCRIPT in files and _shows_again(assembled, folder / SCRIPT, signature)
+    operators = [node.operator for node in small.nodes]
+    add_to_finding(finding, {}, {FINISHED: shows, "operators": operators})
+
+
+def reduced(assembled: Assembled, graph: Graph, signature: Signature) -> Graph:
+    """A smaller graph with the same defect, or the same if it does not show it alone."""
+    same = SameDefect(signature, assembled.panel, YARDSTICK)
+    if not same([graph])[0]:
+        return graph
+    return reduce(graph, same, YARDSTICK.evaluate, time.monotonic() + REDUCING)
+
+
+def _reproducer(assembled: Assembled, graph: Graph, signature: Signature) -> Mapping[str, bytes]:
+    """The script and the issue; none if the graph no longer shows anything."""
+    backend, phase = signature.backend, signature.phase
+    (observed,) = assembled.panel.run([graph], phase, [REFERENCE, backend])
+    found = compare(graph, phase, observed, YARDSTICK)
+    if not found:
+        return {}
+    seen = observed[backend].arrays if observed[backend].status is Status.OK else None
+    lowering = lowering_named(assembled.panel.place(backend).backend)
+    text = script(graph, phase, lowering, observed[REFERENCE].arrays, seen)
+    issue = issue_text(graph, found[0], signature.operator, assembled.panel.versions()[backend], text)
+    return {SCRIPT: text.encode(), ISSUE: issue.encode()}
+
+
+def _shows_again(assembled: Assembled, path: Path, signature: Signature) -> bool:
+    """Whether the script fails in a process of its own, as it should while the defect is there."""
+    interpreter = assembled.panel.place(signature.backend).interpreter
+    try:
+        done = subprocess.run(
+            [interpreter, "-P", str(path)], capture_output=True, timeout=assembled.settings.timeout + 60, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode != 0
