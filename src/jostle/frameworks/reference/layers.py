@@ -13,6 +13,7 @@ from jostle.frameworks.reference.elementwise import not_below, plain, sigmoid
 from jostle.frameworks.reference.numbers import Formula, root
 from jostle.frameworks.reference.reductions import along, mean, softmax, summed, var
 from jostle.frameworks.reference.shaping import at_places
+from jostle.frameworks.reference.undefined import undefined_where
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -88,7 +89,11 @@ def attention(call: Call, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     scores = torch.einsum("bqw,bkw->bqk", query, key) / sqrt(query.shape[2])
     if call.attributes["causal"]:
         visible = torch.arange(key.shape[1]) <= torch.arange(query.shape[1]).unsqueeze(1)
+        hidden_values = ~visible.all(0).unsqueeze(-1) & ~value.isfinite()
+        undefined_where(~visible & ~scores.isfinite(), "attention to a hidden key that is not finite")
+        undefined_where(hidden_values, "attention to a hidden value that is not finite")
         scores = torch.where(visible, scores, -torch.inf)
+    undefined_where(scores.amax(2) == -torch.inf, "attention to nothing")  # NaN by the formula, 0 in torch by intent
     return torch.matmul(softmax(scores, 2), value)
 
 

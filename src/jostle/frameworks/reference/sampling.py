@@ -11,9 +11,11 @@ from torch import Tensor
 from jostle.frameworks.lowerings.program import Call
 from jostle.frameworks.reference.elementwise import within
 from jostle.frameworks.reference.numbers import Formula
+from jostle.frameworks.reference.reductions import along
 from jostle.frameworks.reference.undefined import undefined_where
 
 CUBIC = -0.75  # the parameter a of cubic convolution
+FARTHEST = 2.0**24  # where places are further apart than pixels in float32
 Tap = tuple[Tensor, Tensor]  # a place and what it counts
 
 
@@ -33,15 +35,14 @@ def _far(distance: Tensor) -> Tensor:
 def resize(call: Call, x: Tensor) -> Tensor:
     for axis, size in enumerate(call.attributes["size"], 2):
         taps = _taps(x.shape[axis], size, call.attributes["mode"])
-        x = sum(
-            (_along(weight, axis, x.dim()) * x.index_select(axis, place) for place, weight in taps[1:]),
-            _along(taps[0][1], axis, x.dim()) * x.index_select(axis, taps[0][0]),
-        )
+        parts = [_weighed(x.index_select(axis, place), along(weight, axis, x.dim())) for place, weight in taps]
+        x = torch.stack(parts).sum(0)
     return x
 
 
-def _along(weight: Tensor, axis: int, rank: int) -> Tensor:
-    return weight.reshape([-1 if at == axis else 1 for at in range(rank)])
+def _weighed(values: Tensor, weight: Tensor) -> Tensor:
+    undefined_where((weight == 0) & ~values.isfinite(), "a pixel that is not finite, and of which nothing is taken")
+    return values * weight
 
 
 def _taps(old: int, new: int, mode: str) -> list[Tap]:
@@ -61,11 +62,11 @@ def _taps(old: int, new: int, mode: str) -> list[Tap]:
 
 
 def grid_sample(call: Call, x: Tensor, grid: Tensor) -> Tensor:
-    undefined_where(~grid.isfinite(), "a sample at a place that is not finite")
+    undefined_where(~(grid.abs() < FARTHEST), "a sample at a place beyond all whole numbers")
     columns = _grid_taps(call, grid[..., 0], x.shape[3])
     rows = _grid_taps(call, grid[..., 1], x.shape[2])
     samples = [
-        _values(x, row, column) * (row_weight * column_weight).unsqueeze(-1)
+        _weighed(_values(x, row, column), (row_weight * column_weight).unsqueeze(-1))
         for (row, row_weight), (column, column_weight) in product(rows, columns)
     ]
     return torch.stack(samples).sum(0).permute(0, 3, 1, 2)

@@ -74,8 +74,8 @@ def _shaking(rng: np.random.Generator) -> Compute:
     def shaken(values: Tensor, dtype: str) -> Tensor:
         if not values.is_floating_point():
             return values
-        signs = torch.from_numpy(np.asarray(rng.integers(0, 2, tuple(values.shape)) * 2.0 - 1))
-        return values * (1 + JITTER * UNIT[dtype] * signs)
+        up = torch.from_numpy(np.asarray(rng.integers(0, 2, tuple(values.shape), np.int8)))
+        return values * (1 - JITTER * UNIT[dtype] + 2 * JITTER * UNIT[dtype] * up)
 
     def compute(call: Call, inputs: list[Tensor]) -> Tensor:
         if call.node.operator in EXACT:
