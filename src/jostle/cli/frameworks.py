@@ -28,7 +28,7 @@ def frameworks(
         list[str] | None,
         typer.Argument(
             help="Models to begin from: .onnx or .json files, folders of them, FILE.py:function that returns "
-            "(torch module, example input), or cnn, residual, mlp, rnn, lstm, gru, attention, upsampler (all of these)."
+            "(torch module, example input), or cnn, residual, mlp, rnn, lstm, gru, attention, upsampler, operators (all)."
         ),
     ] = None,
     backends: Annotated[
@@ -104,7 +104,7 @@ def run_frameworks(settings: FrameworkSettings, as_json: bool) -> Exit:
 def _announce(console: Console, assembled: Assembled) -> None:
     versions = {package: number for told in assembled.panel.versions().values() for package, number in told.items()}
     say(console, ", ".join(f"{package} {number}" for package, number in versions.items()))
-    say(console, f"{len(assembled.seeds)} models to begin from: {', '.join(assembled.seeds.names)}")
+    say(console, f"{len(assembled.seeds)} models to begin from")
     for warning in assembled.archive.quarantine.warnings:
         say(console, f"warning: {warning}")
     if assembled.history is not None:

@@ -49,7 +49,9 @@ class Programs:
         return run if self._lines is None else lambda: self._lines.trace(run)  # type: ignore[union-attr]
 
     def clean(self) -> None:
-        self._signals.after()
+        """Frees what frameworks keep of programs that ran, where they keep something."""
+        if hasattr(self._signals, "after"):
+            self._signals.after()
 
 
 class Reference:

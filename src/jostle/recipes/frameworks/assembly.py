@@ -62,7 +62,8 @@ class Assembled:
 def assemble(settings: FrameworkSettings, listeners: Sequence[Listener] = ()) -> Assembled:
     """Loads, checks and wires everything; the output folder is touched only after all checks passed."""
     known = known_in(Path(settings.known)) if settings.known else []
-    graphs = seed_graphs(settings.models, settings.seed)
+    operators = settings.operators or tuple(OPERATORS)
+    graphs = seed_graphs(settings.models, operators, settings.seed)
     with ExitStack() as undone:
         panel = Panel(settings.places, limits_of(settings), line_coverage=settings.line_coverage)
         undone.callback(panel.close)
@@ -77,7 +78,7 @@ def assemble(settings: FrameworkSettings, listeners: Sequence[Listener] = ()) ->
         seeds = Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs))
         examiner = Examiner(panel, known)
         target = Compared(store, panel, settings.phases, examiner, settings.sampled)
-        plan, edits = Plan(), edits_with([OPERATORS[name] for name in settings.operators or OPERATORS])
+        plan, edits = Plan(), edits_with([OPERATORS[name] for name in operators])
         campaign = Campaign(
             target=target,
             mutator=Edits(edits, store, plan),

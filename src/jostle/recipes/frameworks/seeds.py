@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from jostle.crashes import Crash
 from jostle.errors import ModelRefused
 from jostle.foreign import attempt
+from jostle.frameworks.drawing import single
 from jostle.frameworks.edits.parameters import drawn_training
 from jostle.frameworks.graph import Graph, Invalid, decode
 from jostle.frameworks.models import MODELS
@@ -19,22 +20,25 @@ from jostle.frameworks.training import check_training
 from jostle.named_objects import find_object, names_object
 
 SUFFIXES = (".onnx", ".json")
+EACH_OPERATOR = "operators"  # a model of its own for every operator
 
 
-def seed_graphs(specs: Sequence[str], seed: int) -> dict[str, Graph]:
+def seed_graphs(specs: Sequence[str], operators: Sequence[str], seed: int) -> dict[str, Graph]:
     """Graphs by name, each with a training if it has parameters and an output that a loss can be taken of."""
     rng = np.random.default_rng(seed)
     graphs = {}
     for spec in specs:
-        for name, graph in _graphs(spec, rng):
+        for name, graph in _graphs(spec, operators, rng):
             graphs[name] = _trained(graph, rng)
     return graphs
 
 
-def _graphs(spec: str, rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
+def _graphs(spec: str, operators: Sequence[str], rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
     path = Path(spec)
     if spec in MODELS:
         yield spec, MODELS[spec](rng)
+    elif spec == EACH_OPERATOR:
+        yield from ((name, single(name, rng)) for name in operators)
     elif names_object(spec):
         yield spec, _of_function(spec)
     elif path.is_dir():
@@ -42,7 +46,7 @@ def _graphs(spec: str, rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
     elif path.is_file():
         yield spec, _of_file(path, rng)
     else:
-        known = ", ".join(MODELS)
+        known = ", ".join([*MODELS, EACH_OPERATOR])
         raise ModelRefused(
             f"there is no model {spec!r}: give a file ({', '.join(SUFFIXES)}), FILE.py:function or {known}"
         )

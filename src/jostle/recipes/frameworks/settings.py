@@ -18,6 +18,7 @@ from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.catalogue import OPERATORS
 from jostle.frameworks.running.seat import Place
 from jostle.frameworks.strategies.catalogue import STRATEGIES
+from jostle.recipes.frameworks.seeds import EACH_OPERATOR
 from jostle.recipes.naming import chosen
 
 UNBOUND = ("budget", "executions", "findings", "max_disk", "out", "timeout", "rss_limit")
@@ -32,7 +33,7 @@ PHASES: Mapping[str, tuple[str, ...]] = {"predict": (PREDICT,), "train": (GRADIE
 class FrameworkSettings:
     """The settings under the names of their flags."""
 
-    models: tuple[str, ...] = tuple(MODELS)
+    models: tuple[str, ...] = (*MODELS, EACH_OPERATOR)
     backends: tuple[str, ...] = DEFAULT_BACKENDS
     phase: tuple[str, ...] = (PREDICT,)
     operators: tuple[str, ...] = ()
