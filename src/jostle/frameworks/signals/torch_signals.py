@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,15 +21,15 @@ def prepare() -> None:
 
 def after() -> None:
     """Forget what was compiled, so that no program runs by another's graph and memory does not grow."""
-    import torch
+    if "torch._dynamo" in sys.modules:  # else nothing was, and its import takes seconds
+        import torch
 
-    torch._dynamo.reset()
-    torch._dynamo.utils.counters.clear()
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
 
 
 def watched(run: Callable[[], None], namespace: dict[str, Any]) -> set[str]:
     """The kernels that ran, with dtype, rank and layout of their first tensor, and what a compiler counted."""
-    from torch._dynamo.utils import counters
     from torch.utils._python_dispatch import TorchDispatchMode
 
     found: set[str] = set()
@@ -46,7 +47,14 @@ def watched(run: Callable[[], None], namespace: dict[str, Any]) -> set[str]:
 
     with Watching():  # type: ignore[no-untyped-call]
         run()
-    return found | {f"{kind}: {name}" for kind in COUNTED for name in counters.get(kind, {})}
+    return found | _counted()
+
+
+def _counted() -> set[str]:
+    """What torch's compiler counted, without hits and misses of its caches, which differ from run to run."""
+    compiler: Any = sys.modules.get("torch._dynamo.utils")
+    counters = {} if compiler is None else compiler.counters
+    return {f"{kind}: {name}" for kind in COUNTED for name in counters.get(kind, {}) if "cache" not in name}
 
 
 def _described(args: Sequence[Any]) -> str:
