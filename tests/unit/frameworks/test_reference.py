@@ -19,7 +19,7 @@ from jostle.frameworks.reference.formulas import FORMULAS
 from jostle.frameworks.reference.run import evaluate, result
 from jostle.frameworks.reference.undefined import Undefined
 
-DRAWS = 24
+DRAWS = 20
 # How far the kernels are off: torch's group norm adds x scale and -mean scale, which cancel where all x are equal.
 ROUNDING = {"cast": 1e-6, "group_norm": 1e-8, "instance_norm": 1e-8}
 
@@ -63,7 +63,7 @@ def test_an_operator_computes_what_a_known_kernel_does(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, one in OPERATORS.items() if one.differentiable])
 def test_the_gradient_of_an_operator_is_what_finite_differences_say(name: str) -> None:
     settled = []
-    for seed in range(5):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         graph = in_float64(single(name, rng))
         if not float_outputs(graph) or not differentiated(graph):

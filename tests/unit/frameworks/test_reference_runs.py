@@ -13,7 +13,7 @@ from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Graph, Leaf, Node, Training
 from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, TRAIN
 from jostle.frameworks.operators.catalogue import OPERATORS
-from jostle.frameworks.reference.differences import Settled, derivative, settle
+from jostle.frameworks.reference.differences import Settled, beyond, derivative, settle
 from jostle.frameworks.reference.run import evaluate, overflows, result
 from jostle.frameworks.reference.sensitivity import jittered
 from jostle.frameworks.reference.undefined import Undefined
@@ -244,3 +244,19 @@ def test_nodes_beyond_float32_are_told() -> None:
     nodes = (Node("large", "add", ("a", "a")), Node("small", "square", ("b",)), Node("usual", "sqrt", ("large",)))
     graph = Graph(leaves, nodes, ("usual",))
     assert overflows(graph, evaluate(graph)) == {"large", "small"}
+
+
+def test_a_gradient_by_what_makes_an_output_infinite_is_not_judged() -> None:
+    graph = one_node("log", f32(-1.0, 0.0, 2.0))
+    assert beyond(graph, "a").tolist() == [True, True, False]
+    weight = np.random.default_rng(0).standard_normal(3).astype(np.float32)[2]
+    assert settle(graph, "a", f32(7.0, np.inf, weight / 2), np.random.default_rng(0)) is Settled.RIGHT
+    assert settle(graph, "a", f32(7.0, np.inf, weight), np.random.default_rng(0)) is Settled.WRONG
+
+
+def test_what_a_formula_does_not_choose_spoils_no_gradient() -> None:
+    prelu = one_node("prelu", f32(np.inf, 1.0, -1.0).reshape(3, 1), f32(0.25))
+    assert np.isfinite(result(prelu, GRADIENT)["d_b"]).all()
+    for operator, attributes in (("elu", {"alpha": 1.0}), ("sigmoid", {}), ("softplus", {}), ("log_sigmoid", {})):
+        graph = one_node(operator, f32(-1e30, 1e30, 0.0), **attributes)
+        assert np.isfinite(result(graph, GRADIENT)["d_a"]).all(), operator

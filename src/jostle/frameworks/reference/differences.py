@@ -47,7 +47,7 @@ def settle(
     depends on which is not finite.
     """
     slope = _Slope(graph, leaf, seed)
-    judged = np.isfinite(claimed) & ~slope.beyond()
+    judged = np.isfinite(claimed) & ~beyond(graph, leaf)
     if not judged.any():
         return Settled.UNCLEAR
     claimed = np.where(judged, claimed, 0.0).astype(np.float64)
@@ -69,6 +69,17 @@ def derivative(graph: Graph, leaf: str, index: tuple[int, ...], seed: int = 0) -
     return left / float(direction[index]), right / float(direction[index])
 
 
+def beyond(graph: Graph, leaf: str) -> Array:
+    """Which elements of a leaf an output depends on that is not finite, so that no gradient by them means much."""
+    leaves = leaves_of(graph)
+    leaves[leaf].requires_grad_()
+    tensors = forward(graph, leaves)
+    outputs = [tensors[name] for name in float_outputs(graph)]
+    amount = sum((torch.where(one.isfinite(), 0.0, one).sum() for one in outputs), torch.zeros(()))
+    (gradient,) = gradients_of(amount, [leaves[leaf]])
+    return np.asarray(gradient.numpy() != 0)
+
+
 class _Slope:
     """How what is differentiated changes when a leaf is moved."""
 
@@ -78,15 +89,6 @@ class _Slope:
         self._leaves: Tensors = leaves_of(graph)
         self._still = self._outputs(self._leaves[leaf])
         self.size = sum(float(self._sizes(name).sum()) for name in self._still)  # of what is differentiated
-
-    def beyond(self) -> Array:
-        """The elements of the leaf that an output depends on which is not finite."""
-        leaf = self._leaves[self._leaf].clone().requires_grad_()
-        tensors = forward(self._graph, self._leaves | {self._leaf: leaf})
-        outputs = [tensors[name] for name in self._still]
-        amount = sum((torch.where(one.isfinite(), 0.0, one).sum() for one in outputs), torch.zeros(()))
-        (gradient,) = gradients_of(amount, [leaf])
-        return np.asarray(gradient.numpy() != 0)
 
     def _sizes(self, name: str) -> Tensor:
         sizes = (self._still[name] * self._cotangents[f"cotangent_{name}"]).abs()

@@ -71,7 +71,8 @@ def local_response_norm(call: Call, x: Tensor) -> Tensor:
 
 
 def prelu(x: Tensor, slope: Tensor) -> Tensor:
-    return torch.where(x > 0, x, along(slope, 1, x.dim()) * x)
+    above = x > 0
+    return torch.where(above, x, along(slope, 1, x.dim()) * torch.where(above, 0.0, x))
 
 
 def glu(call: Call, x: Tensor) -> Tensor:
