@@ -69,6 +69,7 @@ EXPRESSIONS: dict[str, Expression] = {
     **{name: infix(sign) for name, sign in {"add": "+", "sub": "-", "mul": "*", "div": "/", "less": "<"}.items()},
     "matmul": infix("@"),
     "maximum": lambda call: f"torch.maximum({call[0]}, {call[1]})",
+    "where": lambda call: f"torch.where({call[0]}, {call[1]}, {call[2]})",
     "linear": lambda call: f"F.linear({call[0]}, {call[1]}, {call[2]})",
     "sum": reduction("torch.sum"),
     "mean": reduction("torch.mean"),

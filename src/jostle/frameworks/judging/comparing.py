@@ -11,9 +11,11 @@ import numpy as np
 from jostle.frameworks.graph import Array, Graph, TensorType
 from jostle.frameworks.judging.documented import documented
 from jostle.frameworks.judging.findings import Disagreement, Symptom, Verdict, family_of
+from jostle.frameworks.judging.jitter import typical
 from jostle.frameworks.judging.rounding import precision
 from jostle.frameworks.judging.settling import is_settled
 from jostle.frameworks.judging.tolerances import (
+    VANISHING,
     allowance,
     coarser,
     floor,
@@ -97,6 +99,11 @@ class Case:
     def tensors(self) -> Mapping[str, Array]:
         return self.yardstick.evaluate(self.graph)
 
+    @cached_property
+    def finite(self) -> bool:
+        """Whether all numbers on the way are."""
+        return all(np.isfinite(values).all() for values in self.tensors.values() if values.dtype.kind == "f")
+
     def expected(self, name: str) -> Array:
         return np.asarray(self.observations[REFERENCE].arrays[name])
 
@@ -114,6 +121,17 @@ class Case:
         tensors = [name] if name in self.graph.outputs and self.phase != TRAIN else self.graph.outputs
         coarsest = max(precision(self.graph, tensor, self.types) for tensor in tensors)
         return coarser(self.results[name].dtype, coarsest)
+
+    def documented(self, backend: str) -> bool:
+        """Whether its documentation explains any difference."""
+        return bool(documented(self.graph, self.types, self.tensors, backend))
+
+    def vanishing(self, name: str) -> float:
+        """What remains by rounding of a gradient that ought to vanish; cotangents are about 1."""
+        if self.phase != GRADIENT or name in self.graph.outputs:
+            return 0.0
+        sizes = (typical(np.abs(self.expected(one))) for one in self.results if one not in self.graph.outputs)
+        return VANISHING[self.dtype(name)] * max(1.0, *sizes)
 
     def strangers(self, backend: str, name: str) -> dict[str, list[Array]]:
         """What the other families made of a result."""
@@ -174,8 +192,9 @@ def _nonfinite(case: Case, backend: str, name: str) -> Iterator[Disagreement]:
     expected, seen = case.expected(name).astype(np.float64), case.seen(backend, name)
     differ = (kinds(rounded(expected, dtype)) != kinds(seen)) & ~near_overflow(expected, dtype)
     if name not in case.graph.outputs or case.phase == TRAIN:
-        differ &= np.isfinite(rounded(expected, dtype))  # there are conventions, but no law, of infinite slopes
-    if not differ.any() or documented(case.graph, case.types, case.tensors, backend):
+        # There are conventions, but no law, of infinite slopes, and of slopes where something is infinite.
+        differ &= np.isfinite(rounded(expected, dtype)) & case.finite
+    if not np.any(differ) or case.documented(backend):
         return
     differ &= np.isfinite(case.spread[name]) & case.sides_with_reference(backend, name)
     yield from _told(case, backend, name, Symptom.NONFINITE, np.where(differ, np.inf, 0.0))
@@ -184,16 +203,18 @@ def _nonfinite(case: Case, backend: str, name: str) -> Iterator[Disagreement]:
 def _values(case: Case, backend: str, name: str, *, alone: bool = False) -> Iterator[Disagreement]:
     expected, seen = case.expected(name), case.seen(backend, name)
     if not case.results[name].is_float:
-        if (expected != seen).any() and not documented(case.graph, case.types, case.tensors, backend):
+        if (expected != seen).any() and not case.documented(backend):
             yield from _told(case, backend, name, _symptom(name, case), (expected != seen) & (case.spread[name] == 0))
         return
     expected, dtype = expected.astype(np.float64), case.dtype(name)
     error = np.where(np.isfinite(seen) & np.isfinite(expected), apart(seen, expected), 0.0)
     error[near_overflow(expected, dtype) | (np.abs(expected) > np.finfo(dtype).max)] = 0.0
-    if (error <= floor(expected, dtype)).all() or documented(case.graph, case.types, case.tensors, backend):
+    if (error <= floor(expected, dtype) + case.vanishing(name)).all() or documented(
+        case.graph, case.types, case.tensors, backend
+    ):
         return
     peers = np.zeros(expected.shape) if alone else case.peers(backend, name)
-    granted = allowance(expected, dtype, case.spread[name], peers) * _patience(case)
+    granted = (allowance(expected, dtype, case.spread[name], peers) + case.vanishing(name)) * _patience(case)
     excess = np.divide(error, granted, out=np.zeros_like(error), where=np.isfinite(granted))
     yield from _told(case, backend, name, _symptom(name, case), np.where(excess > 1, excess, 0.0))
 
@@ -245,4 +266,4 @@ def _agrees(case: Case, disagreement: Disagreement, other: str) -> bool:
         np.asarray(array[index], np.float64)
         for array in (case.seen(disagreement.backend, name), case.seen(other, name), case.expected(name))
     )
-    return bool(apart(seen, its) <= 0.1 * apart(seen, expected)) and bool(apart(its, expected) > 0)
+    return bool(np.isfinite(apart(seen, its)) and apart(seen, its) <= 0.1 * apart(seen, expected))

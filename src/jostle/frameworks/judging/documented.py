@@ -19,6 +19,7 @@ class Unspecified:
     families: frozenset[str]
     operators: frozenset[str]
     source: str
+    infinite: bool = False  # the same for infinite numbers
 
 
 _COMPARING = words(
@@ -26,6 +27,13 @@ _COMPARING = words(
     "hardswish softshrink hardshrink elu selu celu"
 )
 EXCEPTIONS = (
+    Unspecified(
+        words("torch onnx openvino jax tensorflow paddle pytensor"),
+        words("attention"),
+        "torch.nn.functional.scaled_dot_product_attention is documented as adding the mask to the scores and "
+        "multiplying all values, so that what is not finite reaches queries that do not see it",
+        infinite=True,
+    ),
     Unspecified(
         frozenset({"onnx", "openvino"}),
         _COMPARING | {"sign", "lp_pool"},
@@ -50,8 +58,9 @@ EXCEPTIONS = (
 def documented(graph: Graph, types: Mapping[str, TensorType], tensors: Mapping[str, Array], backend: str) -> str:
     """The source that explains a difference of this backend by NaN in such an operator, or nothing."""
     for node in graph.nodes:
-        nan = any(types[name].is_float and np.isnan(tensors[name]).any() for name in node.inputs)
-        for one in EXCEPTIONS if nan else ():
-            if node.operator in one.operators and family_of(backend) in one.families:
+        read = [tensors[name] for name in node.inputs if types[name].is_float]
+        nan, infinite = (any(kind(values).any() for values in read) for kind in (np.isnan, np.isinf))
+        for one in EXCEPTIONS if nan or infinite else ():
+            if node.operator in one.operators and family_of(backend) in one.families and (nan or one.infinite):
                 return one.source
     return ""

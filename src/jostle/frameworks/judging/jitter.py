@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from jostle.frameworks.graph import CONSTANT, Array, Graph, Leaf, Node, TensorType
-from jostle.frameworks.judging.rounding import CANCELLING, SATURATING, epsilon_of, rounds
+from jostle.frameworks.judging.normalising import is_degenerate
+from jostle.frameworks.judging.rounding import CANCELLING, LOGARITHMIC, SATURATING, epsilon_of, rounds
 from jostle.frameworks.operators.catalogue import types_of
 
 ULPS = 2
@@ -20,7 +21,7 @@ def jittered(graph: Graph, tensors: Mapping[str, Array], seed: int, sign: float 
 
     With the other sign, everything is moved the other way, so that what lies near a jump takes it once of two times.
     With `extremes`, those too small to be normal become 0 and those whose square overflows infinite, as happens in
-    frameworks that flush, or that square on the way.
+    frameworks that flush, or that square on the way; and what is normalised by next to nothing is no number.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         return _Jitter(graph, tensors, np.random.default_rng(seed), sign, extremes).graph()
@@ -49,6 +50,10 @@ class _Jitter:
         if node.operator in SATURATING:
             raw = self._slope(node, raw, inputs[0])
         self._move(raw, node.name, node.name, self._floor(node))
+        if self.extremes and is_degenerate(node, [self.tensors[name] for name in node.inputs]):
+            self.leaves[f"{node.name}_jostle_factor"] = Leaf(
+                CONSTANT, np.full(self.types[node.name].shape, np.nan, self.types[node.name].dtype)
+            )
         self.moved[node.name] = node.name
 
     def _read(self, name: str) -> str:
@@ -62,13 +67,18 @@ class _Jitter:
     def _slope(self, node: Node, raw: str, read: str) -> str:
         """raw + e (x - x₀), where x₀ is the value of x: hardly another value, but a slope that is off by e."""
         taken, type_ = np.asarray(self.tensors[node.inputs[0]], np.float64), self.types[node.name]
-        if not np.isfinite(taken).all() or not taken.size:
+        if not taken.size or not type_.size:
             return raw
-        stem, sizes = f"{node.name}_jostle", np.abs(np.asarray(self.tensors[node.name], np.float64))
-        slope = 1.0 + typical(sizes) / (float(np.std(taken)) + 1e-30) if taken.std() > 0 else 1.0
-        self.leaves[f"{stem}_there"] = Leaf(CONSTANT, taken.astype(self.types[node.inputs[0]].dtype))
-        self.leaves[f"{stem}_slope"] = Leaf(CONSTANT, (slope * self._noise(type_)).astype(type_.dtype))
-        self.nodes.append(Node(f"{stem}_way", "sub", (read, f"{stem}_there")))
+        stem = f"{node.name}_jostle"
+        for name, values in {
+            "there": np.where(np.isfinite(taken), taken, 0.0),
+            "nowhere": np.zeros(taken.shape),
+            "slope": self._steepness(node, taken) * self._noise(type_),
+        }.items():
+            self.leaves[f"{stem}_{name}"] = Leaf(CONSTANT, values.astype(type_.dtype))
+        self.leaves[f"{stem}_finite"] = Leaf(CONSTANT, np.isfinite(taken))
+        self.nodes.append(Node(f"{stem}_apart", "sub", (read, f"{stem}_there")))
+        self.nodes.append(Node(f"{stem}_way", "where", (f"{stem}_finite", f"{stem}_apart", f"{stem}_nowhere")))
         way = f"{stem}_way"
         if taken.shape != type_.shape:
             way = f"{stem}_ways"
@@ -77,6 +87,19 @@ class _Jitter:
         self.nodes.append(Node(f"{stem}_more", "mul", (way, f"{stem}_slope")))
         self.nodes.append(Node(f"{stem}_sloped", "add", (raw, f"{stem}_more")))
         return f"{stem}_sloped"
+
+    def _steepness(self, node: Node, taken: Array) -> Array | float:
+        """The size of what a gradient takes apart, for each that is 1 in the gradient that comes in."""
+        sizes, made = np.abs(taken), np.abs(np.asarray(self.tensors[node.name], np.float64))
+        finite = sizes[np.isfinite(sizes)]
+        if node.operator in LOGARITHMIC:
+            return 1.0 + float(finite.max(initial=0.0))
+        spread = float(np.std(finite)) if finite.size else 0.0
+        steepness = 1.0 + (typical(made) / spread if spread > 0 else 0.0)
+        if sizes.shape != made.shape:
+            return steepness
+        own = np.divide(made, sizes, out=np.zeros_like(made), where=np.isfinite(made / np.where(sizes, sizes, np.nan)))
+        return steepness + np.minimum(own, 1e6)
 
     def _floor(self, node: Node) -> float:
         """The size of the numbers that a node takes apart."""

@@ -29,6 +29,8 @@ CANCELLING = words(
 )
 # Their gradients take apart numbers of the size of the gradient that comes in, however small the result.
 SATURATING = CANCELLING | words("softmax rms_norm l2_normalize local_response_norm glu attention rnn lstm gru")
+# They add and subtract logarithms, so that what they keep of e to the power of them depends on their size.
+LOGARITHMIC = words("logsumexp logcumsumexp log_softmax")
 
 
 def rounds(node: Node, types: Mapping[str, TensorType]) -> bool:

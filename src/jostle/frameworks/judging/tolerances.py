@@ -11,6 +11,8 @@ from jostle.frameworks.judging.jitter import typical
 
 # Of the result's size: what good kernels stay within whatever the order of their sums and their approximations.
 RELATIVE = {"float32": 1e-5, "float64": 1e-12}
+# Of the largest of all gradients: sums of them that ought to vanish do so only up to rounding.
+VANISHING = {"float32": 1e-6, "float64": 1e-13}
 # How often the spread: a sum of n terms is off by up to √n times what moves with its terms; n ≤ 4096.
 SPREADS = 100.0
 FACTOR, FACTOR_OF_TINY, TINY = 3.0, 10.0, 64  # of the peers' error; tensors of so few elements vary more

@@ -1,0 +1,219 @@
+"""Who is named wrong, who is not, and how a finding is written down."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from frameworks_planted import YARDSTICK, InProcess, Planted, result
+from jostle.crashes import Crash
+from jostle.errors import UsageError
+from jostle.frameworks.graph import INPUT, Array, Graph, Leaf, Node
+from jostle.frameworks.judging.comparing import compare, judge
+from jostle.frameworks.judging.findings import Disagreement, Symptom
+from jostle.frameworks.judging.grouping import Signature, frame_of, parse, signature_of
+from jostle.frameworks.judging.inconsistency import inconsistency
+from jostle.frameworks.judging.locating import Located, locate
+from jostle.frameworks.judging.script import array_literal, issue_text, script
+from jostle.frameworks.judging.suppressing import known_in, reason_for
+from jostle.frameworks.lowerings.program import GRADIENT, PREDICT
+from jostle.frameworks.observations import REFERENCE, Observation, Status
+
+X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
+FAILED = Observation(Status.CRASHED, crash=Crash("RuntimeError", "bad 7 at 0x7f", "pool.cpp:12", ""))
+
+
+def graph_of(operator: str, array: Array = X) -> Graph:
+    return Graph({"x": Leaf(INPUT, array)}, (Node("y", operator, ("x",)),), ("y",))
+
+
+def ok(values: Array) -> Observation:
+    return Observation(Status.OK, {"y": values})
+
+
+def judged(graph: Graph, **observations: Observation) -> list[tuple[str, Symptom]]:
+    told = {REFERENCE: ok(result(graph, PREDICT, 0)["y"]), **observations}
+    return [(one.backend, one.symptom) for one in compare(graph, PREDICT, told, YARDSTICK)]
+
+
+SIN, RIGHT = graph_of("sin"), np.sin(X)
+
+
+def test_a_crash_is_told_if_the_reference_or_a_peer_runs() -> None:
+    assert judged(SIN, torch=FAILED, jax=ok(RIGHT)) == [("torch", Symptom.CRASH)]
+    assert judged(SIN, torch=FAILED) == [("torch", Symptom.CRASH)]
+    assert judged(SIN, torch=FAILED, jax=FAILED) == []
+    assert judged(SIN, torch=Observation(Status.HUNG)) == [("torch", Symptom.HANG)]
+
+
+def test_the_unsupported_and_the_undefined_are_never_told() -> None:
+    assert judged(SIN, torch=Observation(Status.UNSUPPORTED), jax=ok(RIGHT)) == []
+    told = {REFERENCE: Observation(Status.UNDEFINED), "torch": FAILED, "jax": ok(RIGHT + 1)}
+    assert compare(SIN, PREDICT, told, YARDSTICK) == []
+
+
+def test_another_shape_or_dtype_is_told_whatever_the_values() -> None:
+    assert judged(SIN, torch=ok(RIGHT.astype(np.float64))) == [("torch", Symptom.TYPE)]
+    assert judged(SIN, torch=ok(RIGHT.reshape(4, 3))) == [("torch", Symptom.TYPE)]
+    assert judged(SIN, torch=Observation(Status.OK, {})) == [("torch", Symptom.TYPE)]
+
+
+def test_one_wrong_element_is_told_and_its_place() -> None:
+    wrong = RIGHT.copy()
+    wrong[1, 2] *= 1.001
+    told = {REFERENCE: ok(np.sin(X.astype(np.float64))), "torch": ok(wrong), "jax": ok(RIGHT)}
+    (found,) = compare(SIN, PREDICT, told, YARDSTICK)
+    assert (found.backend, found.tensor, found.index) == ("torch", "y", (1, 2))
+
+
+def test_nan_is_a_symptom_of_its_own() -> None:
+    wrong = RIGHT.copy()
+    wrong[0, 0] = np.nan
+    assert judged(SIN, torch=ok(wrong), jax=ok(RIGHT)) == [("torch", Symptom.NONFINITE)]
+
+
+def test_most_peers_decide_on_nan() -> None:
+    wrong = RIGHT.copy()
+    wrong[0, 0] = np.nan
+    assert judged(SIN, torch=ok(wrong), jax=ok(wrong), paddle=ok(RIGHT)) == []
+
+
+def test_nan_in_operators_that_compare_is_what_onnx_leaves_open() -> None:
+    array = X.copy()
+    array[0, 0] = np.nan
+    swallowed = np.fmax(array, 0)
+    assert judged(graph_of("relu", array), onnxruntime=ok(swallowed)) == []
+    assert judged(graph_of("relu", array), torch=ok(swallowed)) == [("torch", Symptom.NONFINITE)]
+
+
+def test_three_families_against_the_reference_cast_doubt_on_it() -> None:
+    others = {name: ok(RIGHT + np.float32(0.1)) for name in ("torch", "torch-aot", "jax", "paddle")}
+    verdict = judge(SIN, PREDICT, {REFERENCE: ok(np.sin(X.astype(np.float64))), **others}, YARDSTICK)
+    assert not verdict.found
+    assert {one.backend for one in verdict.doubted} == set(others)
+
+
+def test_members_of_one_family_are_one_voice() -> None:
+    wrong = ok(RIGHT + np.float32(0.1))
+    others = {"torch": wrong, "torch-aot": wrong, "torch-inductor": wrong, "jax": ok(RIGHT), "onnxruntime": ok(RIGHT)}
+    assert [name for name, _ in judged(SIN, **others)] == ["torch", "torch-aot", "torch-inductor"]
+
+
+def test_a_jump_is_told_where_nothing_was_rounded_and_not_where_something_was() -> None:
+    whole = np.array([[1.0, 2.0]], np.float32)
+    assert judged(graph_of("floor", whole), torch=ok(np.array([[0.0, 2.0]], np.float32))) != []
+    square = Graph(
+        {"x": Leaf(INPUT, np.array([1.0, 1.5], np.float32))},
+        (Node("s", "square", ("x",)), Node("y", "floor", ("s",))),
+        ("y",),
+    )
+    assert judged(square, torch=ok(np.array([0.0, 2.0], np.float32))) == []
+
+
+def test_a_gradient_is_not_told_where_there_is_none() -> None:
+    graph = graph_of("abs", np.zeros((2, 2), np.float32))
+    cotangent = np.ones((2, 2), np.float32)
+    told = {
+        REFERENCE: Observation(Status.OK, result(graph, GRADIENT, 0)),
+        "torch": Observation(Status.OK, {"y": np.zeros((2, 2), np.float32), "d_x": cotangent}),
+    }
+    assert compare(graph, GRADIENT, told, YARDSTICK) == []
+    smooth = graph_of("sin")
+    told = {
+        REFERENCE: Observation(Status.OK, result(smooth, GRADIENT, 0)),
+        "torch": Observation(Status.OK, {"y": RIGHT, "d_x": np.ones_like(X)}),
+    }
+    assert [one.symptom for one in compare(smooth, GRADIENT, told, YARDSTICK)] == [Symptom.GRADIENT]
+
+
+def test_the_score_is_0_for_equal_and_large_for_different_results() -> None:
+    assert inconsistency({"a": ok(RIGHT), "b": ok(RIGHT)}) == 0
+    assert inconsistency({"a": ok(RIGHT), "b": ok(RIGHT[::-1].copy())}) > 0.01
+    assert inconsistency({"a": ok(RIGHT), "b": ok(RIGHT * np.nan)}) > 0.9
+    assert inconsistency({"a": FAILED}) == 0
+
+
+def test_a_signature_is_read_as_it_is_written() -> None:
+    attributes = {"kernel": [2, 2], "strides": [2, 1], "padding": [0, 0], "ceil": True, "include_pad": False}
+    image = Leaf(INPUT, np.ones((1, 1, 4, 4), np.float32))
+    graph = Graph({"x": image}, (Node("y", "avg_pool", ("x",), attributes),), ("y",))
+    found = Disagreement("torch", PREDICT, Symptom.CRASH, crash=FAILED.crash)
+    signature = signature_of(Located("avg_pool", graph, found), found)
+    assert signature.text == "torch predict crash avg_pool ceil=True,strides>1 float32 RuntimeError@pool.cpp:#"
+    assert parse(signature.text) == signature
+    with pytest.raises(ValueError, match="7"):
+        parse("torch predict")
+
+
+def test_a_frame_does_not_depend_on_numbers() -> None:
+    assert frame_of(Crash("E", "", "a 0x1f:12", "")) == frame_of(Crash("E", "", "a 0x2a:7", ""))
+
+
+def test_known_findings_are_told_by_pattern_and_need_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text('[[known]]\nsignature = "torch predict values avg_pool *"\nreason = "issue 1"\n')
+    known = known_in(path)
+    assert reason_for(Signature("torch", "predict", "values", "avg_pool", "ceil=True", "float32"), known) == "issue 1"
+    assert reason_for(Signature("torch", "predict", "values", "max_pool"), known) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[[known]]\nsignature = "a"\n',
+        '[[known]]\nsignature = "a"\nreason = " "\n',
+        '[[known]]\nsignature = "a"\nreason = "b"\nwhy = 1\n',
+        '[[other]]\nsignature = "a"\n',
+        "known = 3\n",
+        "known = [3]\n",
+        "[[known",
+    ],
+)
+def test_a_wrong_list_of_known_findings_is_refused_in_one_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as refused:
+        known_in(path)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([[1.5, np.nan], [-0.0, -np.inf]], np.float32),
+        np.zeros((2, 0), np.int64),
+        np.array(True),
+        np.full((3, 2), 0.1, np.float32),
+        np.random.default_rng(0).standard_normal((20, 20)),
+        np.array([0.0, -0.0]),
+    ],
+)
+def test_a_literal_is_the_array(array: Array) -> None:
+    import base64
+
+    read = eval(array_literal(array), {"np": np, "base64": base64})
+    assert read.dtype == array.dtype
+    assert read.shape == array.shape
+    assert read.tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize(("factor", "code"), [("1.001", 1), ("1.0", 0)])
+def test_a_script_fails_until_the_framework_is_mended(factor: str, code: int, tmp_path: Path) -> None:
+    wrong = Planted(wrong=(("sin", lambda call: f"torch.sin({call[0]}) * 1.001"),))
+    runner = InProcess({"planted": wrong})
+    (told,) = runner.run([SIN], PREDICT)
+    (found,) = compare(SIN, PREDICT, told, YARDSTICK)
+    text = script(SIN, PREDICT, wrong, told[REFERENCE].arrays, told["planted"].arrays)
+    path = tmp_path / "reproduce.py"
+    path.write_text(text.replace("1.001", factor))
+    ran = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    assert "largest difference" in ran.stdout
+    issue = issue_text(SIN, found, locate(SIN, found, runner, YARDSTICK).operator, {"torch": "2.13"}, text)
+    assert issue.startswith("# planted: sin computes wrong values")
+    assert "torch.sin(x)" in issue
+    assert "2.13" in issue
