@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,10 @@ ROLE_OF = {"weights": PARAMETER} | dict.fromkeys(("mean", "variance", "indices",
 
 def filled(wanted: Wanted, rng: np.random.Generator) -> Array:
     """Values that an input may take by its purpose."""
+    return np.asarray(_drawn_values(wanted, rng))  # numpy gives a scalar where there are no axes
+
+
+def _drawn_values(wanted: Wanted, rng: np.random.Generator) -> Any:
     shape, dtype = wanted.shape, np.dtype(wanted.dtype)
     if wanted.filled == "indices":
         return rng.integers(0, max(wanted.limit, 1), shape).astype(dtype)

@@ -70,7 +70,10 @@ def _reproducer(assembled: Assembled, graph: Graph, signature: Signature) -> Map
         return {}
     seen = observed[backend].arrays if observed[backend].status is Status.OK else None
     lowering = lowering_named(assembled.panel.place(backend).backend)
-    text = script(graph, phase, lowering, observed[REFERENCE].arrays, seen)
+    expected = observed[REFERENCE].arrays
+    if found[0].tensor:
+        expected = {found[0].tensor: expected[found[0].tensor]}
+    text = script(graph, phase, lowering, expected, seen)
     issue = issue_text(graph, found[0], signature.operator, assembled.panel.versions()[backend], text)
     return {SCRIPT: text.encode(), ISSUE: issue.encode()}
 
