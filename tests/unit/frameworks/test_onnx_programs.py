@@ -15,7 +15,7 @@ from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, Unsupported, 
 from jostle.frameworks.operators.catalogue import OPERATORS, types_of
 from jostle.frameworks.signals.onnx_signals import MISSING, prepare
 
-DRAWS = 4
+DRAWS, MOST_DRAWS = 4, 20
 NOWHERE = {"atan2", "cummax", "expm1", "log1p", "logcumsumexp"}
 # Defects of the installed releases that end a process or raise; campaigns find them, these tests are about our side.
 RAISES = {"conv_transpose"}  # ONNX Runtime refuses an output padding that only the dilation allows
@@ -49,19 +49,26 @@ def test_every_operator_has_an_entry() -> None:
     assert SKETCHERS.keys() == OPERATORS.keys()
 
 
+def seen_alike(graph: Graph) -> bool:
+    """Whether it is supported; then it was seen to be of our type, and the same optimised and plain."""
+    optimised, plain = ran(ONNXRUNTIME, graph), ran(ONNXRUNTIME_PLAIN, graph)
+    assert (optimised is None) == (plain is None)
+    if optimised is None or plain is None:
+        return False
+    onnx.checker.check_model(optimised["model"], full_check=True)
+    wanted, (a, b) = types_of(graph)["y"], (one["result"]["y"] for one in (optimised, plain))
+    assert (a.shape, a.dtype.name) == (b.shape, b.dtype.name) == (wanted.shape, wanted.dtype)
+    np.testing.assert_allclose(a.astype(np.float64), b.astype(np.float64), rtol=1e-3, atol=1e-4)
+    return True
+
+
 @pytest.mark.parametrize("operator", sorted(OPERATORS.keys() - RAISES))
 def test_onnxruntime_gives_the_types_that_we_infer_optimised_or_not(operator: str) -> None:
-    supported = 0
-    for graph in drawn(operator, 8):
-        optimised, plain = ran(ONNXRUNTIME, graph), ran(ONNXRUNTIME_PLAIN, graph)
-        assert (optimised is None) == (plain is None)
-        if optimised is None or plain is None:
-            continue
-        supported += 1
-        onnx.checker.check_model(optimised["model"], full_check=True)
-        wanted, (a, b) = types_of(graph)["y"], (one["result"]["y"] for one in (optimised, plain))
-        assert (a.shape, a.dtype.name) == (b.shape, b.dtype.name) == (wanted.shape, wanted.dtype)
-        np.testing.assert_allclose(a.astype(np.float64), b.astype(np.float64), rtol=1e-3, atol=1e-4)
+    supported, rng = 0, np.random.default_rng(8)
+    for _ in range(MOST_DRAWS):
+        supported += seen_alike(single(operator, rng))
+        if supported == DRAWS:
+            break
     assert supported or operator in NOWHERE
 
 
