@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from jostle.frameworks.lowerings.onnx_nodes import Sketch, Sketcher, chain, missing, native
+from jostle.frameworks.lowerings.onnx_nodes import Sketch, Sketcher, chain, missing, native, only_float32
 from jostle.frameworks.lowerings.program import Unsupported
 
 
@@ -25,17 +25,6 @@ def _shrink(bias: bool) -> Sketcher:
     def sketch(s: Sketch) -> str:
         threshold = s.attributes["threshold"]
         return s.add("Shrink", s[0], lambd=threshold, bias=threshold if bias else 0.0)
-
-    return sketch
-
-
-def _only_float32(sketcher: Sketcher, number: str) -> Sketcher:
-    """ONNX writes a number of the definition itself in float32."""
-
-    def sketch(s: Sketch) -> str:
-        if s.x.dtype == "float64":
-            raise Unsupported(f"keeps {number} in float32")
-        return sketcher(s)
 
     return sketch
 
@@ -85,17 +74,17 @@ ELEMENTWISE: Mapping[str, Sketcher] = {
     "relu6": _clip(0.0, 6.0),
     "leaky_relu": native("LeakyRelu", "alpha"),
     "elu": native("Elu", "alpha"),
-    "selu": _only_float32(native("Selu"), "alpha and gamma"),
-    "celu": _only_float32(native("Celu", "alpha"), "what Celu takes"),
+    "selu": only_float32(native("Selu"), "alpha and gamma"),
+    "celu": only_float32(native("Celu", "alpha"), "what Celu takes"),
     "gelu": native("Gelu"),
-    "gelu_tanh": native("Gelu", approximate="tanh"),
+    "gelu_tanh": only_float32(native("Gelu", approximate="tanh"), "0.044715 and √(2/π)"),
     "sigmoid": native("Sigmoid"),
     "log_sigmoid": _log_sigmoid,
     "tanh": native("Tanh"),
     "softplus": native("Softplus"),
     "softsign": native("Softsign"),
     "hardsigmoid": native("HardSigmoid", alpha=1 / 6, beta=0.5),
-    "hardswish": _only_float32(native("HardSwish"), "1/6"),
+    "hardswish": only_float32(native("HardSwish"), "1/6"),
     "silu": lambda s: s.add("Mul", s[0], s.add("Sigmoid", s[0])),
     "mish": native("Mish"),
     "hardshrink": _shrink(bias=False),

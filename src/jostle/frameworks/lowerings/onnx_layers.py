@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jostle.frameworks.lowerings.onnx_nodes import Sketch, Sketcher, native
+from jostle.frameworks.lowerings.onnx_nodes import Sketch, Sketcher, native, only_float32
 from jostle.frameworks.lowerings.program import Unsupported
 
 
@@ -195,7 +195,7 @@ LAYERS: Mapping[str, Sketcher] = {
     "dropout": _dropout,
     "resize": _resize,
     "grid_sample": _grid_sample,
-    "attention": _attention,
+    "attention": only_float32(_attention, "the scale"),
     "rnn": _recurrent("RNN", (0,)),
     "lstm": _recurrent("LSTM", (0, 3, 1, 2)),
     "gru": _recurrent("GRU", (1, 0, 2), linear_before_reset=1),

@@ -136,3 +136,14 @@ def missing(reason: str) -> Sketcher:
         raise Unsupported(reason)
 
     return sketch
+
+
+def only_float32(sketcher: Sketcher, number: str) -> Sketcher:
+    """ONNX writes a number of the definition itself in float32."""
+
+    def sketch(sketch: Sketch) -> str:
+        if sketch.x.dtype == "float64":
+            raise Unsupported(f"keeps {number} in float32")
+        return sketcher(sketch)
+
+    return sketch

@@ -59,12 +59,18 @@ def _building(graph: Graph) -> list[str]:
         "from onnx import TensorProto, helper, numpy_helper" if constants else "from onnx import TensorProto, helper",
         "",
         *_listed("nodes", nodes),
-        *_listed("inputs", _declared(graph.named(INPUT), types)),
+        *_listed("inputs", _declared(_given(graph), types)),
         *_listed("outputs", _declared(graph.outputs, types)),
         *_listed("constants", [f"numpy_helper.from_array({array}, {name!r})" for name, array in constants.items()]),
         'graph = helper.make_graph(nodes, "graph", inputs, outputs, constants)',
         f'model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", {OPSET})], ir_version={IR})',
     ]
+
+
+def _given(graph: Graph) -> list[str]:
+    """The inputs but those that nothing reads, which OpenVINO leaves out."""
+    read = {*graph.outputs, *(name for node in graph.nodes for name in node.inputs)}
+    return [name for name in graph.named(INPUT) if name in read]
 
 
 def _declared(names: Sequence[str], types: Mapping[str, TensorType]) -> list[str]:
@@ -82,7 +88,7 @@ def _listed(name: str, items: Sequence[str]) -> list[str]:
 
 
 def _fed(graph: Graph) -> str:
-    return "{" + ", ".join(f"{name!r}: {name}" for name in graph.named(INPUT)) + "}"
+    return "{" + ", ".join(f"{name!r}: {name}" for name in _given(graph)) + "}"
 
 
 def _onnxruntime(level: str) -> Callable[[Graph], Sequence[str]]:

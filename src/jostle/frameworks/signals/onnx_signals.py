@@ -30,15 +30,20 @@ def watched(run: Callable[[], None], namespace: dict[str, Any]) -> set[str]:
 
 
 def _of_onnxruntime(model: Any, options: Any) -> set[str]:
+    graph = _optimised(model, options).graph
+    dtypes = _dtypes(graph)
+    return {_node_signal(node, dtypes) for node in graph.node}
+
+
+def _optimised(model: Any, options: Any) -> Any:
     """A second session writes the optimised model, which none gives away otherwise."""
     onnx, onnxruntime = importlib.import_module("onnx"), importlib.import_module("onnxruntime")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "optimised.onnx"
-        options.optimized_model_filepath = str(path)
+    if options.graph_optimization_level == onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL:
+        return model
+    with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+        options.optimized_model_filepath = file.name
         onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
-        optimised = onnx.load_from_string(path.read_bytes())
-    dtypes = _dtypes(optimised.graph)
-    return {_node_signal(node, dtypes) for node in optimised.graph.node}
+        return onnx.load_from_string(Path(file.name).read_bytes())
 
 
 def _dtypes(graph: Any) -> dict[str, int]:
