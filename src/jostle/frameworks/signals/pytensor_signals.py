@@ -7,9 +7,9 @@ from typing import Any
 
 
 def prepare() -> None:
-    import pytensor
+    from pytensor.configdefaults import config
 
-    pytensor.config.cxx = ""  # no compiler is looked for, and none started
+    config.cxx = ""  # no compiler is looked for, and none started
 
 
 def watched(run: Callable[[], None], namespace: dict[str, Any]) -> set[str]:
