@@ -15,7 +15,7 @@ from jostle.frameworks.operators.catalogue import OPERATORS, types_of
 from jostle.frameworks.signals import pytensor_signals
 
 # What PyTensor 3.0 gives as float64 though all it was given is float32, or refuses: findings, not mistakes of ours.
-WIDENED = {"var", "std", "pad"}
+WIDENED = {"var", "std"}
 REFUSED = {"cast"}
 
 
