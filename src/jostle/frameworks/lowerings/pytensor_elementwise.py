@@ -93,6 +93,7 @@ PATTERNS = {
     "relu6": "pt.clip({a}, {zero}, {dtype}(6))",
     "leaky_relu": "pt.switch({a} > 0, {a}, {alpha} * {a})",
     "elu": "pt.switch({a} > 0, {a}, {alpha} * pt.expm1({a}))",
+    "selu": "{dtype}(1.0507009873554805) * pt.switch({a} > 0, {a}, {dtype}(1.6732632423543772) * pt.expm1({a}))",
     "celu": "pt.maximum({a}, {zero}) + pt.minimum({alpha} * pt.expm1({a} / {alpha}), {zero})",
     "gelu": "{a} * ({one} + pt.erf({a} / {dtype}(2**0.5))) * {half}",
     "gelu_tanh": "{a} * ({one} + pt.tanh({dtype}((2 / np.pi) ** 0.5) * ({a} + {dtype}(0.044715) * {a} ** 3))) * {half}",

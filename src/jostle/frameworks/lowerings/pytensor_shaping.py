@@ -126,6 +126,13 @@ def _instance_norm(call: Call) -> str:
     return _affine(call, _normalised(call[0], _all_axes_but(call, 0, 1), call))
 
 
+def _group_norm(call: Call) -> str:
+    (batch, channels, *sizes), groups = call.type.shape, call.attributes["groups"]
+    split = (batch, groups, channels // groups, *sizes)
+    normal = _normalised(f"pt.reshape({call[0]}, {split})", tuple(range(2, len(split))), call)
+    return _affine(call, f"pt.reshape({normal}, {call.type.shape})")
+
+
 def _layer_norm(call: Call) -> str:
     axes = tuple(range(call.attributes["axis"], call.type.rank))
     return f"{_normalised(call[0], axes, call)} * {call[1]} + {call[2]}"
@@ -165,6 +172,7 @@ SHAPES_AND_LAYERS: Mapping[str, Expression] = {
     "batch_norm": _batch_norm,
     "batch_norm_training": _batch_norm_training,
     "instance_norm": _instance_norm,
+    "group_norm": _group_norm,
     "layer_norm": _layer_norm,
     "prelu": _prelu,
     "glu": _glu,
