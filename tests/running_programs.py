@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from jostle.crashes import Crash
+from jostle.foreign import attempt
 from jostle.frameworks.graph import Graph, array_as_json, array_from_json, as_json, from_json
 from jostle.frameworks.lowerings.program import Lowering, Unsupported, arrays_of
 
@@ -47,16 +49,10 @@ def answer_to(told: dict, lowering: Lowering, signals) -> dict:
         return {"unsupported": str(error)}
     namespace = dict(arrays_of(graph, phase))
     program = compile(text, "<program>", "exec")
-    try:
-        seen = signals.watched(lambda: exec(program, namespace), namespace)
-    except (ValueError, TypeError, RuntimeError, AttributeError, LookupError, NotImplementedError) as error:
-        return {"error": f"{type(error).__name__}: {error}\n{text}"}
-    except BaseException as error:
-        if not type(error).__module__.startswith("tensorflow"):
-            raise
-        return {"error": f"{type(error).__name__}: {error}\n{text}"}
-    finally:
-        signals.after()
+    seen = attempt(lambda: signals.watched(lambda: exec(program, namespace), namespace))
+    signals.after()
+    if isinstance(seen, Crash):
+        return {"error": f"{seen.traceback}\n{text}"}
     result = {name: array_as_json(array) for name, array in namespace["result"].items()}
     return {"result": result, "signals": sorted(seen)}
 
