@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from jostle.errors import UsageError
 from jostle.frameworks.lowerings.jax_programs import JaxPrograms
 from jostle.frameworks.lowerings.onnx_programs import ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO
+from jostle.frameworks.lowerings.paddle_programs import Paddle
 from jostle.frameworks.lowerings.program import Lowering
+from jostle.frameworks.lowerings.pytensor_programs import PytensorPrograms
 from jostle.frameworks.lowerings.tensorflow_programs import TensorFlow
 from jostle.frameworks.lowerings.torch_programs import AOT, EAGER, INDUCTOR
 
@@ -18,6 +20,8 @@ WATCHED: Mapping[str, tuple[Lowering, ...]] = {
     "onnx_signals": (ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO),
     "jax_signals": (JaxPrograms(),),
     "tensorflow_signals": (TensorFlow(),),
+    "paddle_signals": (Paddle(),),
+    "pytensor_signals": (PytensorPrograms(),),
 }
 LOWERINGS: Mapping[str, Lowering] = {one.name: one for lowerings in WATCHED.values() for one in lowerings}
 

@@ -38,10 +38,20 @@ class TensorFlow:
 
     def program(self, graph: Graph, phase: str) -> str:
         model = statements(graph, EXPRESSIONS)
+        if phase != PREDICT:
+            _check_gradients(graph)
         layers = [line for call in calls(graph) for line in layer_of(call)]
         run = _predict if phase == PREDICT else _gradient if phase == GRADIENT else _train
         lines = ["import numpy as np", "import tensorflow as tf", "", *layers, *run(graph, model)]
         return "\n".join(lines) + "\n"
+
+
+def _check_gradients(graph: Graph) -> None:
+    for call in calls(graph):
+        if call.node.operator == "fmod" and call.type.is_float:
+            raise Unsupported("has no gradient of truncatemod")
+        if call.node.operator in ("conv", "conv_transpose") and max(call.attributes["dilations"]) > 1:
+            raise Unsupported("has no gradient of dilated convolutions on CPU")
 
 
 def _function(name: str, arguments: Sequence[str], body: Sequence[str]) -> list[str]:
@@ -74,7 +84,7 @@ def _gradient(graph: Graph, model: Sequence[str]) -> list[str]:
         raise Unsupported("has nothing to take a gradient of")
     cotangents = [f"cotangent_{name}" for name in outputs]
     arguments = [*graph.leaves, *cotangents]
-    told = ", ".join([f"**{_dict(graph.outputs)}", *(f'"d_{name}": d_{name}' for name in leaves)])
+    told = ", ".join([f"**{_dict(graph.outputs)}", *(f'"d_{name}": tf.convert_to_tensor(d_{name})' for name in leaves)])
     body = [
         "with tf.GradientTape() as tape:",
         *_indented([f"tape.watch([{', '.join(leaves)}])", *model]),

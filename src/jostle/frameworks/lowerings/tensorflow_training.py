@@ -13,7 +13,7 @@ LOSSES: Mapping[str, str] = {
     "huber": "tf.keras.losses.Huber(delta=1.0, dtype={dtype!r})(target, {output})",
     "hinge": "tf.keras.losses.Hinge(dtype={dtype!r})(target, {output})",
     "cross_entropy": "tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits("
-    "labels=target, logits=tf.reshape({output}, [len(target), -1])))",
+    "labels=target, logits=tf.reshape({output}, [target.shape[0], -1])))",
     "bce_with_logits": "tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=target, logits={output}))",
 }
 PENALTIES: Mapping[str, str] = {

@@ -1,0 +1,71 @@
+"""Runs programs of one framework in a process of its own: two of them in one process may take each other down.
+
+As a script it reads lines of {"graph", "phase"} and answers each with "unsupported", "error" or "result" and "signals".
+"""
+
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from jostle.crashes import Crash
+from jostle.foreign import attempt
+from jostle.frameworks.graph import Graph, array_as_json, array_from_json, as_json, from_json
+from jostle.frameworks.lowerings.program import Lowering, Unsupported, arrays_of
+
+
+class Child:
+    """A process that has one framework loaded."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+
+    def run(self, graph: Graph, phase: str) -> dict:
+        self.process.stdin.write(json.dumps({"graph": as_json(graph), "phase": phase}) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        if "result" in answer:
+            answer["result"] = {name: array_from_json(array) for name, array in answer["result"].items()}
+        return answer
+
+
+@contextmanager
+def child_of(lowering: str, signals: str) -> Iterator[Child]:
+    """`lowering` is module:name of an instance or class, `signals` the module that watches it."""
+    command = [sys.executable, __file__, lowering, signals]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path.cwd()) as process:
+        yield Child(process)
+        process.stdin.close()
+
+
+def answer_to(told: dict, lowering: Lowering, signals) -> dict:
+    graph, phase = from_json(told["graph"]), told["phase"]
+    try:
+        text = lowering.program(graph, phase)
+    except Unsupported as error:
+        return {"unsupported": str(error)}
+    namespace = dict(arrays_of(graph, phase))
+    program = compile(text, "<program>", "exec")
+    seen = attempt(lambda: signals.watched(lambda: exec(program, namespace), namespace))
+    signals.after()
+    if isinstance(seen, Crash):
+        return {"error": f"{seen.traceback}\n{text}"}
+    result = {name: array_as_json(array) for name, array in namespace["result"].items()}
+    return {"result": result, "signals": sorted(seen)}
+
+
+def main(arguments: Sequence[str]) -> None:
+    module, name = arguments[0].split(":")
+    lowering, signals = getattr(importlib.import_module(module), name)(), importlib.import_module(arguments[1])
+    answers, sys.stdout = sys.stdout, sys.stderr  # whatever a framework prints
+    signals.prepare()
+    for line in sys.stdin:
+        answers.write(json.dumps(answer_to(json.loads(line), lowering, signals)) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
