@@ -26,9 +26,16 @@ _COMPARING = words(
     "relu relu6 leaky_relu prelu clip max min maximum minimum max_pool adaptive_max_pool scatter hardsigmoid "
     "hardswish softshrink hardshrink elu selu celu"
 )
+EVERYBODY = words("torch onnx openvino jax tensorflow paddle pytensor")
 EXCEPTIONS = (
     Unspecified(
-        words("torch onnx openvino jax tensorflow paddle pytensor"),
+        EVERYBODY,
+        words("resize grid_sample"),
+        "No documentation of an interpolation says whether a neighbour of weight 0 is read, so whether 0 ∞ counts",
+        infinite=True,
+    ),
+    Unspecified(
+        EVERYBODY,
         words("attention"),
         "torch.nn.functional.scaled_dot_product_attention is documented as adding the mask to the scores and "
         "multiplying all values, so that what is not finite reaches queries that do not see it",
