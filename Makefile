@@ -43,8 +43,8 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	@echo "installing what the tests need"
-	@$(PIP) -e ".[dev]"
+	@echo "installing what the tests need, all frameworks among it (about two minutes, once)"
+	@$(PIP) -e ".[dev,frameworks]"
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

@@ -42,7 +42,7 @@ def compare(graph: Graph, phase: str, observations: Observations, yardstick: Yar
 def judge(graph: Graph, phase: str, observations: Observations, yardstick: Yardstick) -> Verdict:
     """The same, with those disagreements in which the reference stands alone."""
     if observations[REFERENCE].status is not Status.OK:
-        return Verdict()
+        return Verdict(tuple(_deaths(phase, observations)))
     case = Case(graph, phase, observations, yardstick)
     found, doubted = [], []
     for backend in case.others:
@@ -52,6 +52,13 @@ def judge(graph: Graph, phase: str, observations: Observations, yardstick: Yards
         else:
             doubted.extend([disagreement] if disagreement is not None else _shared_faults(case, backend))
     return Verdict(tuple(found), tuple(doubted))
+
+
+def _deaths(phase: str, observations: Observations) -> Iterator[Disagreement]:
+    """Processes that died: no meaning of a result, and no lack of one, excuses that."""
+    for backend, one in observations.items():
+        if one.status is Status.CRASHED and one.crash is not None and one.crash.fatal and backend != REFERENCE:
+            yield Disagreement(backend, phase, Symptom.CRASH, crash=one.crash)
 
 
 @dataclass(frozen=True)

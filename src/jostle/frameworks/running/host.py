@@ -37,7 +37,8 @@ class Programs:
         self._lines = Lines(lowering.module) if line_coverage else None
 
     def versions(self) -> dict[str, str]:
-        return {name: version(name) for name in self._lowering.packages}
+        found = ((name, _version(name)) for name in self._lowering.packages)
+        return {name: number for name, number in found if number is not None}
 
     def run(self, graph: Graph, phase: str, seed: int) -> Ran:
         code = compile(self._lowering.program(graph, phase), f"<{self._lowering.name}>", "exec")
@@ -115,7 +116,7 @@ class Handlers:
             lowering = lowering_named(self._backend)
             importlib.import_module(lowering.module)
             self._runs = Programs(lowering, request["line coverage"])
-        return {"versions": _versions(self._runs)}
+        return {"versions": self._runs.versions()}
 
     def run(self, request: Mapping[str, Any]) -> Told:
         told = [self._observed(decode(text), request["phase"], request["seed"]) for text in request["graphs"]]
@@ -150,11 +151,12 @@ def _failure(crash: Crash) -> Told:
     return {"status": Status.CRASHED, "crash": asdict(crash)}
 
 
-def _versions(runs: Programs | Reference) -> dict[str, str]:
+def _version(package: str) -> str | None:
+    """None if it is not installed: a framework may come as one of several packages."""
     try:
-        return runs.versions()
+        return version(package)
     except PackageNotFoundError:
-        return {}
+        return None
 
 
 def main() -> None:
