@@ -10,24 +10,18 @@ import numpy as np
 
 from jostle.frameworks.graph import Array, Graph
 from jostle.frameworks.judging.findings import Disagreement, Symptom
+from jostle.frameworks.judging.tolerances import RELATIVE, rounded
 from jostle.frameworks.judging.yardstick import apart
 from jostle.frameworks.lowerings.program import Lowering, arrays_of
 from jostle.frameworks.operators.catalogue import OPERATORS, types_of
 
 WRITTEN_OUT = 200  # elements
 CHECK = """
-wrong = False
-for name, (values, tolerance) in expected.items():
-    seen = np.asarray(result[name])
-    with np.errstate(invalid="ignore"):
-        apart = np.abs(seen.astype("float64") - values) if seen.shape == values.shape else np.array(np.inf)
-    same = (seen == values) | (np.isnan(seen) & np.isnan(values)) if seen.shape == values.shape else False
-    apart = np.where(same, 0, np.nan_to_num(apart, nan=np.inf, posinf=np.inf))
-    print(f"{name} is {seen.dtype}{list(seen.shape)}:", seen, "expected:", values, sep="\\n")
-    print("largest difference:", apart.max(initial=0))
-    wrong |= bool(apart.max(initial=0) > tolerance) or seen.dtype.name != dtypes[name]
-print("WRONG" if wrong else "as expected")
-sys.exit(wrong)
+for name, (values, dtype, tolerance) in expected.items():
+    apart = np.abs(np.subtract(result[name], values, dtype="float64")).max(initial=0)
+    print(f"{name}: {result[name]!r}, expected: {values!r}, largest difference: {apart}")
+    assert result[name].dtype == dtype, f"{result[name].dtype} instead of {dtype}"
+    np.testing.assert_allclose(result[name], values, rtol=0, atol=tolerance)
 """
 
 
@@ -40,16 +34,19 @@ def script(
     """
     program = lowering.program(graph, phase).strip("\n")
     arrays = [f"{name} = {array_literal(array)}" for name, array in arrays_of(graph, phase).items()]
-    parts = ["import base64\nimport sys\n\nimport numpy as np\n", *arrays, "", program, ""]
+    parts = ["import base64\n\nimport numpy as np\n", *arrays, "", program, ""]
     if "b64decode" not in "".join(arrays):
-        parts[0] = parts[0].removeprefix("import base64\n")
-    dtypes = {name: _dtype(name, graph) for name in expected}
-    listed = [
-        f'    "{name}": ({array_literal(np.asarray(array))}, {_tolerance(np.asarray(array), seen, name)!r}),'
-        for name, array in expected.items()
-    ]
-    known = ["expected = {  # computed in float64", *listed, "}", f"dtypes = {dtypes!r}"]
-    return "\n".join([*parts, *known, CHECK.strip(), ""])
+        parts[0] = parts[0].removeprefix("import base64\n\n")
+    listed = [f'    "{name}": {_known(name, np.asarray(array), graph, seen)},' for name, array in expected.items()]
+    return "\n".join([*parts, "expected = {  # computed in float64", *listed, "}", CHECK.strip(), ""])
+
+
+def _known(name: str, values: Array, graph: Graph, seen: Mapping[str, Array] | None) -> str:
+    """Of a result: values, dtype, and how far it may lie from them."""
+    dtype = _dtype(name, graph)
+    if dtype in RELATIVE:
+        values = np.where(np.abs(values) > np.finfo(dtype).max, rounded(values, dtype), values)
+    return f'({array_literal(values)}, "{dtype}", {_tolerance(values, seen, name, dtype)!r})'
 
 
 def _dtype(name: str, graph: Graph) -> str:
@@ -58,14 +55,17 @@ def _dtype(name: str, graph: Graph) -> str:
     return types[graph.outputs[0] if name == "loss" else name if name in types else name.removeprefix("d_")].dtype
 
 
-def _tolerance(expected: Array, seen: Mapping[str, Array] | None, name: str) -> float:
-    """A tenth of what was seen to be wrong, but no less than rounding."""
-    size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0) if expected.dtype.kind == "f" else 0.0
+def _tolerance(expected: Array, seen: Mapping[str, Array] | None, name: str, dtype: str) -> float:
+    """Some roundings, or a tenth of what was seen if that was more."""
+    if dtype not in RELATIVE:
+        return 0.0
+    size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
+    usual = 10 * RELATIVE[dtype] * size
     if seen is not None and name in seen and seen[name].shape == expected.shape:
         far = apart(seen[name], expected)
-        far = far[np.isfinite(far)].max(initial=0.0)
-        return float(f"{max(far / 10, 1e-6 * size):.3g}")
-    return float(f"{1e-4 * size:.3g}")
+        largest = far[np.isfinite(far)].max(initial=0.0)
+        usual = largest / 10 if largest > RELATIVE[dtype] * size else usual
+    return float(f"{usual:.3g}")
 
 
 def array_literal(array: Array) -> str:
