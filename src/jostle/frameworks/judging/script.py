@@ -10,6 +10,7 @@ import numpy as np
 
 from jostle.frameworks.graph import Array, Graph
 from jostle.frameworks.judging.findings import Disagreement, Symptom
+from jostle.frameworks.judging.tolerances import RELATIVE, rounded
 from jostle.frameworks.judging.yardstick import apart
 from jostle.frameworks.lowerings.program import Lowering, arrays_of
 from jostle.frameworks.operators.catalogue import OPERATORS, types_of
@@ -17,11 +18,10 @@ from jostle.frameworks.operators.catalogue import OPERATORS, types_of
 WRITTEN_OUT = 200  # elements
 CHECK = """
 for name, (values, dtype, tolerance) in expected.items():
-    print(name, result[name].dtype, result[name], "expected:", values)
+    print(f"{name}: {result[name]!r}, expected: {values!r}")
     assert (result[name].dtype, result[name].shape) == (dtype, values.shape)
-    np.testing.assert_allclose(result[name].astype("float64"), values, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(result[name], values, rtol=0, atol=tolerance)
 """
-ROUNDING = {"float32": 1e-6, "float64": 1e-14}
 
 
 def script(
@@ -29,20 +29,23 @@ def script(
 ) -> str:
     """A program that exits with 1 as long as the framework does what was seen, and with 0 once it is mended.
 
-    `expected` holds the results in question. `seen` is None if the framework raised, which then ends the script as well.
+    `seen` is None if the framework raised, which then ends the script as well.
     """
     program = lowering.program(graph, phase).strip("\n")
     arrays = [f"{name} = {array_literal(array)}" for name, array in arrays_of(graph, phase).items()]
     parts = ["import base64\n\nimport numpy as np\n", *arrays, "", program, ""]
     if "b64decode" not in "".join(arrays):
         parts[0] = parts[0].removeprefix("import base64\n\n")
-    listed = [
-        f'    "{name}": ({array_literal(array)}, "{dtype}", {_tolerance(array, dtype, seen, name)!r}),'
-        for name, array in ((name, np.asarray(array)) for name, array in expected.items())
-        for dtype in [_dtype(name, graph)]
-    ]
-    known = ["expected = {  # computed in float64", *listed, "}"]
-    return "\n".join([*parts, *known, CHECK.strip(), ""])
+    listed = [f'    "{name}": {_known(name, np.asarray(array), graph, seen)},' for name, array in expected.items()]
+    return "\n".join([*parts, "expected = {  # computed in float64", *listed, "}", CHECK.strip(), ""])
+
+
+def _known(name: str, values: Array, graph: Graph, seen: Mapping[str, Array] | None) -> str:
+    """Of a result: values, dtype, and how far it may lie from them."""
+    dtype = _dtype(name, graph)
+    if dtype in RELATIVE:
+        values = np.where(np.abs(values) > np.finfo(dtype).max, rounded(values, dtype), values)
+    return f'({array_literal(values)}, "{dtype}", {_tolerance(values, seen, name, dtype)!r})'
 
 
 def _dtype(name: str, graph: Graph) -> str:
@@ -51,14 +54,17 @@ def _dtype(name: str, graph: Graph) -> str:
     return types[graph.outputs[0] if name == "loss" else name if name in types else name.removeprefix("d_")].dtype
 
 
-def _tolerance(expected: Array, dtype: str, seen: Mapping[str, Array] | None, name: str) -> float:
-    """A tenth of what was seen to be wrong, but no less than rounding."""
-    size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0) if expected.dtype.kind == "f" else 0.0
+def _tolerance(expected: Array, seen: Mapping[str, Array] | None, name: str, dtype: str) -> float:
+    """Some roundings, or a tenth of what was seen if that was more."""
+    if dtype not in RELATIVE:
+        return 0.0
+    size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
+    usual = 10 * RELATIVE[dtype] * size
     if seen is not None and name in seen and seen[name].shape == expected.shape:
         far = apart(seen[name], expected)
-        far = far[np.isfinite(far)].max(initial=0.0)
-        return float(f"{max(far / 10, ROUNDING.get(dtype, 0.0) * size):.3g}")
-    return float(f"{1e-4 * size:.3g}")
+        largest = far[np.isfinite(far)].max(initial=0.0)
+        usual = largest / 10 if largest > RELATIVE[dtype] * size else usual
+    return float(f"{usual:.3g}")
 
 
 def array_literal(array: Array) -> str:
