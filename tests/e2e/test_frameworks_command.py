@@ -51,8 +51,9 @@ def test_a_finding_has_a_script_that_fails_while_the_defect_is_there(finished: P
 def test_a_known_finding_is_not_told_again(finished: Path, tmp_path: Path) -> None:
     known = tmp_path / "known.toml"
     known.write_text('[[known]]\nsignature = "*"\nreason = "all of them"\n')
-    done = run("frameworks", str(next(finished.glob("findings/*hardshrink*/reduced.json"))), "--backends", "onnxruntime",
-               "--executions", "1", "--known", str(known), "--out", str(tmp_path / "run"))  # fmt: skip
+    shrink = next(finished.glob("findings/*hardshrink*/reduced.json"))
+    done = run("frameworks", str(shrink), "--backends", "onnxruntime", "--executions", "1",
+               "--known", str(known), "--out", str(tmp_path / "run"))  # fmt: skip
     assert done.code == 0, done.err
     assert "a finding was met that --known lists" in done.err
 
@@ -89,9 +90,7 @@ def an_onnx_file(path: Path, operator: str = "Relu") -> Path:
 @pytest.mark.slow
 def test_models_of_ones_own_serve_as_seeds(tmp_path: Path) -> None:
     module = tmp_path / "model.py"
-    module.write_text(
-        "import torch\n\ndef net():\n    return torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()), torch.ones(2, 4)\n"
-    )
+    module.write_text("import torch\n\n\ndef net():\n    return torch.nn.Linear(4, 3), torch.ones(2, 4)\n")
     done = run("frameworks", str(an_onnx_file(tmp_path / "a.onnx")), f"{module}:net", "--backends", "torch",
                "--phase", "predict,train", "--executions", "20", "--out", str(tmp_path / "run"))  # fmt: skip
     assert done.code in (0, 1), done.err

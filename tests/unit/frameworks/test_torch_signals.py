@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 
 from jostle.frameworks.drawing import single
@@ -9,7 +11,8 @@ from jostle.frameworks.signals.torch_signals import after, watched
 
 def signals(lowering: TorchLowering, graph: Graph) -> set[str]:
     text, arrays = lowering.program(graph, PREDICT), arrays_of(graph, PREDICT)
-    found = watched(lambda: exec(text, dict(arrays)))
+    namespace: dict[str, Any] = dict(arrays)
+    found = watched(lambda: exec(text, namespace), namespace)
     after()
     return found
 

@@ -38,8 +38,6 @@ class SeedScores:
     def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
         draws = numpy_randomness(rng)
         ids = self._by_score(children, draws) if self._order == "score" else self._in_order(children)
-        for entry in ids:
-            self._mutated[entry] += 1
         self._plan.moves = self._strategy.choose(len(ids), draws)
         return torch.tensor(ids, dtype=torch.int64)
 
@@ -52,10 +50,15 @@ class SeedScores:
             + weights.mutations / (1.0 + mutated)
         )
         shares = scores / scores.sum() if scores.sum() > 0 else np.full(count, 1 / count)
-        return [int(entry) for entry in rng.choice(count, children, p=shares)]
+        return [self._taken(int(entry)) for entry in rng.choice(count, children, p=shares)]
 
     def _in_order(self, children: int) -> list[int]:
-        return [self._newest() if self._order == "depth" else self._least_mutated() for _ in range(children)]
+        following = self._newest if self._order == "depth" else self._least_mutated
+        return [self._taken(following()) for _ in range(children)]
+
+    def _taken(self, entry: int) -> int:
+        self._mutated[entry] += 1
+        return entry
 
     def _newest(self) -> int:
         """Each entry in turn from the newest on, some times in a row."""
