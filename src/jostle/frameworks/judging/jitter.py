@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from jostle.frameworks.graph import CONSTANT, Array, Graph, Leaf, Node, TensorType
+from jostle.frameworks.judging.extremes import too_large, too_small
 from jostle.frameworks.judging.normalising import is_degenerate
 from jostle.frameworks.judging.rounding import CANCELLING, LOGARITHMIC, SATURATING, epsilon_of, rounds
 from jostle.frameworks.operators.catalogue import types_of
 
 ULPS = 2
-HUGE = 0.5  # of the exponents: the square of a number above 2^(max exponent / 2) overflows
 
 
 def jittered(graph: Graph, tensors: Mapping[str, Array], seed: int, sign: float = 1.0, extremes: bool = False) -> Graph:
@@ -127,10 +127,8 @@ class _Jitter:
 
 
 def _to_extremes(factor: Array, values: Array, dtype: str) -> Array:
-    limits = np.finfo(dtype)
-    size = np.abs(values.reshape(factor.shape))
-    factor = np.where((size > 0) & (size < 2 * float(limits.tiny)), 0.0, factor)
-    return np.where(np.isfinite(size) & (size > 2.0 ** (HUGE * limits.maxexp)), np.inf, factor)
+    values = values.reshape(factor.shape)
+    return np.where(too_large(values, dtype), np.inf, np.where(too_small(values, dtype), 0.0, factor))
 
 
 def typical(sizes: Array) -> float:
