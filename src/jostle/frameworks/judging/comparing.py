@@ -19,6 +19,7 @@ from jostle.frameworks.judging.tolerances import (
     allowance,
     coarser,
     floor,
+    is_certain,
     kinds,
     near_overflow,
     peers_error,
@@ -203,7 +204,7 @@ def _nonfinite(case: Case, backend: str, name: str) -> Iterator[Disagreement]:
         differ &= np.isfinite(rounded(expected, dtype)) & case.finite
     if not np.any(differ) or case.documented(backend):
         return
-    differ &= np.isfinite(case.spread[name]) & case.sides_with_reference(backend, name)
+    differ &= is_certain(expected, case.spread[name]) & case.sides_with_reference(backend, name)
     yield from _told(case, backend, name, Symptom.NONFINITE, np.where(differ, np.inf, 0.0))
 
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from jostle.frameworks.graph import CONSTANT, Array, Graph, Leaf, Node, TensorType
+from jostle.frameworks.judging.extremes import too_large, too_small
 from jostle.frameworks.judging.normalising import is_degenerate
 from jostle.frameworks.judging.rounding import CANCELLING, LOGARITHMIC, SATURATING, epsilon_of, rounds
 from jostle.frameworks.operators.catalogue import types_of
 
 ULPS = 2
-HUGE = 0.5  # of the exponents: the square of a number above 2^(max exponent / 2) overflows
 
 
 def jittered(graph: Graph, tensors: Mapping[str, Array], seed: int, sign: float = 1.0, extremes: bool = False) -> Graph:
@@ -21,7 +21,8 @@ def jittered(graph: Graph, tensors: Mapping[str, Array], seed: int, sign: float 
 
     With the other sign, everything is moved the other way, so that what lies near a jump takes it once of two times.
     With `extremes`, those too small to be normal become 0 and those whose square overflows infinite, as happens in
-    frameworks that flush, or that square on the way; and what is normalised by next to nothing is no number.
+    frameworks that flush, or that square on the way; what is normalised by next to nothing is no number, and
+    computed zeros have the other sign.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         return _Jitter(graph, tensors, np.random.default_rng(seed), sign, extremes).graph()
@@ -114,7 +115,10 @@ class _Jitter:
         type_ = self.types[value]
         factor = 1 + self._noise(type_)
         if self.extremes:
-            factor = _to_extremes(factor, np.asarray(self.tensors[value], np.float64), type_.dtype)
+            values = np.asarray(self.tensors[value], np.float64).reshape(type_.shape)
+            factor = _to_extremes(factor, values, type_.dtype)
+            if value not in self.original.leaves:  # nobody says which zero a maximum or a product is
+                factor = np.where(values == 0, -1.0, factor)
         self.leaves[f"{name}_jostle_factor"] = Leaf(CONSTANT, factor.astype(type_.dtype))
         product = f"{name}_jostle_product" if floor else name
         self.nodes.append(Node(product, "mul", (source, f"{name}_jostle_factor")))
@@ -127,10 +131,7 @@ class _Jitter:
 
 
 def _to_extremes(factor: Array, values: Array, dtype: str) -> Array:
-    limits = np.finfo(dtype)
-    size = np.abs(values.reshape(factor.shape))
-    factor = np.where((size > 0) & (size < 2 * float(limits.tiny)), 0.0, factor)
-    return np.where(np.isfinite(size) & (size > 2.0 ** (HUGE * limits.maxexp)), np.inf, factor)
+    return np.where(too_large(values, dtype), np.inf, np.where(too_small(values, dtype), 0.0, factor))
 
 
 def typical(sizes: Array) -> float:

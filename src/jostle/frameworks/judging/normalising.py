@@ -9,6 +9,7 @@ import numpy as np
 from jostle.frameworks.graph import Array, Node
 
 LOST = 1e-3  # a deviation of this share of the numbers themselves leaves float32 about four digits
+EQUAL, LOST_OF_EQUAL = 1e-9, 0.1  # numbers with such a variance are all the same, so that only rounding is left
 
 
 def is_degenerate(node: Node, inputs: Sequence[Array]) -> bool:
@@ -17,10 +18,10 @@ def is_degenerate(node: Node, inputs: Sequence[Array]) -> bool:
         variances = _variances(node, [np.asarray(one, np.float64) for one in inputs])
     if variances is None or not variances.size:
         return False
-    smallest = np.min(variances, where=np.isfinite(variances), initial=np.inf)
-    deviation = float(np.sqrt(smallest + node.attributes["epsilon"]))
-    sizes = np.abs(inputs[0][np.isfinite(inputs[0])])
-    return deviation < LOST * float(sizes.max(initial=0.0))
+    smallest = float(np.min(variances, where=np.isfinite(variances), initial=np.inf))
+    deviation = np.sqrt(smallest + node.attributes["epsilon"])
+    size = float(np.abs(inputs[0][np.isfinite(inputs[0])]).max(initial=0.0))
+    return bool(deviation < (LOST_OF_EQUAL if smallest < EQUAL * size**2 else LOST) * size)
 
 
 def _variances(node: Node, inputs: Sequence[Array]) -> Array | None:

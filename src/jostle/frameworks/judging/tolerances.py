@@ -57,6 +57,11 @@ def rounded(expected: Array, dtype: str) -> Array:
         return expected.astype(dtype).astype(np.float64)
 
 
+def is_certain(expected: Array, spread: Array) -> Array:
+    """Where rounding moves a number, or what is none, so little that it may not become the other."""
+    return np.asarray(np.isfinite(spread) & (~np.isfinite(expected) | (SPREADS * spread <= np.abs(expected))))
+
+
 def near_overflow(expected: Array, dtype: str) -> Array:
     """Where a rounding more or less decides between a number and infinity."""
     largest = float(np.finfo(dtype).max)

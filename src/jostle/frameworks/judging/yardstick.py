@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jostle.frameworks.graph import Array, Graph
+from jostle.frameworks.judging.extremes import jumping
 from jostle.frameworks.judging.jitter import jittered
 
 Evaluate = Callable[[Graph], Mapping[str, Array]]  # every leaf and node in float64
@@ -38,7 +39,11 @@ class Yardstick:
             except self.undefined:  # next to the edge of what is defined, anything may come out
                 return {name: np.full(np.shape(array), np.inf) for name, array in exact.items()}
             spread = {name: np.maximum(far, apart(exact[name], moved[name])) for name, far in spread.items()}
-        return spread
+        jumps = jumping(graph, tensors)
+        return {
+            name: np.full(far.shape, np.inf) if jumps and (name in jumps or name not in graph.outputs) else far
+            for name, far in spread.items()
+        }
 
 
 def _others(graph: Graph, tensors: Mapping[str, Array]) -> Iterator[Graph]:
