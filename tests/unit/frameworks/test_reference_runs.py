@@ -14,7 +14,7 @@ from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Graph, Leaf, Nod
 from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, TRAIN
 from jostle.frameworks.operators.catalogue import OPERATORS
 from jostle.frameworks.reference.differences import Settled, beyond, derivative, settle
-from jostle.frameworks.reference.run import evaluate, overflows, result
+from jostle.frameworks.reference.run import evaluate, evaluate_anyhow, overflows, result
 from jostle.frameworks.reference.sensitivity import jittered
 from jostle.frameworks.reference.undefined import Undefined
 from jostle.frameworks.training import LOSSES, OPTIMISERS, PENALTIES
@@ -260,3 +260,12 @@ def test_what_a_formula_does_not_choose_spoils_no_gradient() -> None:
     for operator, attributes in (("elu", {"alpha": 1.0}), ("sigmoid", {}), ("softplus", {}), ("log_sigmoid", {})):
         graph = one_node(operator, f32(-1e30, 1e30, 0.0), **attributes)
         assert np.isfinite(result(graph, GRADIENT)["d_a"]).all(), operator
+
+
+def test_what_follows_a_result_without_meaning_can_run_anyhow() -> None:
+    leaves = {"x": Leaf("input", np.array([np.nan, 1.0], np.float32))}
+    nodes = (Node("whole", "cast", ("x",), {"to": "int64"}), Node("y", "abs", ("whole",)))
+    graph = Graph(leaves, nodes, ("y",))
+    with pytest.raises(Undefined):
+        evaluate(graph)
+    assert evaluate_anyhow(graph)["y"].tolist() == [1, 1]
