@@ -27,8 +27,9 @@ def frameworks(
     models: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Models to begin from: .onnx or .json files, folders of them, FILE.py:function that "
-            "returns (torch module, example input), or cnn, residual, mlp, rnn, lstm, gru, attention, upsampler, operators (all)."
+            help="Models to begin from: .onnx or .json files, folders of them, FILE.py:function that returns "
+            "(torch module, example input), or cnn, residual, mlp, rnn, lstm, gru, attention, upsampler, operators "
+            "(all of these)."
         ),
     ] = None,
     backends: Annotated[

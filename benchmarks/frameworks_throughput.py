@@ -1,0 +1,41 @@
+"""Models per second through `jostle frameworks` in prediction: ONNX Runtime alone, and four frameworks together."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from jostle.recipes.frameworks.assembly import assemble
+from jostle.recipes.frameworks.settings import framework_settings
+from spread import spread
+
+SEEDS = 3
+NNSMITH = 2.1  # models per second of NNSmith 0.2 against ONNX Runtime on two cores like these, measured before
+RUNS = (  # backends, models, least models per second
+    ("onnxruntime", 2000, 5 * NNSMITH),
+    ("torch,onnxruntime,openvino,jax", 400, 1.0),
+)
+
+
+def rate(backends: str, models: int, seed: int) -> float:
+    """Models per second, judged, located and written down; importing the frameworks is not counted."""
+    with tempfile.TemporaryDirectory() as folder:
+        flags = {"backends": backends, "executions": models, "seed": seed, "out": str(Path(folder) / "run")}
+        assembled = assemble(framework_settings(flags))
+        try:
+            summary = assembled.campaign.run()
+        finally:
+            assembled.release()
+    return summary.executions / summary.seconds
+
+
+def main() -> None:
+    for backends, models, bar in RUNS:
+        rates = [rate(backends, models, seed) for seed in range(SEEDS)]
+        print(f"{backends}: {spread(rates)} models/s over {SEEDS} seeds of {models:,} models (bar {bar:.1f})")
+        if backends == "onnxruntime":
+            print(f"  {spread([one / NNSMITH for one in rates])} times NNSmith's {NNSMITH}/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""A campaign over frameworks finds, locates and reduces bugs that were planted in one of them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+from jostle.campaign import Budget, Campaign
+from jostle.crashes import Crash
+from jostle.foreign import attempt
+from jostle.frameworks.edits.catalogue import edits_with
+from jostle.frameworks.fuzzing.examining import YARDSTICK, Examiner
+from jostle.frameworks.fuzzing.feedback import LibraryCoverage, RaisedInconsistency
+from jostle.frameworks.fuzzing.mutator import Edits, Plan
+from jostle.frameworks.fuzzing.oracle import Agrees
+from jostle.frameworks.fuzzing.scheduler import SeedScores, Weights
+from jostle.frameworks.fuzzing.store import GraphStore
+from jostle.frameworks.fuzzing.target import Compared
+from jostle.frameworks.graph import Graph
+from jostle.frameworks.judging.findings import Symptom
+from jostle.frameworks.judging.grouping import parse
+from jostle.frameworks.judging.reducing import SameDefect, reduce
+from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, TRAIN, arrays_of
+from jostle.frameworks.lowerings.torch_programs import EAGER
+from jostle.frameworks.observations import REFERENCE, Observation, Status
+from jostle.frameworks.operators.catalogue import OPERATORS
+from jostle.frameworks.reference.run import result
+from jostle.frameworks.strategies.greedy import Greedy
+from jostle.recipes.frameworks.seeds import seed_graphs
+from jostle.records import NO_LABEL, Finding, Seeds, StepRecord
+
+Switch = Callable[[str], str]  # a program of torch to the same with a bug
+PHASES = (PREDICT, GRADIENT, TRAIN)
+VOCABULARY = ("conv", "relu", "sin", "cast", "dropout", "linear", "add", "mul", "tanh", "avg_pool", "reshape")
+MODELS = ("cnn", "mlp", "attention", "operators")
+
+
+@dataclass(frozen=True)
+class WrongTorch:
+    """Torch with a bug behind a switch, in this process."""
+
+    switch: Switch
+    names: tuple[str, ...] = (REFERENCE, "torch")
+
+    def run(
+        self, graphs: Sequence[Graph], phase: str, backends: Sequence[str] | None = None
+    ) -> list[dict[str, Observation]]:
+        return [{name: self._observed(name, graph, phase) for name in backends or self.names} for graph in graphs]
+
+    def _observed(self, name: str, graph: Graph, phase: str) -> Observation:
+        ran = attempt(lambda: result(graph, phase) if name == REFERENCE else self._result(graph, phase))
+        if not isinstance(ran, Crash):
+            return Observation(Status.OK, ran)
+        told = {"Undefined": Status.UNDEFINED, "Unsupported": Status.UNSUPPORTED}.get(ran.error, Status.CRASHED)
+        return Observation(told, crash=ran)
+
+    def _result(self, graph: Graph, phase: str) -> dict[str, object]:
+        namespace: dict[str, object] = dict(arrays_of(graph, phase))
+        exec(self.switch(EAGER.program(graph, phase)), namespace)
+        return namespace["result"]  # type: ignore[return-value]
+
+
+def campaign_of(runner: WrongTorch, seed: int, found: list[Finding]) -> tuple[Campaign, GraphStore]:
+    store, plan = GraphStore(lambda number: b""), Plan()
+    graphs = seed_graphs(MODELS, VOCABULARY, seed)
+    edits = edits_with([OPERATORS[name] for name in VOCABULARY])
+    target = Compared(store, runner, PHASES, Examiner(runner, []), {})
+
+    def remember(record: StepRecord) -> None:
+        found.extend(record.findings)
+
+    campaign = Campaign(
+        target=target,
+        mutator=Edits(edits, store, plan),
+        feedbacks=[LibraryCoverage(), RaisedInconsistency()],
+        oracles=[Agrees("torch", symptom, lambda: target.faults) for symptom in Symptom],
+        scheduler=SeedScores(Greedy(list(edits)), plan, Weights()),
+        seeds=Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs)),
+        budget=Budget(executions=300),
+        seed=seed,
+        batch=8,
+        listeners=[remember],
+    )
+    return campaign, store
+
+
+def replaced(pattern: str, by: str) -> Switch:
+    return lambda program: re.sub(pattern, by, program)
+
+
+PLANTED = {
+    "wrong padding": (replaced(r"F\.pad\((\w+), \[(\d+), (\d+)", r"F.pad(\1, [\3, \2"), "conv"),
+    "wrong gradient": (replaced(r"torch\.sin\((\w+)\)", r"(torch.sin(\1).detach() + \1 - \1.detach())"), "sin"),
+    "swallowed dtype": (replaced(r"\.to\(torch\.float64\)", ".to(torch.float32)"), "cast"),
+    "optimiser off by epsilon": (replaced(r"eps=[^,)]+", "eps=0.05"), "optimiser."),
+    "dropout scale": (replaced(r" / \(1 - 0\.\d+\)", ""), "dropout"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("bug", sorted(PLANTED))
+def test_a_planted_bug_is_found_located_and_reduced(bug: str, seed: int) -> None:
+    switch, guilty = PLANTED[bug]
+    runner, found = WrongTorch(switch), list[Finding]()
+    campaign, store = campaign_of(runner, seed, found)
+    campaign.run()
+    signatures = [parse(finding.violation.details["signature"]) for finding in found]
+    right = [number for number, one in enumerate(signatures) if one.operator.startswith(guilty)]
+    assert right, [one.text for one in signatures]
+    finding, signature = found[right[0]], signatures[right[0]]
+    graph = store.get(int(finding.row.inputs.flatten()[0]))
+    graph = graph if signature.phase == TRAIN else graph.without_training()
+    small = reduce(graph, SameDefect(signature, runner, YARDSTICK), YARDSTICK.evaluate, time.monotonic() + 30)
+    assert len(small.nodes) <= 3
+
+
+def test_without_a_bug_there_is_nothing_to_find() -> None:
+    found = list[Finding]()
+    campaign_of(WrongTorch(lambda program: program), 0, found)[0].run()
+    assert [one.violation.summary for one in found] == []
