@@ -377,6 +377,9 @@ def _violating(trace: Trace, judged: Sequence[Verdicts]) -> Tensor:
     A row that ran and has a crash only stands for its batch, which died once and not again.
     """
     violating = torch.zeros(len(trace.outcome), dtype=torch.bool)
+    stands_for_batch = torch.zeros_like(violating)
+    stands_for_batch[list(trace.crashes)] = True
+    stands_for_batch &= trace.ran
     for verdicts in judged:
-        violating |= (verdicts.bugs != NO_BUG) & (~trace.ran if verdicts.kind == CRASH else True)
+        violating |= (verdicts.bugs != NO_BUG) & ~(stands_for_batch & (verdicts.kind == CRASH))
     return violating

@@ -35,9 +35,7 @@ from jostle.recipes.frameworks.seeds import seed_graphs
 from jostle.records import NO_LABEL, Finding, Seeds, StepRecord
 
 Switch = Callable[[str], str]  # a program of torch to the same with a bug
-PHASES = (PREDICT, GRADIENT, TRAIN)
-VOCABULARY = ("conv", "relu", "sin", "cast", "dropout", "linear", "add", "mul", "tanh", "avg_pool", "reshape")
-MODELS = ("cnn", "mlp", "attention", "operators")
+VOCABULARY = ("conv", "relu", "sin", "cast", "dropout", "linear", "add", "mul", "tanh", "reshape")
 
 
 @dataclass(frozen=True)
@@ -65,11 +63,13 @@ class WrongTorch:
         return namespace["result"]  # type: ignore[return-value]
 
 
-def campaign_of(runner: WrongTorch, seed: int, found: list[Finding]) -> tuple[Campaign, GraphStore]:
+def campaign_of(
+    runner: WrongTorch, phase: str, models: Sequence[str], seed: int, found: list[Finding], executions: int
+) -> tuple[Campaign, GraphStore]:
     store, plan = GraphStore(lambda number: b""), Plan()
-    graphs = seed_graphs(MODELS, VOCABULARY, seed)
+    graphs = seed_graphs(models, VOCABULARY, seed)
     edits = edits_with([OPERATORS[name] for name in VOCABULARY])
-    target = Compared(store, runner, PHASES, Examiner(runner, []), {})
+    target = Compared(store, runner, [phase], Examiner(runner, []), {})
 
     def remember(record: StepRecord) -> None:
         found.extend(record.findings)
@@ -81,7 +81,7 @@ def campaign_of(runner: WrongTorch, seed: int, found: list[Finding]) -> tuple[Ca
         oracles=[Agrees("torch", symptom, lambda: target.faults) for symptom in Symptom],
         scheduler=SeedScores(Greedy(list(edits)), plan, Weights()),
         seeds=Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs)),
-        budget=Budget(executions=300),
+        budget=Budget(executions=executions),
         seed=seed,
         batch=8,
         listeners=[remember],
@@ -89,16 +89,23 @@ def campaign_of(runner: WrongTorch, seed: int, found: list[Finding]) -> tuple[Ca
     return campaign, store
 
 
+ENOUGH = {PREDICT: 800, GRADIENT: 250, TRAIN: 250}  # models
+
+
 def replaced(pattern: str, by: str) -> Switch:
     return lambda program: re.sub(pattern, by, program)
 
 
 PLANTED = {
-    "wrong padding": (replaced(r"F\.pad\((\w+), \[(\d+), (\d+)", r"F.pad(\1, [\3, \2"), "conv"),
-    "wrong gradient": (replaced(r"torch\.sin\((\w+)\)", r"(torch.sin(\1).detach() + \1 - \1.detach())"), "sin"),
-    "swallowed dtype": (replaced(r"\.to\(torch\.float64\)", ".to(torch.float32)"), "cast"),
-    "optimiser off by epsilon": (replaced(r"eps=[^,)]+", "eps=0.05"), "optimiser."),
-    "dropout scale": (replaced(r" / \(1 - 0\.\d+\)", ""), "dropout"),
+    "wrong padding": (replaced(r"F\.pad\((\w+), \[(\d+), (\d+)", r"F.pad(\1, [\3, \2"), PREDICT, "conv"),
+    "wrong gradient": (
+        replaced(r"torch\.sin\((\w+)\)", r"(torch.sin(\1).detach() + \1 - \1.detach())"),
+        GRADIENT,
+        "sin",
+    ),
+    "swallowed dtype": (replaced(r"\.to\(torch\.float64\)", ".to(torch.float32)"), PREDICT, "cast"),
+    "optimiser off by epsilon": (replaced(r"eps=[^,)]+", "eps=0.05"), TRAIN, "optimiser."),
+    "dropout scale": (replaced(r" / \(1 - 0\.\d+\)", ""), PREDICT, "dropout"),
 }
 
 
@@ -106,9 +113,9 @@ PLANTED = {
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("bug", sorted(PLANTED))
 def test_a_planted_bug_is_found_located_and_reduced(bug: str, seed: int) -> None:
-    switch, guilty = PLANTED[bug]
+    switch, phase, guilty = PLANTED[bug]
     runner, found = WrongTorch(switch), list[Finding]()
-    campaign, store = campaign_of(runner, seed, found)
+    campaign, store = campaign_of(runner, phase, ("mlp", "attention", "operators"), seed, found, ENOUGH[phase])
     campaign.run()
     signatures = [parse(finding.violation.details["signature"]) for finding in found]
     right = [number for number, one in enumerate(signatures) if one.operator.startswith(guilty)]
@@ -120,7 +127,17 @@ def test_a_planted_bug_is_found_located_and_reduced(bug: str, seed: int) -> None
     assert len(small.nodes) <= 3
 
 
-def test_without_a_bug_there_is_nothing_to_find() -> None:
+@pytest.mark.parametrize("phase", [PREDICT, GRADIENT, TRAIN])
+def test_without_a_bug_there_is_nothing_to_find(phase: str) -> None:
     found = list[Finding]()
-    campaign_of(WrongTorch(lambda program: program), 0, found)[0].run()
+    campaign_of(WrongTorch(lambda program: program), phase, ("mlp", "operators"), 0, found, 100)[0].run()
     assert [one.violation.summary for one in found] == []
+
+
+def test_every_model_to_begin_from_is_judged_and_those_that_fail_are_not_mutated() -> None:
+    found = list[Finding]()
+    failing = WrongTorch(lambda program: f"{program}\n1 / 0")
+    campaign, _ = campaign_of(failing, PREDICT, ("operators",), 0, found, executions=len(VOCABULARY))
+    campaign.run()
+    assert len(campaign.corpus) == 0
+    assert {one.violation.details["operator"] for one in found} == set(VOCABULARY)

@@ -14,7 +14,7 @@ from jostle.crashes import Crash
 from jostle.errors import UsageError
 from jostle.frameworks.graph import INPUT, Array, Graph, Leaf, Node
 from jostle.frameworks.judging.comparing import compare, judge
-from jostle.frameworks.judging.findings import Disagreement, Symptom
+from jostle.frameworks.judging.findings import Disagreement, Symptom, family_of
 from jostle.frameworks.judging.grouping import Signature, frame_of, parse, signature_of
 from jostle.frameworks.judging.inconsistency import inconsistency
 from jostle.frameworks.judging.locating import Located, locate
@@ -228,3 +228,17 @@ def test_a_script_tells_errors_as_small_as_those_of_float64() -> None:
     with pytest.raises(AssertionError):
         exec(text, {})
     exec(text.replace("1e-8", "0"), {})
+
+
+@pytest.mark.parametrize(
+    ("backend", "family"),
+    [
+        ("torch", "torch"),
+        ("torch-inductor", "torch"),
+        ("onnxruntime-plain", "onnx"),
+        ("onnxruntime@/opt/old-python/bin/python", "onnx"),
+        ("openvino", "openvino"),
+    ],
+)
+def test_versions_and_ways_of_one_framework_are_one_family(backend: str, family: str) -> None:
+    assert family_of(backend) == family

@@ -29,7 +29,7 @@ def repaired(graph: Graph, read: Read) -> Graph:
         for one in _fitted(node, types, read.get(node.name, ()), names):
             nodes.append(one)
             types[one.name] = type_of(one, [types[name] for name in one.inputs])
-    return checked(pruned(replace(graph, nodes=tuple(nodes))))
+    return bounded(checked(pruned(replace(graph, nodes=tuple(nodes)))), read)
 
 
 def _fitted(
@@ -85,11 +85,21 @@ def pruned(graph: Graph) -> Graph:
     return replace(graph, leaves={name: leaf for name, leaf in graph.leaves.items() if name in needed}, nodes=nodes)
 
 
+def bounded(graph: Graph, read: Read) -> Graph:
+    """The graph, if it is small enough to be quick on every framework, or no larger than what it was made of."""
+    largest = max((one.size for types in read.values() for one in types), default=0)
+    if len(graph.nodes) > max(MOST_NODES, len(read)):
+        raise Invalid("too many nodes")
+    if any(one.size > max(LARGEST, largest) for one in types_of(graph).values()):
+        raise Invalid("too large")
+    return graph
+
+
 def checked(graph: Graph) -> Graph:
-    """The graph, if it is valid and small enough to be quick on every framework."""
+    """The graph, if it is valid; without its training if that does not fit."""
     types = types_of(graph)
-    if not graph.nodes or len(graph.nodes) > MOST_NODES or any(one.size > LARGEST for one in types.values()):
-        raise Invalid("too large, or nothing left")
+    if not graph.nodes:
+        raise Invalid("nothing left")
     try:
         check_training(graph, types)
     except Invalid:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jostle.errors import JostleError
 from jostle.frameworks.fuzzing.target import Fault, Observed
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.comparing import judge
-from jostle.frameworks.judging.findings import Disagreement
+from jostle.frameworks.judging.findings import Disagreement, Verdict
 from jostle.frameworks.judging.grouping import signature_of
 from jostle.frameworks.judging.locating import locate
 from jostle.frameworks.judging.suppressing import Known, reason_for
 from jostle.frameworks.judging.yardstick import Yardstick
-from jostle.frameworks.observations import Runner
+from jostle.frameworks.observations import REFERENCE, Runner, Status
 from jostle.frameworks.reference.differences import derivative
 from jostle.frameworks.reference.run import evaluate_anyhow, result
 from jostle.frameworks.reference.undefined import Undefined
@@ -29,13 +30,19 @@ class Examiner:
         self.doubted = 0  # disagreements in which the reference stood alone
 
     def __call__(self, graph: Graph, phase: str, observed: Observed) -> Sequence[Fault]:
+        if observed[REFERENCE].status is Status.CRASHED:
+            raise JostleError(f"our reference fails on a model, which is a defect of ours: {observed[REFERENCE].crash}")
         verdict = judge(graph, phase, observed, YARDSTICK)
         self.doubted += len(verdict.doubted)
-        faults = [self._fault(graph, one) for one in verdict.found]
+        faults = self.faults(graph, verdict)
         new = [fault for fault in faults if reason_for(fault.signature, self._known) is None]
         self.known_seen += len(faults) - len(new)
         return new
 
+    def faults(self, graph: Graph, verdict: Verdict) -> list[Fault]:
+        """All that was found, known or not."""
+        return [self._fault(graph, one) for one in verdict.found]
+
     def _fault(self, graph: Graph, disagreement: Disagreement) -> Fault:
         located = locate(graph, disagreement, self._runner, YARDSTICK)
-        return Fault(signature_of(located, disagreement), disagreement)
+        return Fault(signature_of(located, disagreement), disagreement, located.graph)

@@ -12,7 +12,7 @@ from jostle.records import Trace
 
 LIBRARY, INCONSISTENCY = "library", "inconsistency"  # in a trace's metadata
 NO_PART = -1
-MOST_PARTS = 1024  # of libraries that one model can make work
+MOST_PARTS = 2**16  # of libraries that one model can make work; lines of Python are tens of thousands
 STEPS = 4  # of inconsistency from one power of ten to the next
 LEAST = 1e-9  # inconsistency that is none
 

@@ -11,7 +11,7 @@ from jostle.frameworks.fuzzing.target import Fault
 from jostle.frameworks.judging.findings import Symptom
 from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
 
-# What the graphs run last show, by number
+# What graphs show, by number
 Shown = Callable[[], Mapping[int, tuple[Fault, ...]]]
 
 

@@ -15,7 +15,8 @@ from jostle.frameworks.judging.findings import Disagreement
 from jostle.frameworks.judging.grouping import Signature
 from jostle.frameworks.judging.inconsistency import inconsistency
 from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, TRAIN, float_outputs
-from jostle.frameworks.observations import REFERENCE, Observation, Runner
+from jostle.frameworks.observations import Observation, Runner
+from jostle.frameworks.operators.catalogue import OPERATORS
 from jostle.records import Candidates, Outcome, Trace
 
 Observed = Mapping[str, Observation]
@@ -27,6 +28,7 @@ class Fault:
 
     signature: Signature
     disagreement: Disagreement
+    part: Graph  # the smallest part of the graph that shows it
 
 
 # What is wrong about a graph in a phase, by what all backends made of it.
@@ -47,17 +49,16 @@ class Compared:
         """`sampled`: of a backend, how many graphs there are to each one that it runs."""
         self._store, self._runner, self._phases, self._examine = store, runner, phases, examine
         self._sampled = sampled
-        self._pairs = list(combinations([name for name in runner.names if name != REFERENCE], 2))
-        self.faults: dict[int, tuple[Fault, ...]] = {}  # of the graphs run last, by number
+        self._pairs = list(combinations(runner.names, 2))
+        self.faults: dict[int, tuple[Fault, ...]] = {}  # of the graphs run since they were forgotten, by number
 
     def run(self, batch: Candidates, watched: bool = True) -> Trace:
         numbers = batch.inputs.flatten().tolist()
         graphs = [self._store.get(number) for number in numbers]
         observed = {phase: self._observed(numbers, graphs, phase) for phase in self._phases}
-        self.faults = {
-            number: tuple(self._faults(graph, {phase: rows[row] for phase, rows in observed.items() if row in rows}))
-            for row, (number, graph) in enumerate(zip(numbers, graphs, strict=True))
-        }
+        for row, (number, graph) in enumerate(zip(numbers, graphs, strict=True)):
+            seen_in = {phase: rows[row] for phase, rows in observed.items() if row in rows}
+            self.faults[number] = tuple(self._faults(graph, seen_in))
         seen = [[rows[row] for rows in observed.values() if row in rows] for row in range(len(graphs))]
         return Trace(
             torch.full((len(graphs),), Outcome.OK),
@@ -68,6 +69,10 @@ class Compared:
             },
             seconds=_seconds(seen),
         )
+
+    def forget(self) -> None:
+        """Lets go of what graphs showed, once it is judged and written down."""
+        self.faults.clear()
 
     def _observed(self, numbers: Sequence[int], graphs: Sequence[Graph], phase: str) -> dict[int, Observed]:
         """By row, what backends made of the graphs that have this phase."""
@@ -95,7 +100,11 @@ class Compared:
 def _has(graph: Graph, phase: str) -> bool:
     if phase == TRAIN:
         return graph.training is not None
-    return phase == PREDICT or (phase == GRADIENT and bool(float_outputs(graph)))
+    return phase == PREDICT or (phase == GRADIENT and bool(float_outputs(graph)) and _is_differentiable(graph))
+
+
+def _is_differentiable(graph: Graph) -> bool:
+    return any(OPERATORS[node.operator].differentiable for node in graph.nodes)
 
 
 def _parts(seen: Sequence[Observed]) -> set[str]:

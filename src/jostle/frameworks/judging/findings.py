@@ -48,5 +48,5 @@ FAMILY = {"onnxruntime": "onnx"}
 
 
 def family_of(backend: str) -> str:
-    stem = backend.split("-")[0]
+    stem = backend.partition("@")[0].split("-")[0]  # in whatever interpreter, compiled or not
     return FAMILY.get(stem, stem)

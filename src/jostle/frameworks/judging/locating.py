@@ -31,8 +31,7 @@ def locate(graph: Graph, disagreement: Disagreement, runner: Runner, yardstick: 
     if disagreement.phase == TRAIN:
         return _in_training(graph, disagreement, trial)
     tensors = yardstick.evaluate(graph)
-    found = _alone(graph, disagreement.phase, trial, tensors) or _fused(graph, disagreement.phase, trial, tensors)
-    return found or Located("+".join(node.operator for node in graph.nodes), graph, disagreement)
+    return _in_graph(graph, disagreement.phase, trial, tensors) or Located(_joined(graph), graph, disagreement)
 
 
 @dataclass(frozen=True)
@@ -50,17 +49,25 @@ class _Trial:
         return [next(iter(compare(graph, phase, one, self.yardstick)), None) for graph, one in pairs]
 
 
-def _alone(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> Located | None:
+def _in_graph(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> Located | None:
+    """What shows the same symptom, alone or with neighbours; else what alone shows any, to which it may have led."""
     nodes = graph.nodes[::-1] if phase == GRADIENT else graph.nodes
     parts = [part(graph, {node.name}, tensors) for node in nodes]
-    return _first(parts, trial(parts, phase), trial.disagreement.symptom)
+    told = trial(parts, phase)
+    symptom = trial.disagreement.symptom
+    return _first(parts, told, symptom) or _fused(graph, phase, trial, tensors) or _first(parts, told, None)
 
 
-def _first(parts: Sequence[Graph], told: Sequence[Disagreement | None], symptom: Symptom) -> Located | None:
-    """The first part that shows the same symptom, or else any."""
-    wrong = [(one, graph) for graph, one in zip(parts, told, strict=True) if one is not None]
-    wrong.sort(key=lambda pair: pair[0].symptom is not symptom)
-    return Located("+".join(node.operator for node in wrong[0][1].nodes), wrong[0][1], wrong[0][0]) if wrong else None
+def _first(parts: Sequence[Graph], told: Sequence[Disagreement | None], symptom: Symptom | None) -> Located | None:
+    """The first part that shows this symptom, or any if none is given."""
+    for graph, one in zip(parts, told, strict=True):
+        if one is not None and symptom in (None, one.symptom):
+            return Located(_joined(graph), graph, one)
+    return None
+
+
+def _joined(graph: Graph) -> str:
+    return "+".join(node.operator for node in graph.nodes)
 
 
 def _fused(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> Located | None:
@@ -80,7 +87,7 @@ def _in_training(graph: Graph, disagreement: Disagreement, trial: _Trial) -> Loc
     """A node whose gradient is wrong, else the loss, the penalty or the optimiser."""
     untrained = graph.without_training()
     tensors = trial.yardstick.evaluate(untrained)
-    found = _alone(untrained, GRADIENT, trial, tensors) or _fused(untrained, GRADIENT, trial, tensors)
+    found = _in_graph(untrained, GRADIENT, _as_gradient(trial), tensors)
     if found is not None:
         return found
     training = graph.training
@@ -98,3 +105,10 @@ def _in_training(graph: Graph, disagreement: Disagreement, trial: _Trial) -> Loc
 def _plainly(training: Training) -> Training:
     """The same in one step of gradient descent."""
     return replace(training, optimiser="sgd", settings={"rate": training.settings["rate"], **PLAIN}, steps=1)
+
+
+def _as_gradient(trial: _Trial) -> _Trial:
+    """The same question where a wrong gradient may have led to wrong parameters."""
+    if trial.disagreement.symptom is not Symptom.TRAINING:
+        return trial
+    return replace(trial, disagreement=replace(trial.disagreement, symptom=Symptom.GRADIENT))

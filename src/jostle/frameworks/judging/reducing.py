@@ -64,12 +64,15 @@ class SameDefect:
 
 
 def _holds(graph: Graph, signature: Signature) -> bool:
-    """Whether the graph has all operators, or that part of a training, that a signature names."""
+    """Whether the graph has all operators on that dtype, or that part of a training, that a signature names."""
     part, _, name = signature.operator.partition(".")
     if name:
         return graph.training is not None and getattr(graph.training, part) == name
     left = Counter(signature.operator.split("+"))
-    return not left - Counter(node.operator for node in graph.nodes)
+    types = types_of(graph)
+    guilty = [node for node in graph.nodes if node.operator in left]
+    dtypes = {types[node.inputs[0]].dtype for node in guilty}
+    return signature.dtype in dtypes and not left - Counter(node.operator for node in guilty)
 
 
 class _Reducer:

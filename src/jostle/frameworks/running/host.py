@@ -8,20 +8,22 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from types import CodeType
 from typing import Any
 
 from jostle.crashes import Crash
 from jostle.foreign import attempt
 from jostle.frameworks.graph import Array, Graph, array_as_json, decode
 from jostle.frameworks.lowerings.catalogue import lowering_named, signals_of
-from jostle.frameworks.lowerings.program import Lowering, arrays_of
+from jostle.frameworks.lowerings.program import Lowering, Unsupported, arrays_of
 from jostle.frameworks.observations import REFERENCE, Status
 from jostle.isolation.serving import connected, serve
 
 BETWEEN_CLEANINGS = 50  # programs
-# Exceptions by which lowerings and frameworks say that they have nothing for an operator.
-MISSING = ("Unsupported", "NotImplementedError", "UnimplementedError", "NotImplemented")
+# Exceptions by which frameworks say that they have nothing for an operator.
+MISSING = ("NotImplementedError", "UnimplementedError", "NotImplemented")
 
 Told = dict[str, Any]
 Ran = tuple[Mapping[str, Array], set[str]]  # a program's result, and the parts of the library that worked
@@ -41,9 +43,10 @@ class Programs:
         return {name: number for name, number in found if number is not None}
 
     def run(self, graph: Graph, phase: str, seed: int) -> Ran:
+        """What a program leaves; Unsupported if there is none, Failed if the framework failed. All else is our fault."""
         code = compile(self._lowering.program(graph, phase), f"<{self._lowering.name}>", "exec")
         namespace: dict[str, Any] = arrays_of(graph, phase, seed)
-        found = self._signals.watched(self._watched(lambda: exec(code, namespace)), namespace)
+        found = self._signals.watched(self._watched(partial(_execute, code, namespace)), namespace)
         return namespace["result"], found | (self._lines.taken() if self._lines else set())
 
     def _watched(self, run: Callable[[], None]) -> Callable[[], None]:
@@ -55,19 +58,36 @@ class Programs:
             self._signals.after()
 
 
+class Failed(Exception):
+    """A framework failed; carries how."""
+
+    def __init__(self, crash: Crash):
+        super().__init__(crash.message)
+        self.crash = crash
+
+
+def _execute(code: CodeType, namespace: dict[str, Any]) -> None:
+    ran = attempt(lambda: exec(code, namespace))
+    if isinstance(ran, Crash):
+        raise Failed(ran)
+
+
 class Reference:
     """Computes everything in float64."""
 
     def __init__(self) -> None:
-        from jostle.frameworks.reference import run, undefined
+        from jostle.frameworks.reference import run
 
-        self._run, self._undefined = run, undefined.Undefined
+        self._run = run
 
     def versions(self) -> dict[str, str]:
         return {}
 
     def run(self, graph: Graph, phase: str, seed: int) -> Ran:
-        return self._run.result(graph, phase, seed), set()
+        arrays = attempt(lambda: self._run.result(graph, phase, seed))
+        if isinstance(arrays, Crash):
+            raise Failed(arrays)
+        return arrays, set()
 
     def clean(self) -> None:
         gc.collect()
@@ -132,10 +152,12 @@ class Handlers:
         return told
 
     def _attempted(self, graph: Graph, phase: str, seed: int) -> Told:
-        ran = attempt(lambda: self._runs.run(graph, phase, seed))
-        if isinstance(ran, Crash):
-            return _failure(ran)
-        arrays, found = ran
+        try:
+            arrays, found = self._runs.run(graph, phase, seed)
+        except Unsupported as reason:
+            return {"status": Status.UNSUPPORTED, "reason": str(reason)}
+        except Failed as failure:
+            return _failure(failure.crash)
         return {
             "status": Status.OK,
             "arrays": {name: array_as_json(array) for name, array in arrays.items()},

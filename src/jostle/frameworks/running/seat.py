@@ -23,7 +23,7 @@ from jostle.isolation.worker import Died, Limits, Worker
 
 STARTING = 120.0  # seconds to import a framework
 STARTS = 3
-HANG = "Hang"  # the error of a worker that did not answer in time
+HANG, HUNGRY = "Hang", "MemoryLimit"  # errors of workers that did not answer in time, or took too much
 HOUSE = Path(jostle.frameworks.__file__).parents[1]
 # Our package without what its front door imports, which needs torch.
 PROGRAM = (
@@ -49,6 +49,8 @@ class Place:
     @staticmethod
     def parse(text: str) -> Place:
         backend, at, interpreter = text.partition("@")
+        if any(sign.isspace() for sign in interpreter):
+            raise UsageError(f"{interpreter!r} has spaces: give an interpreter by a path without, such as a link")
         if backend != REFERENCE:
             lowering_named(backend)
         return Place(backend, interpreter) if at else Place(backend)
@@ -78,8 +80,18 @@ class Seat:
         except Died as death:
             self._worker = None
             if len(graphs) == 1:
-                return [_death(death.crash)]
+                return [self._again(graphs[0], phase, seed, death.crash)]
         return [observation for graph in graphs for observation in self.run([graph], phase, seed)]
+
+    def _again(self, graph: str, phase: str, seed: int, crash: Crash) -> Observation:
+        """Of a graph whose worker died: time and memory may have been spent by others before, so it gets a fresh one."""
+        if crash.error not in (HANG, HUNGRY):
+            return _death(crash)
+        try:
+            return self._asked([graph], phase, seed)[0]
+        except Died as death:
+            self._worker = None
+            return _death(death.crash)
 
     def close(self) -> None:
         if self._worker is not None:

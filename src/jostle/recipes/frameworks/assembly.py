@@ -89,7 +89,7 @@ def assemble(settings: FrameworkSettings, listeners: Sequence[Listener] = ()) ->
             budget=Budget(settings.budget, settings.executions, settings.findings),
             seed=settings.seed,
             batch=settings.batch,
-            listeners=[partial(keep_graphs, store, texts), archive, *listeners],
+            listeners=[partial(keep_graphs, store, texts), archive, *listeners, lambda record: target.forget()],
             full=lambda: settings.max_disk is not None and archive.used >= settings.max_disk,
         )
         history = read_history(archive.folder, seeds, archive.quarantine)

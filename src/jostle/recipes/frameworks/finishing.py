@@ -10,7 +10,8 @@ from typing import Any
 
 from jostle.frameworks.fuzzing.examining import YARDSTICK
 from jostle.frameworks.graph import Graph, as_json, decode
-from jostle.frameworks.judging.comparing import compare
+from jostle.frameworks.judging.comparing import compare, judge
+from jostle.frameworks.judging.findings import Symptom
 from jostle.frameworks.judging.grouping import Signature, parse
 from jostle.frameworks.judging.reducing import SameDefect, reduce
 from jostle.frameworks.judging.script import issue_text, script
@@ -26,6 +27,8 @@ Recorded = tuple[Path, dict[str, Any]]
 # Shows how far work has come: (parts, how many findings in all) -> the same parts
 Progress = Callable[[Iterable[list[Recorded]], int], Iterable[list[Recorded]]]
 REDUCING = 30.0  # seconds for one finding
+STARTING = 60.0  # seconds that importing a framework may take
+STARTING = 60.0  # seconds that importing a framework may take
 FINISHED = "reproduced by its script"  # in a finding's record
 SCRIPT, ISSUE = "reproduce.py", "issue.md"
 
@@ -43,14 +46,21 @@ def _finish(assembled: Assembled, folder: Path, told: dict[str, Any]) -> None:
     finding = read_finding(folder, told)
     text = assembled.texts.read(int(finding.input.flatten()[0]))
     signature = parse(told["details"]["signature"])
-    graph = decode(text)
-    small = reduced(assembled, graph if signature.phase == TRAIN else graph.without_training(), signature)
+    small = reduced(assembled, guilty_part(assembled, decode(text), told["details"]["phase"], signature), signature)
     files = {"graph.json": text, "reduced.json": json_bytes(as_json(small)), **_reproducer(assembled, small, signature)}
     for name, content in files.items():
         write_whole(folder / name, content, synced=True)
     shows = SCRIPT in files and _shows_again(assembled, folder / SCRIPT, signature)
     operators = [node.operator for node in small.nodes]
     add_to_finding(finding, {}, {FINISHED: shows, "operators": operators})
+
+
+def guilty_part(assembled: Assembled, graph: Graph, phase: str, signature: Signature) -> Graph:
+    """The part of the graph that shows the defect, or all of it if it does not show it just now."""
+    (observed,) = assembled.panel.run([graph], phase)
+    verdict = judge(graph, phase, observed, YARDSTICK)
+    parts = (fault.part for fault in assembled.examiner.faults(graph, verdict) if fault.signature == signature)
+    return next(parts, graph if signature.phase == TRAIN else graph.without_training())
 
 
 def reduced(assembled: Assembled, graph: Graph, signature: Signature) -> Graph:
@@ -79,12 +89,14 @@ def _reproducer(assembled: Assembled, graph: Graph, signature: Signature) -> Map
 
 
 def _shows_again(assembled: Assembled, path: Path, signature: Signature) -> bool:
-    """Whether the script fails in a process of its own, as it should while the defect is there."""
+    """Whether the script shows the same in a process of its own: a wrong result, the same error, or no end."""
     interpreter = assembled.panel.place(signature.backend).interpreter
+    call, patience = [interpreter, "-P", str(path)], assembled.settings.timeout + STARTING
     try:
-        done = subprocess.run(
-            [interpreter, "-P", str(path)], capture_output=True, timeout=assembled.settings.timeout + 60, check=False
-        )
+        done = subprocess.run(call, capture_output=True, text=True, timeout=patience, check=False)
     except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != 0
+        return signature.symptom == Symptom.HANG
+    if signature.symptom != Symptom.CRASH:
+        return "AssertionError" in done.stderr
+    error = signature.frame.partition("@")[0]
+    return done.returncode < 0 or (done.returncode > 0 and error in done.stderr)

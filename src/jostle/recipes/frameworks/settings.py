@@ -50,7 +50,6 @@ class FrameworkSettings:
     batch: int = 8
     seed: int = 0
     out: str | None = None
-    trust_model: bool = False
     timeout: float = 30.0  # seconds
     rss_limit: int | None = None  # bytes
 
@@ -124,7 +123,7 @@ def _check_names(settings: FrameworkSettings) -> None:
 
 def _refuse_contradictions(settings: FrameworkSettings) -> None:
     backends = [place.backend for place in settings.places]
-    if len(set(settings.backends)) < len(settings.backends):
+    if len({place.name for place in settings.places}) < len(settings.backends):
         raise UsageError("--backends names one twice: give each once, or another interpreter as NAME@PYTHON")
     if len(settings.score) != 3 or min(settings.score) < 0 or not any(settings.score):
         raise UsageError("--score takes three weights that are not negative, of coverage, time and mutations: 1,1,1")
