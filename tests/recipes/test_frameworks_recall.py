@@ -64,7 +64,13 @@ class WrongTorch:
 
 
 def campaign_of(
-    runner: WrongTorch, phase: str, models: Sequence[str], seed: int, found: list[Finding], executions: int
+    runner: WrongTorch,
+    phase: str,
+    models: Sequence[str],
+    seed: int,
+    found: list[Finding],
+    executions: int,
+    findings: int | None = None,
 ) -> tuple[Campaign, GraphStore]:
     store, plan = GraphStore(lambda number: b""), Plan()
     graphs = seed_graphs(models, VOCABULARY, seed)
@@ -81,7 +87,7 @@ def campaign_of(
         oracles=[Agrees("torch", symptom, lambda: target.faults) for symptom in Symptom],
         scheduler=SeedScores(Greedy(list(edits)), plan, Weights()),
         seeds=Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs)),
-        budget=Budget(executions=executions),
+        budget=Budget(executions=executions, findings=findings),
         seed=seed,
         batch=8,
         listeners=[remember],
@@ -115,7 +121,9 @@ PLANTED = {
 def test_a_planted_bug_is_found_located_and_reduced(bug: str, seed: int) -> None:
     switch, phase, guilty = PLANTED[bug]
     runner, found = WrongTorch(switch), list[Finding]()
-    campaign, store = campaign_of(runner, phase, ("mlp", "attention", "operators"), seed, found, ENOUGH[phase])
+    campaign, store = campaign_of(
+        runner, phase, ("mlp", "attention", "operators"), seed, found, ENOUGH[phase], findings=1
+    )
     campaign.run()
     signatures = [parse(finding.violation.details["signature"]) for finding in found]
     right = [number for number, one in enumerate(signatures) if one.operator.startswith(guilty)]

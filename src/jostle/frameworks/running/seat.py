@@ -84,7 +84,7 @@ class Seat:
         return [observation for graph in graphs for observation in self.run([graph], phase, seed)]
 
     def _again(self, graph: str, phase: str, seed: int, crash: Crash) -> Observation:
-        """Of a graph whose worker died: time and memory may have been spent by others before, so it gets a fresh one."""
+        """Of a graph whose worker died; where others may have spent time and memory before it, it gets a fresh one."""
         if crash.error not in (HANG, HUNGRY):
             return _death(crash)
         try:
