@@ -103,8 +103,8 @@ def run_frameworks(settings: FrameworkSettings, as_json: bool) -> Exit:
 
 
 def _announce(console: Console, assembled: Assembled) -> None:
-    versions = {package: number for told in assembled.panel.versions().values() for package, number in told.items()}
-    say(console, ", ".join(f"{package} {number}" for package, number in versions.items()))
+    for backend, versions in assembled.panel.versions().items():
+        say(console, f"{backend}: {', '.join(f'{package} {number}' for package, number in versions.items())}")
     say(console, f"{len(assembled.seeds)} models to begin from")
     for warning in assembled.archive.quarantine.warnings:
         say(console, f"warning: {warning}")

@@ -15,7 +15,10 @@ from jostle.frameworks.lowerings.program import INDENT, PREDICT, Call, Unsupport
 from jostle.frameworks.operators.catalogue import types_of
 
 SKETCHERS: Mapping[str, Sketcher] = {**ELEMENTWISE, **REDUCTIONS, **SHAPING, **LAYERS}
-OPSET, IR = 26, 13  # the newest that onnx 1.23, ONNX Runtime 1.31 and OpenVINO 2026.4 all read
+# Versions of the operator set and of the file format: old ones, so that older runtimes can be compared, and newer ones
+# only where an operator came later.
+OPSET, IR = 22, 10
+NEWER = {"Attention": (23, 11), "RMSNormalization": (23, 11), "CumProd": (26, 13)}
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ def _building(graph: Graph) -> list[str]:
     types = types_of(graph)
     sketches = [sketched(call) for call in calls(graph)]
     nodes = [str(node) for sketch in sketches for node in sketch.nodes]
+    opset, ir = max([(OPSET, IR), *(NEWER.get(node.kind, (OPSET, IR)) for sketch in sketches for node in sketch.nodes)])
     constants = {name: name for name, leaf in graph.leaves.items() if leaf.role != INPUT}
     for sketch in sketches:
         constants |= sketch.constants
@@ -63,7 +67,7 @@ def _building(graph: Graph) -> list[str]:
         *_listed("outputs", _declared(graph.outputs, types)),
         *_listed("constants", [f"numpy_helper.from_array({array}, {name!r})" for name, array in constants.items()]),
         'graph = helper.make_graph(nodes, "graph", inputs, outputs, constants)',
-        f'model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", {OPSET})], ir_version={IR})',
+        f'model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", {opset})], ir_version={ir})',
     ]
 
 

@@ -43,7 +43,7 @@ class Programs:
         return {name: number for name, number in found if number is not None}
 
     def run(self, graph: Graph, phase: str, seed: int) -> Ran:
-        """What a program leaves; Unsupported if there is none, Failed if the framework failed. All else is our fault."""
+        """What a program leaves; Unsupported if there is none, Failed if the framework fails. All else is our fault."""
         code = compile(self._lowering.program(graph, phase), f"<{self._lowering.name}>", "exec")
         namespace: dict[str, Any] = arrays_of(graph, phase, seed)
         found = self._signals.watched(self._watched(partial(_execute, code, namespace)), namespace)
