@@ -23,11 +23,6 @@ Edit = Callable[[Graph], Graph]  # to a simpler graph; Invalid where it does not
 ROUNDS = 8
 
 
-def one_by_one(shows: Callable[[Graph], bool]) -> ShowsMany:
-    """The same question asked of one graph after the other."""
-    return lambda graphs: [shows(graph) for graph in graphs]
-
-
 def reduce(
     graph: Graph, shows_many: ShowsMany, evaluate: Callable[[Graph], Mapping[str, Array]], deadline: float
 ) -> Graph:
