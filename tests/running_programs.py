@@ -16,6 +16,8 @@ from jostle.foreign import attempt
 from jostle.frameworks.graph import Graph, array_as_json, array_from_json, as_json, from_json
 from jostle.frameworks.lowerings.program import Lowering, Unsupported, arrays_of
 
+BETWEEN_CLEANINGS = 50  # programs
+
 
 class Child:
     """A process that has one framework loaded."""
@@ -50,7 +52,6 @@ def answer_to(told: dict, lowering: Lowering, signals) -> dict:
     namespace = dict(arrays_of(graph, phase))
     program = compile(text, "<program>", "exec")
     seen = attempt(lambda: signals.watched(lambda: exec(program, namespace), namespace))
-    signals.after()
     if isinstance(seen, Crash):
         return {"error": f"{seen.traceback}\n{text}"}
     result = {name: array_as_json(array) for name, array in namespace["result"].items()}
@@ -62,9 +63,11 @@ def main(arguments: Sequence[str]) -> None:
     lowering, signals = getattr(importlib.import_module(module), name)(), importlib.import_module(arguments[1])
     answers, sys.stdout = sys.stdout, sys.stderr  # whatever a framework prints
     signals.prepare()
-    for line in sys.stdin:
+    for count, line in enumerate(sys.stdin, 1):
         answers.write(json.dumps(answer_to(json.loads(line), lowering, signals)) + "\n")
         answers.flush()
+        if count % BETWEEN_CLEANINGS == 0:
+            signals.after()
 
 
 if __name__ == "__main__":

@@ -11,12 +11,14 @@ import pytest
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import Graph, Invalid, Leaf, Node, as_json, decode, encode
 from jostle.frameworks.models import MODELS
-from jostle.frameworks.operators.catalogue import OPERATORS, types_of
+from jostle.frameworks.operators.catalogue import LAYERS, OPERATORS, SHAPING, types_of
+from jostle.frameworks.operators.elementwise import ELEMENTWISE
+from jostle.frameworks.operators.reductions import REDUCTIONS
 from jostle.frameworks.training import check_training
 
 
-def test_there_are_at_least_eighty_operators() -> None:
-    assert len(OPERATORS) >= 80
+def test_there_are_149_operators_and_no_two_have_one_name() -> None:
+    assert len(OPERATORS) == len([*ELEMENTWISE, *REDUCTIONS, *SHAPING, *LAYERS]) == 149
 
 
 @pytest.mark.parametrize("name", sorted(OPERATORS))

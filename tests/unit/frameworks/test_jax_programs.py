@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,15 @@ from jostle.frameworks.training import OPTIMISERS
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _prepared() -> None:
+def _prepared() -> Iterator[None]:
     jax_signals.prepare()
+    yield
+    jax_signals.after()
 
 
 def run(graph: Graph, phase: str) -> dict[str, Any]:
     namespace: dict[str, Any] = arrays_of(graph, phase)
     exec(JaxPrograms().program(graph, phase), namespace)
-    jax_signals.after()
     return namespace
 
 

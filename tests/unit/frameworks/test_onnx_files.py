@@ -15,7 +15,8 @@ from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Graph
 from jostle.frameworks.importing.onnx_files import graph_from_onnx
 from jostle.frameworks.lowerings.onnx_programs import ONNXRUNTIME
 from jostle.frameworks.lowerings.program import PREDICT, Unsupported, arrays_of
-from jostle.frameworks.signals.onnx_signals import MISSING, prepare
+from jostle.frameworks.running.host import MISSING
+from jostle.frameworks.signals.onnx_signals import prepare
 
 Nodes = list[onnx.NodeProto]
 RNG = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""The reference on whole graphs: training, what is undefined, what rounding may move, and its verdicts on gradients."""
+"""The reference on whole graphs: training, what is undefined, and what finite differences say of gradients."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
+from frameworks_slopes import Settled, beyond, settle
 from jostle.frameworks.drawing import single
-from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Graph, Leaf, Node, Training
-from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, TRAIN
+from jostle.frameworks.graph import INPUT, PARAMETER, Graph, Leaf, Node, Training
+from jostle.frameworks.lowerings.program import GRADIENT, TRAIN
 from jostle.frameworks.operators.catalogue import OPERATORS
-from jostle.frameworks.reference.differences import Settled, beyond, derivative, settle
-from jostle.frameworks.reference.run import evaluate, evaluate_anyhow, overflows, result
-from jostle.frameworks.reference.sensitivity import jittered
+from jostle.frameworks.reference.differences import derivative
+from jostle.frameworks.reference.run import evaluate, evaluate_anyhow, result
 from jostle.frameworks.reference.undefined import Undefined
 from jostle.frameworks.training import LOSSES, OPTIMISERS, PENALTIES
 
@@ -200,50 +200,6 @@ def test_a_kink_and_a_jump_are_not_differentiable_and_derivatives_tell_both_side
     assert left == 0.0 and right == pytest.approx(weight)
     jump = one_node("floor", f32(2.0))
     assert settle(jump, "a", f32(0), rng) is Settled.NOT_DIFFERENTIABLE
-
-
-def test_what_comes_next_to_a_jump_is_told_to_flip_and_nothing_else() -> None:
-    leaves = {"a": Leaf(INPUT, f32(1.0, 1.5, 4.0, 0.3))}
-    graph = Graph(leaves, (Node("root", "sqrt", ("a",)), Node("y", "floor", ("root",))), ("y",))
-    found = jittered(graph, np.random.default_rng(0), draws=8)
-    assert found.flips["y"].tolist() == [True, False, True, False]
-    assert found.spread["y"].tolist() == [1.0, 0.0, 1.0, 0.0]
-    assert not found.flips["root"].any()
-
-
-def test_a_jump_at_a_leaf_is_no_excuse_as_nobody_rounds_a_leaf() -> None:
-    found = jittered(one_node("round", f32(2.5, 3.5)), np.random.default_rng(0), draws=8)
-    assert not found.flips["y"].any() and not found.spread["y"].any()
-
-
-def test_the_spread_is_large_where_digits_cancel() -> None:
-    leaves = {"a": Leaf(INPUT, f32(1e4)), "b": Leaf(CONSTANT, f32(9999.0))}
-    graph = Graph(leaves, (Node("y", "sub", ("a", "b")), Node("z", "square", ("y",))), ("z",))
-    found = jittered(graph, np.random.default_rng(0), draws=8)
-    assert 1e-4 < found.spread["y"][0] < 1e-2
-    assert not found.flips["z"].any()
-
-
-def test_jitter_at_the_edge_of_what_is_defined_makes_everything_flip() -> None:
-    leaves = {"a": Leaf(INPUT, f32(2.0**31 - 128)), "b": Leaf(INPUT, f32(1.0))}
-    graph = Graph(leaves, (Node("ab", "mul", ("a", "b")), Node("y", "cast", ("ab",), {"to": "int32"})), ("y",))
-    found = jittered(graph, np.random.default_rng(0), draws=8)
-    assert found.flips["y"].all() and np.isinf(found.spread["y"]).all()
-
-
-@pytest.mark.parametrize("phase", [PREDICT, GRADIENT, TRAIN])
-def test_sensitivity_covers_the_results_of_every_phase(phase: str) -> None:
-    graph = dense("mse", "adam", {name: usual[0] for name, usual in OPTIMISERS["adam"].settings.items()})
-    found = jittered(graph, np.random.default_rng(0), phase=phase)
-    assert found.spread.keys() == found.flips.keys() == result(graph, phase).keys()
-    assert all(np.isfinite(spread).all() for spread in found.spread.values())
-
-
-def test_nodes_beyond_float32_are_told() -> None:
-    leaves = {"a": Leaf(INPUT, f32(3e38)), "b": Leaf(INPUT, f32(1e-30))}
-    nodes = (Node("large", "add", ("a", "a")), Node("small", "square", ("b",)), Node("usual", "sqrt", ("large",)))
-    graph = Graph(leaves, nodes, ("usual",))
-    assert overflows(graph, evaluate(graph)) == {"large", "small"}
 
 
 def test_a_gradient_by_what_makes_an_output_infinite_is_not_judged() -> None:

@@ -1,6 +1,8 @@
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import Graph, Leaf, Node
@@ -9,12 +11,16 @@ from jostle.frameworks.lowerings.torch_programs import AOT, EAGER, TorchLowering
 from jostle.frameworks.signals.torch_signals import after, watched
 
 
+@pytest.fixture(autouse=True)
+def _cleaned() -> Iterator[None]:
+    yield
+    after()
+
+
 def signals(lowering: TorchLowering, graph: Graph) -> set[str]:
     text, arrays = lowering.program(graph, PREDICT), arrays_of(graph, PREDICT)
     namespace: dict[str, Any] = dict(arrays)
-    found = watched(lambda: exec(text, namespace), namespace)
-    after()
-    return found
+    return watched(lambda: exec(text, namespace), namespace)
 
 
 def gelu(layout: str = "contiguous") -> Graph:
@@ -37,3 +43,10 @@ def test_a_compiled_model_tells_what_its_graph_calls() -> None:
 def test_the_same_program_gives_the_same_signals() -> None:
     graph = single("conv", np.random.default_rng(1))
     assert signals(EAGER, graph) == signals(EAGER, graph)
+
+
+@pytest.mark.parametrize("lowering", [EAGER, AOT], ids=lambda one: one.name)
+def test_an_earlier_program_changes_no_signals(lowering: TorchLowering) -> None:
+    alone = signals(lowering, gelu())
+    assert "aot_autograd: ok" in signals(AOT, single("conv", np.random.default_rng(1)))
+    assert signals(lowering, gelu()) == alone

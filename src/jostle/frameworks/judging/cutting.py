@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from jostle.frameworks.edits.repairing import pruned
 from jostle.frameworks.graph import INPUT, PARAMETER, Graph, Leaf, Training
-from jostle.frameworks.judging.parts import Tensors, ancestors, held, part, pruned
+from jostle.frameworks.judging.parts import Tensors, ancestors, held, part
 from jostle.frameworks.operators.catalogue import types_of
 
-Edit = Callable[[Graph], Graph]
-PLAIN = {"momentum": 0.0, "nesterov": 0.0}
+Edit = Callable[[Graph], Graph]  # to a simpler graph; Invalid where it does not apply
 
 
 def cuts(graph: Graph, tensors: Tensors) -> Iterator[Graph]:
@@ -80,17 +80,22 @@ def training_cuts(graph: Graph) -> Iterator[Edit]:
     """Fewer steps, no penalty, gradient descent, the plainest loss."""
     if graph.training is None:
         return
-    rate = graph.training.settings["rate"]
     simpler: list[Callable[[Training], Training]] = [
         lambda one: replace(one, steps=1),
         lambda one: replace(one, steps=min(one.steps, 2)),
         lambda one: replace(one, penalty="none", strength=0.0),
-        lambda one: replace(one, optimiser="sgd", settings={"rate": rate, **PLAIN}),
+        plainly_optimised,
         lambda one: replace(one, settings={**one.settings, "rate": 1.0}),
     ]
     for change in simpler:
         yield lambda one, change=change: replace(one, training=change(one.training))  # type: ignore[misc]
     yield _plainest_loss
+
+
+def plainly_optimised(training: Training) -> Training:
+    """The same by gradient descent."""
+    settings = {"rate": training.settings["rate"], "momentum": 0.0, "nesterov": 0.0}
+    return replace(training, optimiser="sgd", settings=settings)
 
 
 def _plainest_loss(graph: Graph) -> Graph:

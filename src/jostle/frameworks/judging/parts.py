@@ -42,12 +42,3 @@ def ancestors(graph: Graph, name: str) -> set[str]:
             needed.add(one)
             left.extend(nodes[one].inputs)
     return needed
-
-
-def pruned(graph: Graph) -> Graph:
-    """The graph without nodes and leaves that its outputs do not need."""
-    needed = set[str]().union(*(ancestors(graph, name) for name in graph.outputs))
-    nodes = tuple(node for node in graph.nodes if node.name in needed)
-    read = {name for node in nodes for name in node.inputs} | set(graph.outputs)
-    leaves = {name: leaf for name, leaf in graph.leaves.items() if name in read}
-    return Graph(leaves, nodes, graph.outputs, graph.training)

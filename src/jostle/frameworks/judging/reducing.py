@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from jostle.frameworks.graph import Array, Graph, Invalid, encode
 from jostle.frameworks.judging.comparing import compare
-from jostle.frameworks.judging.cutting import cuts, training_cuts
+from jostle.frameworks.judging.cutting import Edit, cuts, training_cuts
 from jostle.frameworks.judging.grouping import Signature, frame_of
 from jostle.frameworks.judging.shrinking import attribute_edits, layout_edits, shape_edits, value_edits
 from jostle.frameworks.judging.yardstick import Yardstick
@@ -19,13 +19,7 @@ from jostle.frameworks.training import check_training
 
 # Which of these graphs show the same defect.
 ShowsMany = Callable[[Sequence[Graph]], list[bool]]
-Edit = Callable[[Graph], Graph]  # to a simpler graph; Invalid where it does not apply
 ROUNDS = 8
-
-
-def one_by_one(shows: Callable[[Graph], bool]) -> ShowsMany:
-    """The same question asked of one graph after the other."""
-    return lambda graphs: [shows(graph) for graph in graphs]
 
 
 def reduce(

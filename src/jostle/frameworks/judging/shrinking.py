@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from jostle.frameworks.graph import PARAMETER, Array, Graph, Invalid, Node
-from jostle.frameworks.judging.cutting import fitted
+from jostle.frameworks.judging.cutting import Edit, fitted
 from jostle.frameworks.judging.grouping import NEUTRAL
 from jostle.frameworks.operators.catalogue import OPERATORS
 from jostle.frameworks.operators.operator import Choice, Drawn, Real, Whole
-
-Edit = Callable[[Graph], Graph]
 
 
 def shape_edits(graph: Graph) -> Iterator[Edit]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from jostle.frameworks.lowerings.program import Call, Expression, Unsupported, literal
 
 
 def template(text: str) -> Expression:
     """`{0}` is the first input, `{alpha}` an attribute, `{dtype}` that of the output."""
+    return lambda call: fill(text, call)
 
-    def expression(call: Call) -> str:
-        attributes = {name: literal(value) for name, value in call.attributes.items()}
-        return text.format(*call.node.inputs, dtype=call.type.dtype, **attributes)
 
-    return expression
+def templates(texts: Mapping[str, str]) -> dict[str, Expression]:
+    return {name: template(text) for name, text in texts.items()}
+
+
+def fill(text: str, call: Call) -> str:
+    attributes = {name: literal(value) for name, value in call.attributes.items()}
+    return text.format(*call.node.inputs, dtype=call.type.dtype, **attributes)
 
 
 def named(prefix: str, text: str) -> dict[str, Expression]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jostle.frameworks.lowerings.program import Call, Expression
-from jostle.frameworks.lowerings.torch_writing import fill, shape_of, template, templates
+from jostle.frameworks.lowerings.program import Call, Expression, literal
+from jostle.frameworks.lowerings.templates import fill, template, templates
 
 SAME_NAME = (
     *("relu", "selu", "sigmoid", "tanh", "abs", "neg", "square", "exp", "expm1", "log", "log1p", "log2", "sqrt"),
@@ -49,7 +49,7 @@ ELEMENTWISE: Mapping[str, Expression] = {
             "hardshrink": "F.hardshrink({0}, {threshold})",
             "softshrink": "F.softshrink({0}, {threshold})",
             "clip": "torch.clamp({0}, {low}, {high})",
-            "cast": "{0}.to({dtype})",
+            "cast": "{0}.to(torch.{dtype})",
             "where": "torch.where({0}, {1}, {2})",
         }
     ),
@@ -61,7 +61,7 @@ def _wide(function: str, arguments: str) -> Expression:
     """torch sums narrow whole numbers as int64 unless told."""
 
     def expression(call: Call) -> str:
-        told = ", dtype={dtype}" if call.type.dtype == "int32" else ""
+        told = ", dtype=torch.{dtype}" if call.type.dtype == "int32" else ""
         return fill(f"torch.{function}({{0}}, {arguments}{told})", call)
 
     return expression
@@ -69,7 +69,7 @@ def _wide(function: str, arguments: str) -> Expression:
 
 def _prod(call: Call) -> str:
     """torch.prod takes one axis at a time."""
-    told = ", dtype={dtype}" if call.type.dtype == "int32" else ""
+    told = ", dtype=torch.{dtype}" if call.type.dtype == "int32" else ""
     text = "{0}"
     for axis in reversed(call.attributes["axes"]):
         text = f"torch.prod({text}, dim={axis}, keepdim={{keepdims}}{told})"
@@ -78,7 +78,7 @@ def _prod(call: Call) -> str:
 
 def _count_nonzero(call: Call) -> str:
     text = fill("torch.count_nonzero({0}, dim={axes})", call)
-    return f"{text}.reshape({shape_of(call.type.shape)})" if call.attributes["keepdims"] else text
+    return f"{text}.reshape({literal(call.type.shape)})" if call.attributes["keepdims"] else text
 
 
 def _cumsum(call: Call) -> str:
@@ -88,7 +88,7 @@ def _cumsum(call: Call) -> str:
     if call.attributes["exclusive"] and call.type.shape[axis]:
         later = [0] * (2 * (call.type.rank - axis - 1))
         text = f"F.pad({text}, {[*later, 1, -1]})"
-    told = ", dtype={dtype}" if call.type.dtype == "int32" else ""
+    told = ", dtype=torch.{dtype}" if call.type.dtype == "int32" else ""
     text = f"torch.cumsum({text}, dim={axis}{told})"
     return fill(f"torch.flip({text}, [{axis}])" if call.attributes["reverse"] else text, call)
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from jostle.frameworks.graph import TensorType
-from jostle.frameworks.lowerings.program import Call, Expression, Unsupported
-from jostle.frameworks.lowerings.torch_writing import fill, shape_of, templates
+from jostle.frameworks.lowerings.program import Call, Expression, Unsupported, literal
+from jostle.frameworks.lowerings.templates import fill, templates
 
 
 def _spatial(text: str) -> Expression:
@@ -52,7 +52,7 @@ def _without(type_: TensorType, *axes: int) -> list[int]:
 
 def batch_norm_by_hand(call: Call) -> str:
     """For statistics that a gradient is taken of: torch follows none to those of F.batch_norm."""
-    shape = shape_of((-1, *[1] * (call.type.rank - 2)))
+    shape = literal((-1, *[1] * (call.type.rank - 2)))
     scale, bias, mean, var = (f"{call[place]}.reshape({shape})" for place in (1, 2, 3, 4))
     return fill(f"({{0}} - {mean}) / torch.sqrt({var} + {{epsilon}}) * {scale} + {bias}", call)
 
@@ -75,11 +75,11 @@ def _group_norm(call: Call) -> str:
 
 def _layer_norm(call: Call) -> str:
     shape = call.type.shape[call.attributes["axis"] :]
-    return fill(f"F.layer_norm({{0}}, {shape_of(shape)}, {{1}}, {{2}}, eps={{epsilon}})", call)
+    return fill(f"F.layer_norm({{0}}, {literal(shape)}, {{1}}, {{2}}, eps={{epsilon}})", call)
 
 
 def _rms_norm(call: Call) -> str:
-    return fill(f"F.rms_norm({{0}}, {shape_of(call.type.shape[-1:])}, {{1}}, eps={{epsilon}})", call)
+    return fill(f"F.rms_norm({{0}}, {literal(call.type.shape[-1:])}, {{1}}, eps={{epsilon}})", call)
 
 
 LINEAR_MODES = {3: "linear", 4: "bilinear", 5: "trilinear"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jostle.frameworks.lowerings.program import Call, Expression, Unsupported, literal
-from jostle.frameworks.lowerings.torch_writing import fill, shape_of, templates
+from jostle.frameworks.lowerings.templates import fill, templates
 
 MOST_PADDED = 3  # axes that torch pads by repeating what is there
 
@@ -84,7 +84,7 @@ def _depth_to_space(call: Call) -> str:
     block = call.attributes["block"] ** 2
     apart, whole = (batch, block, channels // block, *image), (batch, channels, *image)
     return fill(
-        f"F.pixel_shuffle({{0}}.reshape({shape_of(apart)}).transpose(1, 2).reshape({shape_of(whole)}), {{block}})", call
+        f"F.pixel_shuffle({{0}}.reshape({literal(apart)}).transpose(1, 2).reshape({literal(whole)}), {{block}})", call
     )
 
 
@@ -94,7 +94,7 @@ def _space_to_depth(call: Call) -> str:
     block = call.attributes["block"] ** 2
     apart, whole = (batch, channels // block, block, *image), call.type.shape
     return fill(
-        f"F.pixel_unshuffle({{0}}, {{block}}).reshape({shape_of(apart)}).transpose(1, 2).reshape({shape_of(whole)})",
+        f"F.pixel_unshuffle({{0}}, {{block}}).reshape({literal(apart)}).transpose(1, 2).reshape({literal(whole)})",
         call,
     )
 
@@ -112,7 +112,7 @@ SHAPING: Mapping[str, Expression] = {
             "gather": "torch.gather({0}, {axis}, {1})",
             "take": "torch.index_select({0}, {axis}, {1})",
             # F.one_hot refuses positions that are not there
-            "one_hot": "({0}.unsqueeze(-1) == torch.arange({depth})).to({dtype})",
+            "one_hot": "({0}.unsqueeze(-1) == torch.arange({depth})).to(torch.{dtype})",
             "tril": "torch.tril({0}, {diagonal})",
             "triu": "torch.triu({0}, {diagonal})",
             "sort": "torch.sort({0}, dim={axis}, descending={descending}).values",

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from jostle.frameworks.graph import TensorType
-from jostle.frameworks.lowerings.program import Call, Expression, expression_of
+from jostle.frameworks.lowerings.program import Call, Expression, expression_of, literal
+from jostle.frameworks.lowerings.templates import fill
 from jostle.frameworks.lowerings.torch_elementwise import PAIRS
-from jostle.frameworks.lowerings.torch_writing import dtype_of, fill, shape_of
 
 # The inverse hyperbolic functions are left out: torch has no gradient of their change in place.
 METHODS = (
@@ -55,7 +55,7 @@ def _in_place(call: Call, expressions: Mapping[str, Expression]) -> str:
     changed = call.type == call.types[0] or call.node.operator == "squeeze"
     if changed and call.node.operator in IN_PLACE:
         return fill(IN_PLACE[call.node.operator], _reading(call, f"{call[0]}.clone()"))
-    buffer = f"torch.empty({shape_of(call.type.shape)}, dtype={dtype_of(call.type.dtype)})"
+    buffer = f"torch.empty({literal(call.type.shape)}, dtype=torch.{call.type.dtype})"
     return f"{buffer}.copy_({expression_of(call, expressions)})"
 
 

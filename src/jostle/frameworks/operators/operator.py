@@ -189,7 +189,3 @@ def is_wide(first: TensorType) -> bool:
 
 def anything(first: TensorType) -> bool:
     return True
-
-
-def not_empty(holds: Callable[[TensorType], bool]) -> Callable[[TensorType], bool]:
-    return lambda first: first.size > 0 and holds(first)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jostle.frameworks.graph import FLOATS, Array, Graph, Training
+from jostle.frameworks.graph import Array, Graph, Training
 from jostle.frameworks.lowerings.program import (
     GRADIENT,
     PREDICT,
@@ -18,7 +18,6 @@ from jostle.frameworks.lowerings.program import (
     differentiated,
     float_outputs,
 )
-from jostle.frameworks.operators.catalogue import types_of
 from jostle.frameworks.reference.formulas import FORMULAS
 from jostle.frameworks.reference.numbers import held, wrapped
 from jostle.frameworks.reference.training import STEPS, Memory, loss
@@ -53,14 +52,14 @@ def _computed_anyhow(call: Call, inputs: list[Tensor]) -> Tensor:
         return held(np.ones(call.type.shape, call.type.dtype))
 
 
-def result(graph: Graph, phase: str, seed: int = 0, compute: Compute = computed) -> dict[str, Array]:
+def result(graph: Graph, phase: str, seed: int = 0) -> dict[str, Array]:
     """What a program of this phase leaves, in float64, int64 and bool."""
     if phase == PREDICT:
-        tensors = evaluate(graph, compute)
+        tensors = evaluate(graph)
         return {name: tensors[name] for name in graph.outputs}
     if phase == GRADIENT:
-        return as_arrays(_gradients(graph, seed, compute))
-    return as_arrays(_trained(graph, compute))
+        return as_arrays(_gradients(graph, seed))
+    return as_arrays(_trained(graph))
 
 
 def leaves_of(graph: Graph) -> Tensors:
@@ -79,11 +78,11 @@ def forward(graph: Graph, leaves: Mapping[str, Tensor], compute: Compute = compu
     return tensors
 
 
-def _gradients(graph: Graph, seed: int, compute: Compute) -> Tensors:
+def _gradients(graph: Graph, seed: int) -> Tensors:
     wanted, leaves = differentiated(graph), leaves_of(graph)
     for name in wanted:
         leaves[name].requires_grad_()
-    tensors = forward(graph, leaves, compute)
+    tensors = forward(graph, leaves)
     cotangents = cotangents_of(graph, seed)
     weighed = sum(
         ((tensors[name] * held(cotangents[f"cotangent_{name}"])).sum() for name in float_outputs(graph)),
@@ -102,7 +101,7 @@ def gradients_of(amount: Tensor, leaves: list[Tensor]) -> list[Tensor]:
     return [torch.zeros_like(leaf) if one is None else one for leaf, one in zip(leaves, gradients, strict=True)]
 
 
-def _trained(graph: Graph, compute: Compute) -> Tensors:
+def _trained(graph: Graph) -> Tensors:
     training = graph.training
     assert training is not None, "there is nothing to train"
     leaves = leaves_of(graph)
@@ -111,7 +110,7 @@ def _trained(graph: Graph, compute: Compute) -> Tensors:
     losses = []
     for step in range(1, training.steps + 1):
         leaves = leaves | {name: leaves[name].detach().requires_grad_() for name in names}
-        amount, gradients = _loss_and_gradients(graph, training, leaves, names, compute)
+        amount, gradients = _loss_and_gradients(graph, training, leaves, names)
         losses.append(amount)
         with torch.no_grad():
             for name, gradient in zip(names, gradients, strict=True):
@@ -121,19 +120,8 @@ def _trained(graph: Graph, compute: Compute) -> Tensors:
 
 
 def _loss_and_gradients(
-    graph: Graph, training: Training, leaves: Tensors, names: list[str], compute: Compute
+    graph: Graph, training: Training, leaves: Tensors, names: list[str]
 ) -> tuple[Tensor, list[Tensor]]:
     parameters = [leaves[name] for name in names]
-    amount = loss(training, forward(graph, leaves, compute)[graph.outputs[0]], parameters)
+    amount = loss(training, forward(graph, leaves)[graph.outputs[0]], parameters)
     return amount.detach(), gradients_of(amount, parameters)
-
-
-def overflows(graph: Graph, tensors: Mapping[str, Array]) -> set[str]:
-    """The nodes of float32 with a value that float32 cannot hold, or only as a denormal number."""
-    limits, types = np.finfo(np.float32), types_of(graph)
-
-    def beyond(values: Array) -> bool:
-        sizes = np.abs(values[np.isfinite(values) & (values != 0)])
-        return bool(((sizes > limits.max) | (sizes < limits.tiny)).any())
-
-    return {node.name for node in graph.nodes if types[node.name].dtype == FLOATS[0] and beyond(tensors[node.name])}

@@ -6,12 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-PROGRAMS_BETWEEN_CLEARING = 50
 # "%name = f32[2,3]{1,0} fusion(…), kind=kLoop, calls=…"; of tuples only that they are some.
 INSTRUCTION = re.compile(r"= (\(|\w+)\S*.*? ([a-z][a-z0-9-]*)\(")
 DETAIL = re.compile(r'(?:kind|custom_call_target|direction|feature_group_count)="?(\w+)"?')
-
-_since_clearing = 0
 
 
 def prepare() -> None:
@@ -41,11 +38,7 @@ def _signal(line: str) -> str:
 
 
 def after() -> None:
-    """Forgets what was compiled, every so often: JAX keeps it all otherwise."""
-    global _since_clearing
-    _since_clearing += 1
-    if _since_clearing >= PROGRAMS_BETWEEN_CLEARING:
-        import jax
+    """Forgets what was compiled: JAX keeps it all otherwise."""
+    import jax
 
-        jax.clear_caches()
-        _since_clearing = 0
+    jax.clear_caches()

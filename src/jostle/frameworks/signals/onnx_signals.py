@@ -9,8 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# Types of exceptions by which these libraries say that they have no kernel for something.
-MISSING = ("NotImplemented",)
 ERRORS_ONLY = 3  # a severity of ONNX Runtime's logger
 
 

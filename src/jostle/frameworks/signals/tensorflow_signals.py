@@ -7,14 +7,6 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-KEPT = 50  # programs between two clearings; Keras is slow to forget
-
-
-class _Ran:
-    """How many programs ran since the last clearing."""
-
-    count = 0
-
 
 def prepare() -> None:
     """One thread, no GPU, no logs."""
@@ -45,13 +37,11 @@ def watched(run: Callable[[], None], namespace: dict[str, Any]) -> set[str]:
 
 
 def after() -> None:
-    """Forgets what the last programs left behind."""
-    _Ran.count += 1
-    if _Ran.count % KEPT == 0:
-        import tensorflow as tf
+    """Forgets what the last programs left behind, which Keras is slow to do."""
+    import tensorflow as tf
 
-        tf.keras.backend.clear_session()
-        gc.collect()
+    tf.keras.backend.clear_session()
+    gc.collect()
 
 
 def _functions(namespace: dict[str, Any]) -> Iterator[Any]:

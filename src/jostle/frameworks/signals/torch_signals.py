@@ -25,7 +25,6 @@ def after() -> None:
         import torch
 
         torch._dynamo.reset()
-        torch._dynamo.utils.counters.clear()
 
 
 def watched(run: Callable[[], None], namespace: dict[str, Any]) -> set[str]:
@@ -45,15 +44,21 @@ def watched(run: Callable[[], None], namespace: dict[str, Any]) -> set[str]:
             found.add(f"{func} {_described(args)}".strip())
             return func(*args, **(kwargs or {}))
 
+    _counters().clear()  # of what an earlier program counted
     with Watching():  # type: ignore[no-untyped-call]
         run()
     return found | _counted()
 
 
+def _counters() -> Any:
+    """Those of torch's compiler; none as long as nothing was compiled."""
+    compiler: Any = sys.modules.get("torch._dynamo.utils")
+    return {} if compiler is None else compiler.counters
+
+
 def _counted() -> set[str]:
     """What torch's compiler counted, without hits and misses of its caches, which differ from run to run."""
-    compiler: Any = sys.modules.get("torch._dynamo.utils")
-    counters = {} if compiler is None else compiler.counters
+    counters = _counters()
     return {f"{kind}: {name}" for kind in COUNTED for name in counters.get(kind, {}) if "cache" not in name}
 
 

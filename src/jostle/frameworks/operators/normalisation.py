@@ -1,0 +1,138 @@
+"""Operators that divide by how large the elements are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jostle.frameworks.graph import Attributes, TensorType
+from jostle.frameworks.operators.kinds import (
+    Random,
+    along,
+    any_divisor,
+    floats,
+    is_channelled,
+    is_filled_rows,
+    is_image,
+    is_rows,
+    per_channel,
+    weights,
+)
+from jostle.frameworks.operators.operator import (
+    AXIS,
+    Drawn,
+    Operator,
+    Real,
+    Types,
+    Wanted,
+    Whole,
+    require,
+    require_axis,
+)
+
+EPSILON = Real((1e-5, 1e-3, 1e-12))
+
+
+def _group_norm(types: Types, attributes: Attributes) -> TensorType:
+    groups = attributes["groups"]
+    require(groups > 0 and types[0].rank > 1 and types[0].shape[1] % groups == 0, "groups do not divide")
+    return per_channel(2)(types, attributes)
+
+
+def _scale_and_bias(first: TensorType, attributes: Attributes, rng: Random) -> Sequence[Wanted]:
+    return weights(first.shape[1:2], first), weights(first.shape[1:2], first)
+
+
+def _with_statistics(first: TensorType, attributes: Attributes, rng: Random) -> Sequence[Wanted]:
+    channels = first.shape[1:2]
+    return (
+        *_scale_and_bias(first, attributes, rng),
+        Wanted(channels, first.dtype, "mean"),
+        Wanted(channels, first.dtype, "variance"),
+    )
+
+
+def _layer_norm(types: Types, attributes: Attributes) -> TensorType:
+    dtype = floats(types, 3)
+    require_axis(attributes["axis"], types[0].rank)
+    require(types[0].size > 0, "nothing to normalise")
+    require(all(one.shape == types[0].shape[attributes["axis"] :] for one in types[1:]), "scale or bias do not fit")
+    return TensorType(types[0].shape, dtype)
+
+
+def _layer_norm_extras(first: TensorType, attributes: Attributes, rng: Random) -> Sequence[Wanted]:
+    shape = first.shape[attributes["axis"] :]
+    return weights(shape, first), weights(shape, first)
+
+
+def _rms_norm(types: Types, attributes: Attributes) -> TensorType:
+    dtype = floats(types, 2)
+    require(types[0].rank > 0 and types[0].size > 0 and types[1].shape == types[0].shape[-1:], "scale does not fit")
+    return TensorType(types[0].shape, dtype)
+
+
+def _same_image(types: Types, attributes: Attributes) -> TensorType:
+    dtype = floats(types, 1)
+    require(is_image(types[0]), f"is not defined on {types[0]}")
+    return TensorType(types[0].shape, dtype)
+
+
+NORMALISATION = (
+    Operator(
+        "batch_norm",
+        "(x - mean) / √(var + epsilon) scale + bias; inputs x, scale, bias, mean, var",
+        per_channel(4),
+        is_channelled,
+        {"epsilon": EPSILON},
+        _with_statistics,
+    ),
+    Operator(
+        "batch_norm_training",
+        "the same with mean and biased var of the batch; inputs x, scale, bias",
+        per_channel(2),
+        is_channelled,
+        {"epsilon": EPSILON},
+        _scale_and_bias,
+    ),
+    Operator(
+        "instance_norm",
+        "the same with mean and biased var of each sample's channel",
+        per_channel(2),
+        is_image,
+        {"epsilon": EPSILON},
+        _scale_and_bias,
+    ),
+    Operator(
+        "group_norm",
+        "the same with mean and biased var of each sample's group of channels",
+        _group_norm,
+        is_channelled,
+        {"groups": Drawn(any_divisor), "epsilon": EPSILON},
+        _scale_and_bias,
+    ),
+    Operator(
+        "layer_norm",
+        "the same over all axes from one on, with scale and bias of their shape",
+        _layer_norm,
+        is_filled_rows,
+        {"axis": AXIS, "epsilon": EPSILON},
+        _layer_norm_extras,
+    ),
+    Operator(
+        "rms_norm",
+        "x / √(mean x² + epsilon) scale over the last axis",
+        _rms_norm,
+        is_filled_rows,
+        {"epsilon": EPSILON},
+        lambda x, a, rng: (weights(x.shape[-1:], x),),
+    ),
+    Operator(
+        "l2_normalize", "x / max(√Σx², epsilon) along an axis", along, is_rows, {"axis": AXIS, "epsilon": EPSILON}
+    ),
+    Operator(
+        "local_response_norm",
+        "x / (k + alpha / size Σ x²)^beta over the channels from c - ⌊size/2⌋ to c + ⌊(size - 1)/2⌋",
+        _same_image,
+        is_image,
+        {"size": Whole(1, 5), "alpha": Real((1e-4, 0.5)), "beta": Real((0.75, 0.5)), "k": Real((1.0, 2.0))},
+    ),
+)

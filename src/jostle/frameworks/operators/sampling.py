@@ -1,0 +1,54 @@
+"""Images at other places than their pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jostle.frameworks.graph import Attributes, TensorType
+from jostle.frameworks.operators.kinds import Random, floats, is_image
+from jostle.frameworks.operators.operator import FLAG, Choice, Operator, Types, Wanted, require
+from jostle.frameworks.operators.pooling import SIZE, of_given_size
+
+RESIZE_MODES = ("nearest", "nearest_exact", "linear", "linear_align_corners", "cubic", "cubic_align_corners")
+
+
+def _resize(types: Types, attributes: Attributes) -> TensorType:
+    first = of_given_size(types, attributes)
+    require("cubic" not in attributes["mode"] or first.rank == 4, "cubic is defined on images of two axes")
+    return first
+
+
+def _grid_sample(types: Types, attributes: Attributes) -> TensorType:
+    dtype = floats(types, 2)
+    x, grid = types
+    require(x.rank == 4 and x.size > 0 and grid.rank == 4, "is defined on images of two axes")
+    require(grid.shape[0] == x.shape[0] and grid.shape[3] == 2, f"{grid} does not fit {x}")
+    return TensorType((x.shape[0], x.shape[1], grid.shape[1], grid.shape[2]), dtype)
+
+
+def _grid(first: TensorType, attributes: Attributes, rng: Random) -> Sequence[Wanted]:
+    return (Wanted((first.shape[0], int(rng.integers(1, 4)), int(rng.integers(1, 4)), 2), first.dtype, "grid"),)
+
+
+SAMPLING = (
+    Operator(
+        "resize",
+        "to another size: nearest ⌊i n/m⌋; nearest_exact ⌊(i + ½) n/m⌋; linear and cubic (a = -0.75) between pixel "
+        "centres, or between corners",
+        _resize,
+        is_image,
+        {**SIZE, "mode": Choice(RESIZE_MODES)},
+    ),
+    Operator(
+        "grid_sample",
+        "x at the places that grid [batch, h, w, (x, y)] names in [-1, 1], as torch defines it",
+        _grid_sample,
+        lambda x: is_image(x) and x.rank == 4,
+        {
+            "mode": Choice(("bilinear", "nearest", "bicubic")),
+            "padding": Choice(("zeros", "border", "reflection")),
+            "align_corners": FLAG,
+        },
+        _grid,
+    ),
+)
