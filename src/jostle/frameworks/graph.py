@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from jostle.frameworks.names import NAME, is_usable
 
 Array = NDArray[Any]
 Attributes = Mapping[str, Any]  # numbers, truth values, texts, and lists of them
@@ -24,7 +26,8 @@ LAYOUTS = ("contiguous", "transposed", "strided", "channels_last", "expanded")
 STYLES = ("plain", "in_place", "view")  # how torch is told to compute a node; the result is the same
 INPUT, PARAMETER, CONSTANT = "input", "parameter", "constant"
 ROLES = (INPUT, PARAMETER, CONSTANT)  # of an array: given, trained, neither
-NAME = re.compile(r"[a-z][a-z0-9_]*")
+LONGEST_OPERATOR = 100  # characters that are read
+LARGEST_WHOLE = 2**63 - 1  # what every framework can be given
 
 
 class Invalid(Exception):
@@ -44,7 +47,7 @@ class TensorType:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def is_float(self) -> bool:
@@ -126,8 +129,8 @@ def decode(content: bytes | str) -> Graph:
     """The graph in such a text; anything else raises Invalid."""
     try:
         return from_json(json.loads(content))
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise Invalid(f"no description of a graph ({type(error).__name__}: {error})") from error
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
+        raise Invalid(f"no description of a graph ({type(error).__name__}: {str(error)[:200]})") from error
 
 
 def as_json(graph: Graph) -> dict[str, Any]:
@@ -162,17 +165,30 @@ def from_json(told: Mapping[str, Any]) -> Graph:
     nodes = tuple(
         Node(
             _name(node["name"]),
-            str(node["operator"]),
-            tuple(map(_name, node["inputs"])),
-            {_name(key): _attribute(value) for key, value in node["attributes"].items()},
+            str(node["operator"])[:LONGEST_OPERATOR],
+            _names(node["inputs"]),
+            {_word(key): _attribute(value) for key, value in node["attributes"].items()},
             _one_of(node["style"], STYLES),
         )
         for node in told["nodes"]
     )
     training = told.get("training")
-    if training is not None:
-        training = Training(**{**training, "target": array_from_json(training["target"])})
-    return Graph(leaves, nodes, tuple(map(_name, told["outputs"])), training)
+    return Graph(leaves, nodes, _names(told["outputs"]), None if training is None else _training(training))
+
+
+def _training(told: Mapping[str, Any]) -> Training:
+    """Its names and numbers are written into programs, so they are nothing else."""
+    read: Mapping[str, Callable[[Any], Any]] = {
+        **dict.fromkeys(("loss", "penalty", "optimiser"), _word),
+        "target": array_from_json,
+        "strength": _finite,
+        "settings": lambda settings: {_word(name): _finite(value) for name, value in settings.items()},
+        "steps": _whole,
+    }
+    unknown = told.keys() - read.keys()
+    if unknown:
+        raise ValueError(f"a training has no {', '.join(sorted(unknown))}")
+    return Training(**{name: read[name](value) for name, value in told.items()})
 
 
 def array_as_json(array: Array) -> dict[str, Any]:
@@ -181,15 +197,45 @@ def array_as_json(array: Array) -> dict[str, Any]:
 
 
 def array_from_json(told: Mapping[str, Any]) -> Array:
+    """ValueError unless there are as many bytes as the shape needs."""
     dtype = np.dtype(_one_of(told["dtype"], DTYPES))
-    return np.frombuffer(base64.b64decode(told["bytes"]), dtype).reshape([int(size) for size in told["shape"]]).copy()
+    shape = [_whole(size) for size in told["shape"]]
+    content = base64.b64decode(told["bytes"], validate=True)
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content):
+        raise ValueError(f"{len(content)} bytes are no {dtype.name} of shape {shape}")
+    return np.frombuffer(content, dtype).reshape(shape).copy()
 
 
 def _name(text: str) -> str:
-    """Names become names in generated programs, so they are letters, digits and underscores."""
-    if not NAME.fullmatch(text):
-        raise ValueError(f"{text!r} is no name")
+    """Names become names in generated programs, which use some for themselves."""
+    if not is_usable(_word(text)):
+        raise ValueError(f"{text!r} is a name that generated programs use for something else")
     return text
+
+
+def _names(texts: list[str]) -> tuple[str, ...]:
+    if not isinstance(texts, list):
+        raise TypeError(f"{texts!r} is no list of names")
+    return tuple(map(_name, texts))
+
+
+def _word(text: str) -> str:
+    """Letters, digits and underscores, which can mean nothing else wherever they are written."""
+    if not NAME.fullmatch(text):
+        raise ValueError(f"{text[:100]!r} is no name")
+    return text
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > LARGEST_WHOLE:
+        raise ValueError(f"{value!r} is no whole number of 64 bits")
+    return value
+
+
+def _finite(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is no finite number")
+    return value
 
 
 def _one_of(text: str, choice: Sequence[str]) -> str:
@@ -202,16 +248,17 @@ def _attribute(value: Any) -> Any:
     """Attributes become literals in generated programs, so they are plain values."""
     if isinstance(value, list):
         return [_attribute(item) for item in value]
-    if not isinstance(value, bool | int | float | str) or (isinstance(value, str) and not NAME.fullmatch(value)):
-        raise ValueError(f"{value!r} is no attribute")
-    return value
+    if isinstance(value, bool | float):
+        return value
+    return _word(value) if isinstance(value, str) else _whole(value)
 
 
 def fresh_names(graph: Graph, stem: str) -> Iterator[str]:
-    """Names that the graph does not use."""
+    """Names that the graph does not use, and whose extensions by an underscore it does not use either."""
     taken = {*graph.leaves, *(node.name for node in graph.nodes)}
     number = 0
     while True:
         number += 1
-        if f"{stem}{number}" not in taken:
-            yield f"{stem}{number}"
+        name = f"{stem}{number}"
+        if is_usable(name) and name not in taken and not any(one.startswith(f"{name}_") for one in taken):
+            yield name

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import keyword
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jostle.frameworks.graph import CONSTANT, DTYPES, INPUT, Array, Graph, Invalid, Leaf, Node, TensorType
+from jostle.frameworks.names import usable_name
 from jostle.frameworks.operators.catalogue import type_of
-
-# Names that generated programs use for themselves.
-TAKEN = frozenset(("torch", "model", "result", "target", "loss", "losses", "step", "optimiser", "gradients", "np"))
 
 
 class GraphBuilder:
@@ -27,7 +23,7 @@ class GraphBuilder:
     def leaf(self, wanted: str, role: str, array: Array) -> str:
         if array.dtype.name not in DTYPES:
             raise Invalid(f"{wanted} is of {array.dtype.name}, not of {', '.join(DTYPES)}")
-        name = self._fresh(wanted)
+        name = usable_name(wanted, self.types)
         self.leaves[name] = Leaf(role, array)
         self.types[name] = self.leaves[name].type
         return name
@@ -42,7 +38,7 @@ class GraphBuilder:
         return self.add(operator, inputs, attributes)
 
     def add(self, operator: str, inputs: Sequence[str], attributes: Mapping[str, Any]) -> str:
-        name = self._fresh(operator)
+        name = usable_name(operator, self.types)
         node = Node(name, operator, tuple(inputs), dict(attributes))
         self.types[name] = type_of(node, [self.types[one] for one in inputs])
         self.nodes.append(node)
@@ -66,13 +62,3 @@ class GraphBuilder:
                 needed.update(node.inputs)
         leaves = {name: leaf for name, leaf in self.leaves.items() if name in needed or leaf.role == INPUT}
         return Graph(leaves, tuple(reversed(nodes)), tuple(outputs))
-
-    def _fresh(self, wanted: str) -> str:
-        stem = re.sub(r"[^a-z0-9_]", "_", wanted.lower())
-        if not stem[:1].isalpha() or keyword.iskeyword(stem) or stem in TAKEN:
-            stem = f"t_{stem}"
-        name, number = stem, 1
-        while name in self.types:
-            number += 1
-            name = f"{stem}_{number}"
-        return name

@@ -22,7 +22,8 @@ COUNTERPARTS = {**ELEMENTS_AND_AXES, **SHAPES, **LAYERED}
 FOLDED = {"Gather", "Unsqueeze", "Squeeze", "Concat", "Cast", "Slice", "Add", "Sub", "Mul", "Div"}
 LARGEST_FILE = 512 * 2**20  # bytes
 OLDEST_OPSET = 9
-BROKEN = (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, AssertionError)
+# What onnx's own evaluator and our reading raise on models that are none.
+BROKEN = (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, AssertionError, RuntimeError)
 
 
 def graph_from_onnx(path: Path, rng: np.random.Generator, batch: int = 2) -> Graph:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from jostle.errors import ModelRefused
 from jostle.frameworks.graph import CONSTANT, DTYPES, FLOATS, PARAMETER, Array, Leaf, Node, TensorType
+from jostle.frameworks.names import usable_name
 from jostle.frameworks.operators.catalogue import type_of
 
 MOST_ELEMENTS = 50_000_000  # of one tensor
@@ -57,20 +57,10 @@ class Reading:
     names: dict[str, str] = field(default_factory=dict)  # ours for theirs
     arrays: dict[str, Array] = field(default_factory=dict)  # of the file, by their names; leaves where nodes read them
 
-    def fresh(self, text: str) -> str:
-        """A name of ours that is like theirs."""
-        stem = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:40] or "t"
-        stem = stem if stem[0].isalpha() else f"t_{stem}"
-        name, number = stem, 1
-        while name in self.types:
-            number += 1
-            name = f"{stem}_{number}"
-        return name
-
     def add_leaf(self, role: str, array: Array, theirs: str) -> str:
         if array.dtype.name not in DTYPES:
             raise NoCounterpart(f"dtype {array.dtype.name}")
-        name = self.fresh(theirs)
+        name = usable_name(theirs, self.types)
         self.leaves[name] = Leaf(role, array)
         self.types[name] = self.leaves[name].type
         return name
@@ -106,7 +96,7 @@ class Reading:
 
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """One more node of ours; its name."""
-        node = Node(self.fresh(operator), operator, inputs, attributes)
+        node = Node(usable_name(operator, self.types), operator, inputs, attributes)
         type_ = type_of(node, [self.types[name] for name in inputs])
         if type_.size > MOST_ELEMENTS:
             raise ModelRefused(f"computes a tensor of {type_.size:,} elements, more than {MOST_ELEMENTS:,}")

@@ -10,17 +10,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, OutputKind
+from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 from torch.fx import Node as ExportedNode
 
+from jostle.crashes import Crash
 from jostle.errors import ModelRefused
-from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Graph, Invalid
-from jostle.frameworks.importing.aten import ELEMENTWISE, SAME, Untranslated
+from jostle.foreign import attempt
+from jostle.frameworks.graph import CONSTANT, DTYPES, INPUT, PARAMETER, Array, Graph, Invalid
+from jostle.frameworks.importing.aten import ELEMENTWISE, SAME, Untranslated, dtype_of
 from jostle.frameworks.importing.aten_layers import LAYERS
 from jostle.frameworks.importing.aten_shaping import SHAPING
 from jostle.frameworks.importing.building import GraphBuilder
 
 TRANSLATIONS = {**ELEMENTWISE, **SHAPING, **LAYERS}
+# What reading a module raises that is unlike any we know.
+UNREADABLE = (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, RuntimeError)
 Values = dict[str, Any]  # by the exporter's name: the name in the graph, or several
 
 
@@ -32,20 +36,25 @@ def graph_from_module(module: nn.Module, example: Tensor) -> Graph:
         values = _leaves(exported, example, builder)
         _nodes(exported, values, builder)
         return builder.graph(_outputs(exported, values))
-    except Invalid as error:
-        raise ModelRefused(f"{type(module).__name__} cannot be described as a graph: {error}") from error
+    except (Invalid, *UNREADABLE) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ModelRefused(f"{type(module).__name__} cannot be described as a graph: {reason}") from error
 
 
 def _exported(module: nn.Module, example: Tensor) -> ExportedProgram:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            # without decompositions, but with changes in place written as new tensors
-            exported: ExportedProgram = torch.export.export(module, (example,)).run_decompositions({})
-            return exported
-    except (RuntimeError, TypeError, ValueError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ModelRefused(f"torch.export refuses {type(module).__name__}: {reason}") from error
+    """What torch makes of the module, whose own code it runs."""
+    exported = attempt(lambda: _export(module, example))
+    if isinstance(exported, Crash):
+        raise ModelRefused(f"torch.export refuses {type(module).__name__}: {exported.message or exported.error}")
+    return exported
+
+
+def _export(module: nn.Module, example: Tensor) -> ExportedProgram:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # without decompositions, but with changes in place written as new tensors
+        exported: ExportedProgram = torch.export.export(module, (example,)).run_decompositions({})
+        return exported
 
 
 def _leaves(exported: ExportedProgram, example: Tensor, builder: GraphBuilder) -> Values:
@@ -57,8 +66,14 @@ def _leaves(exported: ExportedProgram, example: Tensor, builder: GraphBuilder) -
         else:
             role, tensor = PARAMETER if spec.kind == InputKind.PARAMETER else CONSTANT, stored[str(spec.target)]
         if spec.arg.name is not None:
-            values[spec.arg.name] = builder.leaf(spec.arg.name, role, tensor.detach().cpu().numpy().copy())
+            values[spec.arg.name] = builder.leaf(spec.arg.name, role, _array(spec.arg.name, tensor))
     return values
+
+
+def _array(name: str, tensor: Tensor) -> Array:
+    if dtype_of(tensor) not in DTYPES:
+        raise Invalid(f"{name} is of {dtype_of(tensor)}, not of {', '.join(DTYPES)}")
+    return tensor.detach().cpu().numpy().copy()
 
 
 def _nodes(exported: ExportedProgram, values: Values, builder: GraphBuilder) -> None:
@@ -132,5 +147,7 @@ def _named(value: Any, values: Values) -> Any:
 
 
 def _outputs(exported: ExportedProgram, values: Values) -> list[str]:
-    specs = exported.graph_signature.output_specs
-    return [values[str(spec.arg.name)] for spec in specs if spec.kind == OutputKind.USER_OUTPUT]
+    given = [spec.arg for spec in exported.graph_signature.output_specs if spec.kind == OutputKind.USER_OUTPUT]
+    if not given or not all(isinstance(one, TensorArgument) for one in given):
+        raise Invalid("it returns something that is no tensor")
+    return [values[one.name] for one in given]

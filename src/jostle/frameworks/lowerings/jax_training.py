@@ -17,9 +17,9 @@ LOSSES: Mapping[str, str] = {
     "hinge": "optax.losses.hinge_loss({y}, target).mean()",
 }
 PENALTIES: Mapping[str, str] = {
-    "l1": "jnp.abs(w).sum()",
-    "l2": "jnp.square(w).sum()",
-    "elastic": "(jnp.abs(w).sum() + jnp.square(w).sum())",
+    "l1": "jnp.abs(parameter).sum()",
+    "l2": "jnp.square(parameter).sum()",
+    "elastic": "(jnp.abs(parameter).sum() + jnp.square(parameter).sum())",
 }
 # Optax's adagrad takes its epsilon into the root, and starts elsewhere: another formula, so it is not here.
 OPTIMISERS: Mapping[str, str] = {
@@ -37,7 +37,8 @@ def loss_of(training: Training, output: str) -> str:
     loss = LOSSES[training.loss].format(y=output)
     if training.penalty == "none":
         return loss
-    return f"{loss} + {literal(training.strength)} * sum({PENALTIES[training.penalty]} for w in parameters.values())"
+    penalty = f"sum({PENALTIES[training.penalty]} for parameter in parameters.values())"
+    return f"{loss} + {literal(training.strength)} * {penalty}"
 
 
 def optimiser_of(training: Training) -> str:

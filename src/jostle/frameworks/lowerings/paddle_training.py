@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jostle.frameworks.graph import Training
-from jostle.frameworks.lowerings.program import Unsupported
+from jostle.frameworks.lowerings.program import Unsupported, literal
 
 LOSSES: Mapping[str, str] = {
     "mse": "F.mse_loss({output}, target)",
@@ -37,11 +37,12 @@ def loss_of(training: Training, output: str) -> str:
 
 def penalty_of(training: Training) -> str:
     """What is added for every parameter; "" if nothing."""
-    return "" if training.penalty == "none" else f"{training.strength} * {PENALTIES[training.penalty]}"
+    return "" if training.penalty == "none" else f"{literal(training.strength)} * {PENALTIES[training.penalty]}"
 
 
 def optimiser_of(training: Training) -> str:
-    settings = dict(training.settings) | {"nesterov": bool(training.settings.get("nesterov", 0))}
+    settings = {setting: literal(value) for setting, value in training.settings.items()}
+    settings["nesterov"] = literal(bool(training.settings.get("nesterov", 0)))
     name = "momentum" if training.settings.get("momentum", 0) else training.optimiser
     if name not in OPTIMISERS:
         raise Unsupported(f"documents another formula of {training.optimiser}")

@@ -7,6 +7,8 @@ gradient    the outputs, and for every float leaf that is an input or a paramete
             Σ output * cotangent_<output> over the outputs of floats; the cotangents are arrays in the program's reach
 train       `loss` [steps], before each step with the penalty, and every parameter after the last step; `target` is an
             array in the program's reach
+
+What a program names itself is in jostle.frameworks.names.RESERVED, so that no tensor has such a name.
 """
 
 from __future__ import annotations
@@ -86,9 +88,11 @@ def literal(value: Any) -> str:
     if isinstance(value, list | tuple):
         inside = ", ".join(map(literal, value))
         return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value}")'
-    return repr(value)
+    if isinstance(value, float):
+        return repr(float(value)) if math.isfinite(value) else f'float("{value}")'
+    if value is None or isinstance(value, bool | int | str):
+        return repr(value)
+    raise TypeError(f"{value!r} is no plain value")
 
 
 def calls(graph: Graph) -> list[Call]:

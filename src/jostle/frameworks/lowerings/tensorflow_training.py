@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jostle.frameworks.graph import Training
-from jostle.frameworks.lowerings.program import Unsupported
+from jostle.frameworks.lowerings.program import Unsupported, literal
 
 LOSSES: Mapping[str, str] = {
     "mse": "tf.keras.losses.MeanSquaredError(dtype={dtype!r})(target, {output})",
@@ -36,13 +36,14 @@ def loss_of(training: Training, output: str, dtype: str) -> str:
 
 def penalty_of(training: Training) -> str:
     """What is called on every parameter; "" if nothing."""
-    return "" if training.penalty == "none" else PENALTIES[training.penalty].format(training.strength)
+    return "" if training.penalty == "none" else PENALTIES[training.penalty].format(literal(training.strength))
 
 
 def optimiser_of(training: Training) -> str:
     if training.optimiser not in OPTIMISERS:
         raise Unsupported(f"documents another formula of {training.optimiser}")
-    settings = dict(training.settings) | {"nesterov": bool(training.settings.get("nesterov", 0))}
+    settings = {name: literal(value) for name, value in training.settings.items()}
+    settings["nesterov"] = literal(bool(training.settings.get("nesterov", 0)))
     return OPTIMISERS[training.optimiser].format(**settings)
 
 
@@ -50,5 +51,5 @@ def before_step(training: Training) -> list[str]:
     """Keras documents the epsilon of Adam as the ε̂ of its paper, which ours is after a correction by the step."""
     if training.optimiser not in ("adam", "adamw"):
         return []
-    epsilon, beta2 = training.settings["epsilon"], training.settings["beta2"]
+    epsilon, beta2 = (literal(training.settings[name]) for name in ("epsilon", "beta2"))
     return [f"optimizer.epsilon = {epsilon} * (1 - {beta2} ** step) ** 0.5"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jostle.frameworks.graph import Graph, Training
-from jostle.frameworks.lowerings.program import INDENT, Unsupported
+from jostle.frameworks.lowerings.program import INDENT, Unsupported, literal
 
 LOSSES: Mapping[str, str] = {
     "mse": "F.mse_loss({0}, target)",
@@ -37,14 +37,15 @@ OPTIMISERS: Mapping[str, str] = {
 def _sgd(parameters: str, settings: Settings) -> str:
     """torch takes Nesterov's momentum only where there is momentum; without, both are the same."""
     nesterov = bool(settings["nesterov"]) and settings["momentum"] > 0
-    momentum = f", momentum={settings['momentum']}" if settings["momentum"] else ""
-    return f"SGD({parameters}, lr={settings['rate']}{momentum}{', nesterov=True' if nesterov else ''})"
+    momentum = f", momentum={literal(settings['momentum'])}" if settings["momentum"] else ""
+    return f"SGD({parameters}, lr={literal(settings['rate'])}{momentum}{', nesterov=True' if nesterov else ''})"
 
 
 def _optimiser(training: Training, parameters: str) -> str:
     if training.optimiser == "sgd":
         return f"torch.optim.{_sgd(parameters, training.settings)}"
-    return f"torch.optim.{OPTIMISERS[training.optimiser].format(parameters, **training.settings)}"
+    settings = {name: literal(value) for name, value in training.settings.items()}
+    return f"torch.optim.{OPTIMISERS[training.optimiser].format(parameters, **settings)}"
 
 
 def training_lines(graph: Graph, names: list[str], unreached: list[str], call: str) -> list[str]:
@@ -54,7 +55,7 @@ def training_lines(graph: Graph, names: list[str], unreached: list[str], call: s
         raise Unsupported("has nothing to train")
     lost = LOSSES[training.loss].format(graph.outputs[0])
     penalties = [term.format(name) for term in PENALTIES[training.penalty] for name in names]
-    loss = f"{lost} + {training.strength} * ({' + '.join(penalties)})" if penalties else lost
+    loss = f"{lost} + {literal(training.strength)} * ({' + '.join(penalties)})" if penalties else lost
     body = ["optimiser.zero_grad()", call, f"loss = {loss}"]
     if penalties or set(unreached) != set(names):
         body.append("loss.backward()")
@@ -65,6 +66,6 @@ def training_lines(graph: Graph, names: list[str], unreached: list[str], call: s
         "target = torch.tensor(target)",
         f"optimiser = {_optimiser(training, '[' + ', '.join(names) + ']')}",
         "losses = []",
-        f"for step in range({training.steps}):",
+        f"for step in range({literal(training.steps)}):",
         *(INDENT + line for line in body),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from jostle.frameworks.graph import Graph, Invalid, Node, TensorType
 from jostle.frameworks.operators.activations import ACTIVATIONS
@@ -28,10 +28,24 @@ OPERATORS: Mapping[str, Operator] = {one.name: one for one in (*ELEMENTWISE, *RE
 LARGEST = 4096  # elements of any tensor of a graph: enough for every path of a kernel that we know of, and quick
 
 
+# What an operator's law raises on attributes or inputs of a stranger's that it was not made for.
+UNFIT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
+
+
+def require_known(names: Iterable[str]) -> None:
+    """Invalid, with all of those that are no operators."""
+    unknown = [name for name in dict.fromkeys(names) if name not in OPERATORS]
+    if unknown:
+        raise Invalid("; ".join(map(_unknown, unknown)))
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, OPERATORS, n=1)
+    return f"there is no operator {name!r}" + (f", did you mean {near[0]!r}?" if near else "")
+
+
 def operator_named(name: str) -> Operator:
-    if name not in OPERATORS:
-        near = difflib.get_close_matches(name, OPERATORS, n=1)
-        raise Invalid(f"there is no operator {name!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+    require_known([name])
     return OPERATORS[name]
 
 
@@ -43,7 +57,13 @@ def type_of(node: Node, inputs: Sequence[TensorType]) -> TensorType:
     for name, domain in operator.domains.items():
         if not domain.holds(node.attributes[name]):
             raise Invalid(f"{node.operator}: {name} may not be {node.attributes[name]!r}")
-    return operator.infer(inputs, node.attributes)
+    try:
+        inferred = operator.infer(inputs, node.attributes)
+    except UNFIT as error:
+        raise Invalid(f"{node.operator}: attributes and inputs do not go together ({error})") from error
+    if min(inferred.shape, default=0) < 0:
+        raise Invalid(f"{node.operator} would be {inferred}")
+    return inferred
 
 
 def types_of(graph: Graph) -> dict[str, TensorType]:

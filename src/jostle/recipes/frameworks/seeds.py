@@ -11,15 +11,18 @@ from torch import Tensor, nn
 from jostle.crashes import Crash
 from jostle.errors import ModelRefused
 from jostle.foreign import attempt
+from jostle.foreign_files import check_regular
 from jostle.frameworks.drawing import single
 from jostle.frameworks.edits.parameters import drawn_training
 from jostle.frameworks.graph import Graph, Invalid, decode
 from jostle.frameworks.models import MODELS
-from jostle.frameworks.operators.catalogue import types_of
+from jostle.frameworks.operators.catalogue import require_known, types_of
 from jostle.frameworks.training import check_training
 from jostle.named_objects import find_object, names_object
 
 SUFFIXES = (".onnx", ".json")
+MOST_ELEMENTS = 2**20  # of any tensor of a seed
+LARGEST_DESCRIPTION = 256 * 2**20  # bytes
 EACH_OPERATOR = "operators"  # a model of its own for every operator
 
 
@@ -29,8 +32,19 @@ def seed_graphs(specs: Sequence[str], operators: Sequence[str], seed: int) -> di
     graphs = {}
     for spec in specs:
         for name, graph in _graphs(spec, operators, rng):
+            _refuse_large(name, graph)
             graphs[name] = _trained(graph, rng)
     return graphs
+
+
+def _refuse_large(name: str, graph: Graph) -> None:
+    """A seed is also computed in the campaign's own process."""
+    for tensor, type_ in types_of(graph).items():
+        if type_.size > MOST_ELEMENTS:
+            raise ModelRefused(
+                f"{name}: the tensor {tensor} has {type_.size:,} elements, and {MOST_ELEMENTS:,} is the limit; "
+                "give a smaller model or batch"
+            )
 
 
 def _graphs(spec: str, operators: Sequence[str], rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
@@ -53,7 +67,10 @@ def _graphs(spec: str, operators: Sequence[str], rng: np.random.Generator) -> It
 
 
 def _of_folder(folder: Path, rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
-    files = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
+    try:
+        files = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
+    except OSError as error:
+        raise ModelRefused(f"{folder} cannot be read: {error}") from error
     if not files:
         raise ModelRefused(f"{folder} holds no models: put {' or '.join(SUFFIXES)} files there")
     for path in files:
@@ -66,11 +83,21 @@ def _of_file(path: Path, rng: np.random.Generator) -> Graph:
     if path.suffix != ".json":
         raise ModelRefused(f"{path} is no model that can be imported: give {' or '.join(SUFFIXES)}")
     try:
-        graph = decode(path.read_bytes())
+        graph = decode(_content(path))
+        require_known(node.operator for node in graph.nodes)
         check_training(graph, types_of(graph))
+    except (OSError, ValueError) as error:
+        raise ModelRefused(f"{path} cannot be read: {error}") from error
     except Invalid as error:
         raise ModelRefused(f"{path} describes no graph that can run: {error}") from error
     return graph
+
+
+def _content(path: Path) -> bytes:
+    check_regular(path)
+    if path.stat().st_size > LARGEST_DESCRIPTION:
+        raise ValueError(f"it is larger than {LARGEST_DESCRIPTION // 2**20} MiB")
+    return path.read_bytes()
 
 
 def _of_onnx(path: Path, rng: np.random.Generator) -> Graph:
@@ -90,12 +117,10 @@ def _of_function(spec: str) -> Graph:
     made = attempt(lambda: _called(find_object(spec)))
     if isinstance(made, Crash):
         raise ModelRefused(f"{spec} fails with {made.error} in {made.where}: {made.message}; fix it")
-    if not isinstance(made, tuple) or [isinstance(*pair) for pair in zip(made, (nn.Module, Tensor), strict=False)] != [
-        True,
-        True,
-    ]:
-        raise ModelRefused(f"{spec} must return (module, example input): a torch module and a tensor")
-    return graph_from_module(*made)
+    match made:
+        case (nn.Module() as module, Tensor() as example):
+            return graph_from_module(module, example)
+    raise ModelRefused(f"{spec} must return (module, example input): a torch module and a tensor")
 
 
 def _called(function: object) -> object:
