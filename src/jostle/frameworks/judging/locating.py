@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from jostle.frameworks.graph import Graph, Training
+from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.comparing import compare
+from jostle.frameworks.judging.cutting import plainly_optimised
 from jostle.frameworks.judging.findings import Disagreement, Symptom
 from jostle.frameworks.judging.parts import Tensors, ancestors, part
 from jostle.frameworks.judging.yardstick import Yardstick
 from jostle.frameworks.lowerings.program import GRADIENT, TRAIN
 from jostle.frameworks.observations import REFERENCE, Runner
-
-PLAIN = {"momentum": 0.0, "nesterov": 0.0}
 
 
 @dataclass(frozen=True)
@@ -93,18 +92,13 @@ def _in_training(graph: Graph, disagreement: Disagreement, trial: _Trial) -> Loc
     training = graph.training
     if training is None:
         raise ValueError("only a graph with a training can be wrong in it")
-    plain = _plainly(training)
+    plain = replace(plainly_optimised(training), steps=1)
     parts = [replace(graph, training=replace(plain, penalty="none")), replace(graph, training=plain), graph]
     names = [f"loss.{training.loss}", f"penalty.{training.penalty}", f"optimiser.{training.optimiser}"]
     for name, simpler, told in zip(names, parts, trial(parts, TRAIN), strict=True):
         if told is not None:
             return Located(name, simpler, told)
     return Located(names[-1], graph, disagreement)
-
-
-def _plainly(training: Training) -> Training:
-    """The same in one step of gradient descent."""
-    return replace(training, optimiser="sgd", settings={"rate": training.settings["rate"], **PLAIN}, steps=1)
 
 
 def _as_gradient(trial: _Trial) -> _Trial:

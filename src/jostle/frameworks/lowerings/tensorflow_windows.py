@@ -92,6 +92,8 @@ def _max_pool(call: Call) -> str:
 
 def _avg_pool(call: Call) -> str:
     rank, axes, pads = call.type.rank, call.type.rank - 2, _reached(call)
+    if axes == 3 and call.type.dtype == "float64":
+        raise Unsupported("has no kernel for averages of three axes in float64")
     kernel, strides, given = (call.attributes[name] for name in ("kernel", "strides", "padding"))
     beyond = any(high > pad for (_, high), pad in zip(pads, given, strict=True))
     image, padding = channels_last(call[0], rank), '"VALID"'

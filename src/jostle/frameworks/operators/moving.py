@@ -67,6 +67,7 @@ def _roll(types: Types, attributes: Attributes) -> TensorType:
 def _pad(types: Types, attributes: Attributes) -> TensorType:
     count_of(types, 1)
     first, mode = types[0], attributes["mode"]
+    require(is_wide(first), f"is not defined on {first.dtype}")
     before, after = attributes["before"], attributes["after"]
     require(len(before) == len(after) == first.rank, "give padding for every axis")
     sizes = []
