@@ -86,9 +86,7 @@ def _of_file(path: Path, rng: np.random.Generator) -> Graph:
         graph = decode(_content(path))
         require_known(node.operator for node in graph.nodes)
         check_training(graph, types_of(graph))
-    except (OSError, ValueError) as error:
-        raise ModelRefused(f"{path} cannot be read: {error}") from error
-    except Invalid as error:
+    except (OSError, ValueError, Invalid) as error:
         raise ModelRefused(f"{path} describes no graph that can run: {error}") from error
     return graph
 
