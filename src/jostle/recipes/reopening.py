@@ -24,6 +24,8 @@ def told_settings(folder: Path) -> tuple[Settings, dict[str, Any]]:
         told = read_config(folder)
     except (OSError, ValueError) as error:
         raise UsageError(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})") from error
+    if "backends" in told:
+        raise UsageError(f"{folder} is a campaign over frameworks: each of its findings has a reproduce.py to run")
     if not {"model", "seeds", "seeds and weights"} <= told.keys():
         raise UsageError(f"{folder} holds a config.json that is not of a campaign")
     return settings_from(told), told

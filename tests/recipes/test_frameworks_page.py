@@ -1,0 +1,46 @@
+"""What docs/frameworks.md shows runs as shown, in its order."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from jostle.frameworks.lowerings.catalogue import LOWERINGS
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from jostle.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    (known,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    Path("known.toml").write_text(known)
+    for command in re.findall(r"^\$ (jostle .*)$", PAGE, re.MULTILINE):
+        monkeypatch.setattr("sys.argv", shlex.split(command))
+        with pytest.raises(SystemExit) as left:
+            main()
+        assert left.value.code in (0, 1), capsys.readouterr().err
+    findings = list(Path("frameworks-run").glob("findings/*"))
+    assert findings
+    for folder in findings:
+        assert {"finding.json", "reproduce.py", "issue.md", "reduced.json", "graph.json"} <= {
+            p.name for p in folder.iterdir()
+        }
+
+
+def test_the_script_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (script,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    exec(compile(script, "frameworks.md", "exec"), {})
+    assert "149 operators" in capsys.readouterr().out
+
+
+def test_the_page_names_every_backend() -> None:
+    assert set(LOWERINGS) == set(re.findall(r"^\| `(\w[\w-]*)`", PAGE, re.MULTILINE)) | {"onnxruntime-plain"}
