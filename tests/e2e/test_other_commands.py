@@ -33,19 +33,27 @@ SHORT = ["fuzz", "jostle.zoo:lenet5", "--seeds", "ok.npy", "--executions", "2000
 
 def test_list_names_every_part_with_one_line(jostle: Run) -> None:
     told = jostle("list", "--json").json()
-    assert told.keys() == {kind for kind, _ in KINDS} | {"recipe", "twin"}
+    assert told.keys() == {kind for kind, _ in KINDS} | {
+        "recipe",
+        "twin",
+        "backend",
+        "edit",
+        "choice of edits",
+        "operator",
+    }
     assert told["recipe"].keys() == {"tensorfuzz", "deephunter", "dlfuzz", "deepxplore", "random"}
     for kind, parts in KINDS:
         assert parts.keys() <= told[kind].keys()
     assert all(line.strip() and "\n" not in line for parts in told.values() for line in parts.values())
+    assert "x[start], x[start + step]" in told["operator"]["slice"]
     shown = jostle("list")
-    assert shown.code == Exit.CLEAN
+    assert shown.code == Exit.CLEAN and "x[start]" in shown.out
     assert all(name in shown.out for parts in told.values() for name in parts)
 
 
 def test_doctor_tells_versions_or_what_installs_them(jostle: Run) -> None:
     told = jostle("doctor", "--json").json()
-    assert {"python", "jostle", "torch", "onnxruntime", "tensorflow-cpu", "jax", "ray"} <= told.keys()
+    assert {"python", "jostle", "torch", "onnxruntime", "tensorflow-cpu", "jax", "pytensor"} <= told.keys()
     assert told["torch"][0].isdigit()
     assert all(value[0].isdigit() or "pip install" in value for value in told.values())
     shown = jostle("doctor")
@@ -53,7 +61,7 @@ def test_doctor_tells_versions_or_what_installs_them(jostle: Run) -> None:
     assert all(name in shown.out and value in shown.out for name, value in told.items())
 
 
-COMMANDS = ("fuzz", "status", "cmin", "coverage", "profile", "evaluate", "demo", "list", "doctor")
+COMMANDS = ("fuzz", "frameworks", "status", "cmin", "coverage", "profile", "evaluate", "demo", "list", "doctor")
 
 
 @pytest.mark.parametrize("arguments", ["--help", "-h", *(f"{command} --help" for command in COMMANDS)])

@@ -7,9 +7,16 @@ from collections.abc import Mapping
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from jostle.cli.consoles import output
+from jostle.frameworks.edits.catalogue import edits_with
+from jostle.frameworks.edits.edit import Edit
+from jostle.frameworks.lowerings.catalogue import LOWERINGS
+from jostle.frameworks.operators.catalogue import OPERATORS
+from jostle.frameworks.operators.operator import Operator
+from jostle.frameworks.strategies.catalogue import STRATEGIES as CHOICES
 from jostle.mutators.neuron_choice import STRATEGIES
 from jostle.mutators.perturbations import PERTURBATIONS
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, told
@@ -28,11 +35,15 @@ CATALOGUE: Mapping[str, Mapping[str, object]] = {
     "oracle": {**ORACLES, "FILE.py:function": Property},
     "scheduler": SCHEDULERS,
     "twin": TWINS,
+    "backend": LOWERINGS,
+    "edit": edits_with(list(OPERATORS.values())),
+    "choice of edits": CHOICES,
+    "operator": OPERATORS,
 }
 
 
 def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """List every part that has a name, from recipes to twins, with one line each."""
+    """List every part that has a name, from recipes to operators of frameworks, with one line each."""
     lines = {kind: {name: _first_line(part) for name, part in parts.items()} for kind, parts in CATALOGUE.items()}
     if as_json:
         print(json.dumps(lines))
@@ -40,7 +51,7 @@ def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one J
     table = Table(show_header=False, box=None, padding=(0, 2))
     for kind, parts in lines.items():
         for number, (name, line) in enumerate(parts.items()):
-            table.add_row(f"[bold]{kind}[/bold]" if number == 0 else "", name, line)
+            table.add_row(f"[bold]{kind}[/bold]" if number == 0 else "", name, escape(line))
     output().print(table)
 
 
@@ -49,5 +60,7 @@ def _first_line(part: object) -> str:
         return part.line
     if isinstance(part, Linear | Filter | Affine):
         return told(part)
+    if isinstance(part, Edit | Operator):
+        return part.meaning
     described = part.part if isinstance(part, Named | NamedMutator) else part
     return (described.__doc__ or "").strip().splitlines()[0]
