@@ -8,7 +8,7 @@ from jostle.errors import JostleError
 from jostle.frameworks.fuzzing.target import Fault, Observed
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.comparing import judge
-from jostle.frameworks.judging.findings import Disagreement, Verdict
+from jostle.frameworks.judging.findings import Disagreement, Symptom, Verdict
 from jostle.frameworks.judging.grouping import signature_of
 from jostle.frameworks.judging.locating import locate
 from jostle.frameworks.judging.suppressing import Known, reason_for
@@ -19,6 +19,11 @@ from jostle.frameworks.reference.run import evaluate_anyhow, result
 from jostle.frameworks.reference.undefined import Undefined
 
 YARDSTICK = Yardstick(evaluate_anyhow, result, derivative, Undefined)
+
+
+def _is_chain_of_infinities(fault: Fault) -> bool:
+    """Whether no operator alone is wrong about what is finite: then 0 times infinity came about on the way."""
+    return fault.disagreement.symptom is Symptom.NONFINITE and "+" in fault.signature.operator
 
 
 class Examiner:
@@ -35,6 +40,9 @@ class Examiner:
         verdict = judge(graph, phase, observed, YARDSTICK)
         self.doubted += len(verdict.doubted)
         faults = self.faults(graph, verdict)
+        chains = [fault for fault in faults if _is_chain_of_infinities(fault)]
+        self.doubted += len(chains)
+        faults = [fault for fault in faults if fault not in chains]
         new = [fault for fault in faults if reason_for(fault.signature, self._known) is None]
         self.known_seen += len(faults) - len(new)
         return new

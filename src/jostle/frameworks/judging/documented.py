@@ -36,6 +36,12 @@ EXCEPTIONS = (
     ),
     Unspecified(
         EVERYBODY,
+        words("conv conv_transpose avg_pool"),
+        "No documentation of a convolution says whether padding is multiplied or left out, so whether 0 ∞ counts",
+        infinite=True,
+    ),
+    Unspecified(
+        EVERYBODY,
         words("attention"),
         "torch.nn.functional.scaled_dot_product_attention is documented as adding the mask to the scores and "
         "multiplying all values, so that what is not finite reaches queries that do not see it",
@@ -43,8 +49,8 @@ EXCEPTIONS = (
     ),
     Unspecified(
         frozenset({"onnx", "openvino"}),
-        _COMPARING | {"sign", "lp_pool"},
-        "The ONNX operator specification (onnx.ai/onnx/operators: Max, Min, Relu, Clip, MaxPool, ReduceMax, Sign) says "
+        _COMPARING | words("sign lp_pool rnn gru lstm logsumexp l2_normalize"),
+        "The ONNX operator specification (onnx.ai/onnx/operators: Max, Min, Relu, Clip, MaxPool, ReduceMax, GRU) says "
         "nothing of NaN, and ONNX Runtime and OpenVINO promise nothing beyond it",
     ),
     Unspecified(

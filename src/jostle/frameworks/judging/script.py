@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from jostle.frameworks.lowerings.program import Lowering, arrays_of
 from jostle.frameworks.operators.catalogue import OPERATORS, types_of
 
 WRITTEN_OUT = 200  # elements
+IMPORTING = ("import ", "from ")
 CHECK = """
 for name, (values, dtype, tolerance) in expected.items():
     print(f"{name}: {result[name]!r}, expected: {values!r}")
@@ -33,11 +34,25 @@ def script(
     """
     program = lowering.program(graph, phase).strip("\n")
     arrays = [f"{name} = {array_literal(array)}" for name, array in arrays_of(graph, phase).items()]
-    parts = ["import base64\n\nimport numpy as np\n", *arrays, "", program, ""]
-    if "b64decode" not in "".join(arrays):
-        parts[0] = parts[0].removeprefix("import base64\n\n")
+    imports, body = _apart(program)
+    parts = [*_imports(imports, "".join(arrays)), "", *arrays, "", *body, ""]
+    if not expected:
+        return "\n".join(parts)
     listed = [f'    "{name}": {_known(name, np.asarray(array), graph, seen)},' for name, array in expected.items()]
     return "\n".join([*parts, "expected = {  # computed in float64", *listed, "}", CHECK.strip(), ""])
+
+
+def _apart(program: str) -> tuple[list[str], list[str]]:
+    """What a program imports first, and the rest of it."""
+    lines = program.splitlines()
+    count = next((place for place, line in enumerate(lines) if line and not line.startswith(IMPORTING)), len(lines))
+    return [line for line in lines[:count] if line], lines[count:]
+
+
+def _imports(lines: Sequence[str], arrays: str) -> list[str]:
+    """All imports of a script, each once: the standard library's before the others."""
+    standard = ["import base64", ""] if "b64decode" in arrays else []
+    return [*standard, *dict.fromkeys(["import numpy as np", *lines])]
 
 
 def _known(name: str, values: Array, graph: Graph, seen: Mapping[str, Array] | None) -> str:
@@ -130,6 +145,8 @@ def title(found: Disagreement, operator: str) -> str:
 
 
 def seen_text(found: Disagreement) -> str:
+    if found.crash is not None and found.crash.fatal:
+        return f"the process ends with {found.crash.error}"
     if found.crash is not None:
         message = found.crash.message.strip().splitlines()
         return f"{found.crash.error} in {found.crash.where}: {message[0] if message else ''}"
@@ -140,5 +157,5 @@ def seen_text(found: Disagreement) -> str:
 
 def expected_text(found: Disagreement) -> str:
     if found.symptom in (Symptom.CRASH, Symptom.HANG):
-        return "a result, as the definition gives it and other frameworks compute it:"
+        return "a result by the definition, and in any case a process that goes on:"
     return f"{found.expected}, computed in float64 by the definition:"

@@ -105,7 +105,8 @@ def _train(graph: Graph, model: Sequence[str]) -> list[str]:
         raise Unsupported("is not told how to train")
     others = [name for name in graph.leaves if name not in parameters]
     output = graph.outputs[0]
-    loss = loss_of(training, output, types_of(graph)[output].dtype)
+    type_ = types_of(graph)[output]
+    loss = loss_of(training, output, type_)
     penalty = penalty_of(training)
     step = [
         *before_step(training),
@@ -119,6 +120,7 @@ def _train(graph: Graph, model: Sequence[str]) -> list[str]:
     return [
         *(f"{name} = tf.Variable({name})" for name in parameters),
         f"parameters = [{', '.join(parameters)}]",
+        f"tf.keras.config.set_floatx({type_.dtype!r})",
         f"optimizer = {optimiser_of(training)}",
         "optimizer.build(parameters)",
         "",

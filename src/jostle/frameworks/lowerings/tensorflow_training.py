@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jostle.frameworks.graph import Training
+from jostle.frameworks.graph import TensorType, Training
 from jostle.frameworks.lowerings.program import Unsupported, literal
 
 LOSSES: Mapping[str, str] = {
@@ -30,7 +30,10 @@ OPTIMISERS: Mapping[str, str] = {
 }
 
 
-def loss_of(training: Training, output: str, dtype: str) -> str:
+def loss_of(training: Training, output: str, type_: TensorType) -> str:
+    if type_.rank == 0 and "keras" in LOSSES[training.loss]:
+        raise Unsupported("documents losses as means over a last axis")
+    dtype = type_.dtype
     return LOSSES[training.loss].format(output=output, dtype=dtype)
 
 

@@ -87,7 +87,7 @@ NORMALISATION = (
     ),
     Operator(
         "batch_norm_training",
-        "the same with mean and biased var of the batch; inputs x, scale, bias",
+        "(x - mean) / √(var + epsilon) scale + bias with mean and biased var of the batch; inputs x, scale, bias",
         per_channel(2),
         is_channelled,
         {"epsilon": EPSILON},
@@ -95,7 +95,7 @@ NORMALISATION = (
     ),
     Operator(
         "instance_norm",
-        "the same with mean and biased var of each sample's channel",
+        "(x - mean) / √(var + epsilon) scale + bias with mean and biased var of each sample's channel",
         per_channel(2),
         is_image,
         {"epsilon": EPSILON},
@@ -103,7 +103,7 @@ NORMALISATION = (
     ),
     Operator(
         "group_norm",
-        "the same with mean and biased var of each sample's group of channels",
+        "(x - mean) / √(var + epsilon) scale + bias with mean and biased var of each sample's group of channels",
         _group_norm,
         is_channelled,
         {"groups": Drawn(any_divisor), "epsilon": EPSILON},
@@ -111,7 +111,7 @@ NORMALISATION = (
     ),
     Operator(
         "layer_norm",
-        "the same over all axes from one on, with scale and bias of their shape",
+        "(x - mean) / √(var + epsilon) scale + bias over all axes from one on; scale and bias are of their shape",
         _layer_norm,
         is_filled_rows,
         {"axis": AXIS, "epsilon": EPSILON},

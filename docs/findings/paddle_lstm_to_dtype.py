@@ -1,0 +1,8 @@
+"""LSTM.to(dtype=...) after a call raises: it casts a buffer that has no memory."""
+
+import paddle
+
+model = paddle.nn.LSTM(3, 2)
+print(model(paddle.zeros([1, 4, 3]))[0].shape)
+model.to(dtype="float32")
+print(model(paddle.zeros([1, 4, 3]))[0].shape)

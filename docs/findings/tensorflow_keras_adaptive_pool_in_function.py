@@ -1,0 +1,13 @@
+"""keras.ops.adaptive_average_pool to a size of 1 runs eagerly, but cannot be traced by tf.function."""
+
+import keras
+import tensorflow as tf
+
+
+def model(x):
+    return keras.ops.adaptive_average_pool(x, (1, 1), data_format="channels_last")
+
+
+x = tf.ones([1, 6, 6, 2])
+print("eager:", model(x).shape)
+print("tf.function:", tf.function(model)(x).shape)
