@@ -55,7 +55,7 @@ def frameworks(
         str | None, typer.Option(help="TOML file of findings that are known, by signature, with a reason.")
     ] = None,
     budget: Annotated[str | None, typer.Option(help="Time such as 60s, 10m, 2h (60s unless --executions).")] = None,
-    executions: Annotated[int | None, typer.Option(help="Models to run.")] = None,
+    executions: Annotated[int | None, typer.Option(help="Models to run, after all to begin from have.")] = None,
     findings: Annotated[int | None, typer.Option(help="Stop after the step that reaches so many.")] = None,
     max_disk: Annotated[
         str | None, typer.Option(help="Stop after the step that fills the campaign folder so far: 500M, 2G.")
@@ -81,8 +81,8 @@ def run_frameworks(settings: FrameworkSettings, as_json: bool) -> Exit:
     """Runs the campaign with a display, finishes its findings, and says how it ended."""
     console, moving = Console(stderr=True), Console(stderr=True, quiet=as_json)
     display = Display(moving, Budget(settings.budget, settings.executions, settings.findings))
-    say(moving, f"starting {', '.join(settings.backends)}: frameworks take seconds to import")
-    assembled = assemble(settings, [display])
+    told = f"starting {', '.join(settings.backends)}: frameworks take seconds to import"
+    assembled = assemble(settings, [display], partial(say, moving, told))
     try:
         _announce(moving, assembled)
         with display, stopping_gently(assembled.campaign) as asked:
@@ -105,7 +105,7 @@ def run_frameworks(settings: FrameworkSettings, as_json: bool) -> Exit:
 def _announce(console: Console, assembled: Assembled) -> None:
     for backend, versions in assembled.panel.versions().items():
         say(console, f"{backend}: {', '.join(f'{package} {number}' for package, number in versions.items())}")
-    say(console, f"{len(assembled.seeds)} models to begin from")
+    say(console, f"models to begin from: {len(assembled.seeds)}")
     for warning in assembled.archive.quarantine.warnings:
         say(console, f"warning: {warning}")
     if assembled.history is not None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -38,6 +38,8 @@ from jostle.targets.loading import Model, load_model
 from jostle.targets.panel import Member, Panel, layer_name
 from jostle.targets.torch_target import Metadata, TorchTarget
 from jostle.targets.twins import TWINS, Twins, twin_named
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -82,9 +84,14 @@ def contained(watched: Watched) -> Watched:
 
 def load_seeded(settings: Settings, spec: str, weights: str | None = None) -> Model:
     """The model behind a name, with weights of a file if given; one that draws its weights draws the same each time."""
+    return seeded(settings.seed, lambda: load_model(spec, settings.trust_model, weights))
+
+
+def seeded(seed: int, made: Callable[[], Made]) -> Made:
+    """What is made, from the same random numbers each time; torch's own go on as if nothing had been."""
     with torch.random.fork_rng():
-        torch.manual_seed(settings.seed)
-        return load_model(spec, settings.trust_model, weights)
+        torch.manual_seed(seed)
+        return made()
 
 
 def watch(settings: Settings, model: Model, twin: Model | None, layers: Sequence[Layer]) -> Watched:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import operator
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -49,8 +51,19 @@ def _exported(module: nn.Module, example: Tensor) -> ExportedProgram:
     return exported
 
 
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Nothing from torch's loggers, which write pages where one line says what is wrong."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
 def _export(module: nn.Module, example: Tensor) -> ExportedProgram:
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _silence():
         warnings.simplefilter("ignore")
         # without decompositions, but with changes in place written as new tensors
         exported: ExportedProgram = torch.export.export(module, (example,)).run_decompositions({})

@@ -49,6 +49,8 @@ class Place:
     @staticmethod
     def parse(text: str) -> Place:
         backend, at, interpreter = text.partition("@")
+        if at and not interpreter:
+            raise UsageError(f"{text} names no interpreter: give its path after the @")
         if any(sign.isspace() for sign in interpreter):
             raise UsageError(f"{interpreter!r} has spaces: give an interpreter by a path without, such as a link")
         if backend != REFERENCE:

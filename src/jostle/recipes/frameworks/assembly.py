@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from jostle.frameworks.fuzzing.oracle import Agrees
 from jostle.frameworks.fuzzing.scheduler import SeedScores
 from jostle.frameworks.fuzzing.store import GraphStore, number_of
 from jostle.frameworks.fuzzing.target import Compared
+from jostle.frameworks.graph import encode
 from jostle.frameworks.judging.findings import Symptom
 from jostle.frameworks.judging.suppressing import known_in
 from jostle.frameworks.observations import REFERENCE
@@ -59,16 +61,24 @@ class Assembled:
         self.archive.release()
 
 
-def assemble(settings: FrameworkSettings, listeners: Sequence[Listener] = ()) -> Assembled:
-    """Loads, checks and wires everything; the output folder is touched only after all checks passed."""
+def assemble(
+    settings: FrameworkSettings, listeners: Sequence[Listener] = (), starting: Callable[[], None] = lambda: None
+) -> Assembled:
+    """Loads, checks and wires everything; the output folder is touched only after all checks passed.
+
+    `starting` is told when the models are read and backends start, which takes seconds.
+    """
     known = known_in(Path(settings.known)) if settings.known else []
     operators = settings.operators or tuple(OPERATORS)
     graphs = seed_graphs(settings.models, operators, settings.seed)
     with ExitStack() as undone:
         panel = Panel(settings.places, limits_of(settings), line_coverage=settings.line_coverage)
         undone.callback(panel.close)
+        starting()
         panel.open()
-        identity = {**settings.bound(), "files": settings.contents(), "versions": panel.versions()}
+        drawn = hashlib.sha256(b"".join(map(encode, graphs.values()))).hexdigest()[:16]
+        made = {"files": settings.contents(), "versions": panel.versions(), "models to begin from": drawn}
+        identity = {**settings.bound(), **made}
         folder = settings.folder(identity)
         check_folder(folder, identity, settings.unbound())
         archive = open_archive(folder, identity, settings.unbound())

@@ -14,6 +14,7 @@ from jostle.frameworks.judging.comparing import compare, judge
 from jostle.frameworks.judging.findings import Symptom
 from jostle.frameworks.judging.grouping import Signature, parse
 from jostle.frameworks.judging.reducing import SameDefect, reduce
+from jostle.frameworks.judging.renaming import plainly_named
 from jostle.frameworks.judging.script import issue_text, script
 from jostle.frameworks.lowerings.catalogue import lowering_named
 from jostle.frameworks.lowerings.program import TRAIN
@@ -46,7 +47,8 @@ def _finish(assembled: Assembled, folder: Path, told: dict[str, Any]) -> None:
     finding = read_finding(folder, told)
     text = assembled.texts.read(int(finding.input.flatten()[0]))
     signature = parse(told["details"]["signature"])
-    small = reduced(assembled, guilty_part(assembled, decode(text), told["details"]["phase"], signature), signature)
+    part = guilty_part(assembled, decode(text), told["details"]["phase"], signature)
+    small = plainly_named(reduced(assembled, part, signature))
     files = {"graph.json": text, "reduced.json": json_bytes(as_json(small)), **_reproducer(assembled, small, signature)}
     for name, content in files.items():
         write_whole(folder / name, content, synced=True)

@@ -19,6 +19,7 @@ from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.catalogue import require_known, types_of
 from jostle.frameworks.training import check_training
 from jostle.named_objects import find_object, names_object
+from jostle.recipes.watching import seeded
 
 SUFFIXES = (".onnx", ".json")
 MOST_ELEMENTS = 2**20  # of any tensor of a seed
@@ -31,7 +32,7 @@ def seed_graphs(specs: Sequence[str], operators: Sequence[str], seed: int) -> di
     rng = np.random.default_rng(seed)
     graphs = {}
     for spec in specs:
-        for name, graph in _graphs(spec, operators, rng):
+        for name, graph in _graphs(spec, operators, seed, rng):
             _refuse_large(name, graph)
             graphs[name] = _trained(graph, rng)
     return graphs
@@ -47,14 +48,14 @@ def _refuse_large(name: str, graph: Graph) -> None:
             )
 
 
-def _graphs(spec: str, operators: Sequence[str], rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
+def _graphs(spec: str, operators: Sequence[str], seed: int, rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
     path = Path(spec)
     if spec in MODELS:
         yield spec, MODELS[spec](rng)
     elif spec == EACH_OPERATOR:
         yield from ((name, single(name, rng)) for name in operators)
     elif names_object(spec):
-        yield spec, _of_function(spec)
+        yield spec, _of_function(spec, seed)
     elif path.is_dir():
         yield from _of_folder(path, rng)
     elif path.is_file():
@@ -108,17 +109,24 @@ def _of_onnx(path: Path, rng: np.random.Generator) -> Graph:
     return graph_from_onnx(path, rng)
 
 
-def _of_function(spec: str) -> Graph:
+def _of_function(spec: str, seed: int) -> Graph:
     """Of a function that returns a module and an example of its input."""
-    from jostle.frameworks.importing.torch_modules import graph_from_module
-
-    made = attempt(lambda: _called(find_object(spec)))
+    made = attempt(lambda: seeded(seed, lambda: _called(find_object(spec))))
     if isinstance(made, Crash):
         raise ModelRefused(f"{spec} fails with {made.error} in {made.where}: {made.message}; fix it")
     match made:
         case (nn.Module() as module, Tensor() as example):
-            return graph_from_module(module, example)
+            return _of_module(spec, module, example)
     raise ModelRefused(f"{spec} must return (module, example input): a torch module and a tensor")
+
+
+def _of_module(spec: str, module: nn.Module, example: Tensor) -> Graph:
+    from jostle.frameworks.importing.torch_modules import graph_from_module
+
+    try:
+        return graph_from_module(module.eval(), example)
+    except ModelRefused as error:
+        raise ModelRefused(f"{spec}: {error}") from error
 
 
 def _called(function: object) -> object:

@@ -126,7 +126,9 @@ def _refuse_contradictions(settings: FrameworkSettings) -> None:
     if len({place.name for place in settings.places}) < len(settings.backends):
         raise UsageError("--backends names one twice: give each once, or another interpreter as NAME@PYTHON")
     if len(settings.score) != 3 or min(settings.score) < 0 or not any(settings.score):
-        raise UsageError("--score takes three weights that are not negative, of coverage, time and mutations: 1,1,1")
+        raise UsageError(
+            "--score takes three weights, of coverage, time and mutations, none below 0 and one above: 1,1,1"
+        )
     if settings.order != "score" and settings.score != FrameworkSettings.score:
         raise UsageError(
             f"--score weighs models, which --order {settings.order} does not look at: leave one of them out"
