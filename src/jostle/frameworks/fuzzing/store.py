@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -40,10 +40,9 @@ class GraphStore:
     def get(self, number: int) -> Graph:
         return decode(self.text(number))
 
-    def forget_all_but(self, numbers: Iterable[int]) -> None:
-        """Lets the others be fetched when they are asked for again."""
-        kept = set(numbers)
-        self._texts = {number: text for number, text in self._texts.items() if number in kept}
+    def forget(self) -> None:
+        """Lets all be fetched when they are asked for again."""
+        self._texts.clear()
 
     def put_all(self, graphs: Sequence[Graph]) -> Tensor:
         """Their numbers [graphs, 1]."""

@@ -125,4 +125,4 @@ def keep_graphs(store: GraphStore, texts: Texts, record: StepRecord) -> None:
     for finding in (*record.findings, *record.flaky):
         number = int(finding.row.inputs.flatten()[0])
         texts.write(number, store.text(number), synced=True)
-    store.forget_all_but(())
+    store.forget()
