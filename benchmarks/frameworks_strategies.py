@@ -12,7 +12,7 @@ from jostle.recipes.frameworks.settings import framework_settings
 from spread import spread
 
 SEEDS = 3
-MODELS = 1200
+MODELS = 600
 BACKENDS = "onnxruntime,torch"
 
 
