@@ -66,6 +66,13 @@ def test_a_part_knows_the_records_and_interfaces_and_its_own_folder_only(part: s
         assert not strangers, f"{name_of(path)} imports {strangers}"
 
 
+def test_fuzzing_of_frameworks_knows_its_own_folder_and_workers_only() -> None:
+    for path in sources(HOUSE / "frameworks"):
+        near = ("jostle.frameworks", "jostle.isolation.")
+        strangers = {name for name in own(path) if name not in SHARED and not name.startswith(near)}
+        assert not strangers, f"{name_of(path)} imports {strangers}"
+
+
 def test_what_all_parts_share_knows_no_part() -> None:
     for name in ("errors.py", "geometry.py", "distances.py", "foreign_files.py"):
         assert own(HOUSE / name) == set()
