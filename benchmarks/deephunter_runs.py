@@ -10,15 +10,15 @@ from pathlib import Path
 from torch import Tensor, nn
 
 from jostle.campaign import Budget, Campaign
+from jostle.commands.coverage_meter import CoverageMeter
 from jostle.config import Settings
 from jostle.interfaces import Listener
 from jostle.profile import Profile
-from jostle.recipes.ascending import Means
-from jostle.recipes.catalogue import RANGED, Guides, feedbacks_of, mutator_of, oracles, scheduler_of
-from jostle.recipes.measuring import CoverageMeter
-from jostle.recipes.settling import settled
-from jostle.recipes.watching import contained, watch
 from jostle.records import Seeds, Summary
+from jostle.session.defaults import settled
+from jostle.session.gradient_ascent import Means
+from jostle.session.instrument import contained, watch
+from jostle.session.parts import RANGED, Guides, feedbacks_of, mutator_of, oracles, scheduler_of
 from jostle.storage.archive import open_archive
 from jostle.targets.layers import layers_of
 from jostle.targets.loading import Model

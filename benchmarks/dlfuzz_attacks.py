@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from deepxplore_lenets import counted_layers, network
 from dlfuzz_runs import fuzz
 from jostle.campaign import Budget
-from jostle.distances import as_image_file, lengths
+from jostle.inputs.distances import as_image_file, lengths
 from mnist_data import data_folder, held_out_images
 
 IMAGES = 500

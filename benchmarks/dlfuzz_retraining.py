@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from deepxplore_lenets import counted_layers, network
+from jostle.commands.retrain import Accuracy, Training, retrain
 from jostle.config import Settings
-from jostle.recipes.assembly import assemble
-from jostle.recipes.retraining import Accuracy, Training, retrain
+from jostle.session.assemble import assemble
 from mnist_data import data_folder, held_out_images, training_images
 from spread import spread
 

@@ -15,16 +15,16 @@ from PIL import Image
 from torch import Tensor, nn
 
 from jostle.campaign import Budget, Campaign
+from jostle.commands.coverage_meter import CoverageMeter
 from jostle.config import Settings
-from jostle.distances import as_image_file, relative_distances
+from jostle.inputs.distances import as_image_file, relative_distances
 from jostle.interfaces import Oracle, Target
-from jostle.recipes.ascending import Means
-from jostle.recipes.catalogue import Guides, feedbacks_of, mutator_of, oracles, scheduler_of
-from jostle.recipes.finishing import Finisher
-from jostle.recipes.measuring import CoverageMeter
-from jostle.recipes.settling import settled
-from jostle.recipes.watching import contained, seated, watch
 from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Summary, Trace, Verdicts
+from jostle.session.defaults import settled
+from jostle.session.finish import Finisher
+from jostle.session.gradient_ascent import Means
+from jostle.session.instrument import contained, seated, watch
+from jostle.session.parts import Guides, feedbacks_of, mutator_of, oracles, scheduler_of
 from jostle.storage.archive import open_archive
 from jostle.storage.findings import recorded, write_png
 from jostle.targets.layers import layers_of

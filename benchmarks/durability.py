@@ -13,7 +13,7 @@ from unittest.mock import patch
 import torch
 
 from jostle.config import Settings
-from jostle.recipes.assembly import assemble
+from jostle.session.assemble import assemble
 from jostle.storage.archive import Archive
 from spread import spread
 

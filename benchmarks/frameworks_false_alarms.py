@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
+from jostle.frameworks.backends.program import PREDICT
+from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
 from jostle.frameworks.drawing import single
-from jostle.frameworks.edits.catalogue import edited, edits_with
-from jostle.frameworks.fuzzing.examining import YARDSTICK, Examiner
+from jostle.frameworks.edits.all_edits import edited, edits_with
 from jostle.frameworks.graph import Graph
-from jostle.frameworks.judging.comparing import judge
-from jostle.frameworks.lowerings.program import PREDICT
+from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.observations import REFERENCE
-from jostle.frameworks.operators.catalogue import OPERATORS
-from jostle.frameworks.running.panel import Panel
-from jostle.frameworks.running.seat import Place
-from jostle.isolation.worker import Limits
+from jostle.frameworks.operators.all_operators import OPERATORS
+from jostle.frameworks.workers.backend_pool import Panel
+from jostle.frameworks.workers.backend_process import Place
+from jostle.isolation.process import Limits
 
 BATCH = 16
 POPULATION = 400
@@ -64,7 +64,7 @@ def main() -> None:
                 for graph, seen in zip(graphs, panel.run(graphs, PREDICT), strict=True):
                     ran += 1
                     itself = {REFERENCE: seen[place.name], twin.name: seen[twin.name]}
-                    for one in judge(graph, PREDICT, itself, YARDSTICK).found:
+                    for one in judge(graph, PREDICT, itself, REFERENCE_BOUNDS).found:
                         alarms[f"{one.symptom} {one.tensor}"] += 1
                     against = {name: seen[name] for name in (REFERENCE, place.name)}
                     for fault in examiner(graph, PREDICT, against):

@@ -6,9 +6,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from jostle.frameworks.campaign.options import framework_settings
 from jostle.frameworks.strategies.catalogue import STRATEGIES
-from jostle.recipes.frameworks.assembly import assemble
-from jostle.recipes.frameworks.settings import framework_settings
+from jostle.session.assemble_frameworks import assemble
 from spread import spread
 
 SEEDS = 3

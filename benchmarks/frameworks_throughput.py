@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from jostle.recipes.frameworks.assembly import assemble
-from jostle.recipes.frameworks.settings import framework_settings
+from jostle.frameworks.campaign.options import framework_settings
+from jostle.session.assemble_frameworks import assemble
 from spread import spread
 
 SEEDS = 3

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from jostle.config import Settings
-from jostle.recipes.assembly import assemble
+from jostle.session.assemble import assemble
 from spread import spread
 
 SEEDS = 5

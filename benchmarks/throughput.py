@@ -10,7 +10,7 @@ import torch
 
 from jostle import Noise, Seeds
 from jostle.config import Settings
-from jostle.recipes.assembly import assemble
+from jostle.session.assemble import assemble
 from jostle.zoo import lenet5, mnist_sample
 from spread import spread
 

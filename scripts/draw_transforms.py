@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from sklearn.datasets import load_sample_image
 from torch import Tensor
 
-from jostle.geometry import place
+from jostle.inputs.geometry import place
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Transform
 from jostle.zoo import mnist_sample
 

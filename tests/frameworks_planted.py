@@ -7,11 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jostle.crashes import Crash
-from jostle.frameworks.drawing import extra_names, filled
-from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Array, Graph, Leaf, Node, Training
-from jostle.frameworks.judging.yardstick import Yardstick
-from jostle.frameworks.lowerings.program import (
+from jostle.foreign import Crash
+from jostle.frameworks.backends.program import (
     GRADIENT,
     PREDICT,
     TRAIN,
@@ -23,8 +20,11 @@ from jostle.frameworks.lowerings.program import (
     float_outputs,
     statements,
 )
+from jostle.frameworks.drawing import extra_names, filled
+from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Array, Graph, Leaf, Node, Training
+from jostle.frameworks.judging.reference_bounds import ReferenceBounds
 from jostle.frameworks.observations import REFERENCE, Observation, Status
-from jostle.frameworks.operators.catalogue import types_of
+from jostle.frameworks.operators.all_operators import types_of
 from jostle.frameworks.operators.operator import Wanted
 
 
@@ -256,7 +256,7 @@ def derivative(graph: Graph, leaf: str, index: tuple[int, ...], seed: int) -> tu
     return (here - total(-step)) / step, (total(step) - here) / step
 
 
-YARDSTICK = Yardstick(evaluate, result, derivative, Undefined)
+REFERENCE_BOUNDS = ReferenceBounds(evaluate, result, derivative, Undefined)
 
 
 # Random models of these operators

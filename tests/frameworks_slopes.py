@@ -7,8 +7,8 @@ from enum import StrEnum
 import numpy as np
 import torch
 
+from jostle.frameworks.backends.program import cotangents_of, float_outputs
 from jostle.frameworks.graph import Array, Graph
-from jostle.frameworks.lowerings.program import cotangents_of, float_outputs
 from jostle.frameworks.reference.differences import SMALLEST, Slope
 from jostle.frameworks.reference.run import evaluate, forward, gradients_of, leaves_of
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from jostle.crashes import Crash
-from jostle.geometry import unmoved
+from jostle.foreign import Crash
+from jostle.inputs.geometry import unmoved
 from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Lesson, Outcome, Seeds, Trace
 from jostle.storage.findings import SavedFinding, read_finding, recorded
 

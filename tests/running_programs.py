@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from jostle.crashes import Crash
-from jostle.foreign import attempt
+from jostle.foreign import Crash, attempt
+from jostle.frameworks.backends.program import Lowering, Unsupported, arrays_of
 from jostle.frameworks.graph import Graph, array_as_json, array_from_json, as_json, from_json
-from jostle.frameworks.lowerings.program import Lowering, Unsupported, arrays_of
 
 BETWEEN_CLEANINGS = 50  # programs
 

@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from jostle.campaign import Budget, Campaign
+from jostle.commands.coverage_meter import CoverageMeter
 from jostle.errors import JostleError, UsageError
 from jostle.feedback.nearest import FarFromSeen
 from jostle.feedback.neurons import NeuronCoverage
@@ -19,15 +20,14 @@ from jostle.oracles.numeric import Finite
 from jostle.oracles.properties import Element, Property
 from jostle.oracles.unanimity import Unanimous
 from jostle.profile import Profile
-from jostle.recipes.measuring import CoverageMeter
 from jostle.records import Candidates, Seeds, StepRecord, Summary, Trace, Verdicts, Violation
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
-from jostle.schedulers.fresh import WithSeeds
+from jostle.schedulers.least_fuzzed import SeldomFuzzed
 from jostle.schedulers.recent import NewestFew, SmoothRecency
 from jostle.schedulers.seed_list import SeedList
-from jostle.schedulers.seldom import SeldomFuzzed
 from jostle.schedulers.uniform import Uniform
+from jostle.schedulers.with_seeds import WithSeeds
 from jostle.storage.archive import Archive, open_archive
 from jostle.targets.contained import Contained
 from jostle.targets.panel import Panel

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from jostle.crashes import CRASH
 from jostle.errors import UsageError
+from jostle.foreign import CRASH
 from jostle.interfaces import Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Subject
 from jostle.randomness import randomness
 from jostle.records import (
@@ -184,7 +184,7 @@ class Campaign:
                 redone(steps[0], self._redo(steps[0]))
                 continue
             end = start + sum(past.kept for past in steps)
-            self._relive(steps, history.kept.select(torch.arange(start, end)))
+            self._replay(steps, history.kept.select(torch.arange(start, end)))
             start = end
         last = history.steps[-1]
         self._step, self._executions, self._seconds = last.step, last.executions, history.seconds
@@ -193,7 +193,7 @@ class Campaign:
         self._findings, self._violations = Counter(history.findings), Counter(history.violations)
         self._unconfirmed = Counter(history.unconfirmed)
 
-    def _relive(self, steps: Sequence[PastStep], kept: Candidates) -> None:
+    def _replay(self, steps: Sequence[PastStep], kept: Candidates) -> None:
         """Plans and learns these steps again, with what they kept."""
         trace = self._relived(kept) if len(kept) else None
         gains = self._gains(trace) if trace is not None else torch.zeros(0, len(self._feedbacks))

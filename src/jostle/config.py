@@ -19,7 +19,7 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 DEFAULT_BUDGET = "60s"
 # What may change between two runs of one campaign.
-UNBOUND = ("budget", "executions", "findings", "max_disk", "out", "force", "isolate", "timeout", "rss_limit")
+MAY_CHANGE = ("budget", "executions", "findings", "max_disk", "out", "force", "isolate", "timeout", "rss_limit")
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,11 @@ class Settings:
 
     def bound(self) -> dict[str, Any]:
         """The settings that may not change between two runs of one campaign, as JSON gives them back."""
-        return {name: value for name, value in self.as_json().items() if name not in UNBOUND}
+        return {name: value for name, value in self.as_json().items() if name not in MAY_CHANGE}
 
     def unbound(self) -> dict[str, Any]:
         """The settings that may."""
-        return {name: value for name, value in self.as_json().items() if name in UNBOUND}
+        return {name: value for name, value in self.as_json().items() if name in MAY_CHANGE}
 
     def as_json(self) -> dict[str, Any]:
         """The settings as JSON gives them back."""

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from jostle.crashes import Crash
 from jostle.errors import JostleError
 
 Result = TypeVar("Result")
+CRASH = "crash"  # the kind of what a target raises or dies of
+
+
+@dataclass(frozen=True)
+class Crash:
+    """How foreign code failed on one input: an exception, or the end of its process."""
+
+    error: str  # the exception's type, the signal's name
+    message: str
+    where: str  # innermost frame, file:function
+    traceback: str  # or what the process wrote last
+    fatal: bool = False  # it took its process with it
 
 
 class FailedElsewhere(Exception):

@@ -13,9 +13,8 @@ from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 
-from jostle.crashes import Crash
 from jostle.errors import UsageError
-from jostle.foreign import attempt
+from jostle.foreign import Crash, attempt
 
 
 def names_object(spec: str) -> bool:

@@ -15,8 +15,8 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.foreign_files import check_safetensors
 from jostle.records import Trace
+from jostle.untrusted.files import check_safetensors
 
 NARROWEST = 1e-30  # a range that can still be divided in float32
 UNREADABLE = (OSError, SafetensorError, KeyError, ValueError, TypeError, OverflowError, RecursionError)

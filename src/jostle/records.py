@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jostle.crashes import Crash
-from jostle.geometry import are_moved, place, unmoved
+from jostle.foreign import Crash
+from jostle.inputs.geometry import are_moved, place, unmoved
 
 NO_LABEL = -1
 NO_PARENT = -1

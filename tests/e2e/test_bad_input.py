@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from running import Ended
 
-from jostle.cli.exits import Exit
+from jostle.cli.terminal import Exit
 
 ZOO = "jostle.zoo:lenet5"
 GOOD = f"{ZOO} --seeds ok.npy"

@@ -13,9 +13,9 @@ import pytest
 import safetensors.numpy
 from running import Ended, in_this_process
 
-from jostle.cli.exits import Exit
+from jostle.cli.terminal import Exit
 from jostle.storage.findings import is_whole
-from jostle.storage.safeguard import LOG, Safeguard
+from jostle.storage.write_ahead_log import LOG, WriteAheadLog
 from soaking import times
 
 Run = Callable[..., Ended]
@@ -215,7 +215,7 @@ def test_a_record_without_end_is_damage_like_any_other(content: bytes, in_worksh
 
 def logged(out: Path, *blocks: bytes) -> bytes:
     """A log of these blocks, each with the right checksum."""
-    safeguard = Safeguard(out)
+    safeguard = WriteAheadLog(out)
     for block in blocks:
         safeguard.add(block)
     safeguard.close()

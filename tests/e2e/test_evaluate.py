@@ -13,7 +13,7 @@ import pytest
 import torch
 from running import Ended, in_this_process
 
-from jostle.cli.exits import Exit
+from jostle.cli.terminal import Exit
 from jostle.zoo import lenet5, mnist_sample
 
 Run = Callable[..., Ended]

@@ -13,7 +13,7 @@ from typing import BinaryIO
 import pytest
 from running import Ended, in_this_process
 
-from jostle.cli.exits import Exit
+from jostle.cli.terminal import Exit
 from jostle.storage import files
 from jostle.storage.findings import is_whole
 from soaking import times

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from running import ENVIRONMENT, JOSTLE, PATIENCE, Ended
 
-from jostle.cli.exits import Exit
+from jostle.cli.terminal import Exit
 
 Run = Callable[..., Ended]
 ZOO = "jostle.zoo:lenet5"

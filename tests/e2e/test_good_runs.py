@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from running import Ended
 
-from jostle.cli.exits import Exit
+from jostle.cli.terminal import Exit
 
 Run = Callable[..., Ended]
 ZOO = "jostle.zoo:lenet5"

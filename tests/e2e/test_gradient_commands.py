@@ -13,7 +13,7 @@ import pytest
 from running import Ended, in_this_process
 from test_bad_input import check_refused, snapshot
 
-from jostle.cli.exits import Exit
+from jostle.cli.terminal import Exit
 
 Run = Callable[..., Ended]
 ZOO = "jostle.zoo:lenet1"

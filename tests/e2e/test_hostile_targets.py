@@ -14,10 +14,10 @@ import torch
 from running import Ended
 
 import hostile
-from jostle.cli.exits import Exit
+from jostle.cli.terminal import Exit
 from jostle.config import Settings
-from jostle.isolation.worker import Limits
-from jostle.recipes.isolating import HOST, isolated
+from jostle.isolation.process import Limits
+from jostle.session.isolate import HOST, isolated
 from making import batch_of
 from soaking import times
 

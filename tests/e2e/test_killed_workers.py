@@ -15,8 +15,8 @@ import pytest
 from running import ENVIRONMENT, JOSTLE, PATIENCE
 from test_going_on import check_whole, journal
 
-from jostle.cli.exits import Exit
-from jostle.recipes.isolating import HOST
+from jostle.cli.terminal import Exit
+from jostle.session.isolate import HOST
 from soaking import times
 
 CALL = ["fuzz", "jostle.zoo:lenet5", "--seeds", "ok.npy", "--oracle", "flip", "--radius", "1", "--sigma", "0.4"]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from running import Ended, in_this_process
 
-from jostle.cli.exits import Exit
+from jostle.cli.terminal import Exit
 from jostle.storage.findings import is_whole
 from jostle.storage.journal import read_journal
 from soaking import times

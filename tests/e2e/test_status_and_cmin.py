@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from running import Ended, in_this_process
 
-from jostle.cli.exits import Exit
+from jostle.cli.terminal import Exit
 from jostle.storage.archive import open_archive
 from jostle.storage.findings import FLAKY
 

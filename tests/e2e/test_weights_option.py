@@ -10,7 +10,7 @@ import safetensors.torch
 import torch
 from running import Ended
 
-from jostle.cli.exits import Exit
+from jostle.cli.terminal import Exit
 from jostle.zoo import lenet5
 
 UNTRAINED = """

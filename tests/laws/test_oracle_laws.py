@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from jostle.geometry import unmoved
+from jostle.inputs.geometry import unmoved
 from jostle.interfaces import Oracle
 from jostle.oracles.agreement import Agreement, Close, SameTop
 from jostle.oracles.crash import NoCrash

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from jostle.config import Settings
 from jostle.interfaces import Target
-from jostle.isolation.worker import Limits
-from jostle.recipes.isolating import isolated
+from jostle.isolation.process import Limits
 from jostle.records import MODEL, Candidates, Trace
+from jostle.session.isolate import isolated
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained
 from jostle.targets.functions import Function

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from jostle import CoverageMeter
 from jostle.config import Settings
-from jostle.recipes.assembly import assemble
 from jostle.records import Candidates, Summary, Trace
+from jostle.session.assemble import assemble
 from jostle.targets.contained import Contained
 from jostle.zoo import lenet5, mnist_sample
 

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from jostle.config import Settings
-from jostle.distances import as_image_file, relative_distances
-from jostle.recipes.assembly import Assembled, assemble
+from jostle.inputs.distances import as_image_file, relative_distances
+from jostle.inputs.seeds import ImageForm, load_seeds
 from jostle.records import NO_BUG, Summary
-from jostle.seeds import ImageForm, load_seeds
+from jostle.session.assemble import Assembled, assemble
 from jostle.storage.archive import journal_line
 from jostle.targets.torch_target import TorchTarget
 from jostle.zoo import lenet1, lenet4, lenet5, mnist_sample

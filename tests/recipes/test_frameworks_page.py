@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jostle.frameworks.lowerings.catalogue import LOWERINGS
+from jostle.frameworks.backends.all_backends import LOWERINGS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")

@@ -11,27 +11,26 @@ import pytest
 import torch
 
 from jostle.campaign import Budget, Campaign
-from jostle.crashes import Crash
-from jostle.foreign import attempt
-from jostle.frameworks.edits.catalogue import edits_with
-from jostle.frameworks.fuzzing.examining import YARDSTICK, Examiner
-from jostle.frameworks.fuzzing.feedback import LibraryCoverage, RaisedInconsistency
-from jostle.frameworks.fuzzing.mutator import Edits, Plan
-from jostle.frameworks.fuzzing.oracle import Agrees
-from jostle.frameworks.fuzzing.scheduler import SeedScores, Weights
-from jostle.frameworks.fuzzing.store import GraphStore
-from jostle.frameworks.fuzzing.target import Compared
+from jostle.foreign import Crash, attempt
+from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN, arrays_of
+from jostle.frameworks.backends.torch.programs import EAGER
+from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
+from jostle.frameworks.campaign.feedback import LibraryCoverage, RaisedInconsistency
+from jostle.frameworks.campaign.graph_store import GraphStore
+from jostle.frameworks.campaign.mutator import Edits, Plan
+from jostle.frameworks.campaign.oracle import Agrees
+from jostle.frameworks.campaign.scheduler import SeedScores, Weights
+from jostle.frameworks.campaign.seed_graphs import seed_graphs
+from jostle.frameworks.campaign.target import Compared
+from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.graph import Graph
-from jostle.frameworks.judging.findings import Symptom
-from jostle.frameworks.judging.grouping import parse
-from jostle.frameworks.judging.reducing import SameDefect, reduce
-from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, TRAIN, arrays_of
-from jostle.frameworks.lowerings.torch_programs import EAGER
+from jostle.frameworks.judging.disagreement import Symptom
+from jostle.frameworks.judging.signature import parse
 from jostle.frameworks.observations import REFERENCE, Observation, Status
-from jostle.frameworks.operators.catalogue import OPERATORS
+from jostle.frameworks.operators.all_operators import OPERATORS
+from jostle.frameworks.reduction.reduce import SameDefect, reduce
 from jostle.frameworks.reference.run import result
 from jostle.frameworks.strategies.greedy import Greedy
-from jostle.recipes.frameworks.seeds import seed_graphs
 from jostle.records import NO_LABEL, Finding, Seeds, StepRecord
 
 Switch = Callable[[str], str]  # a program of torch to the same with a bug
@@ -131,7 +130,9 @@ def test_a_planted_bug_is_found_located_and_reduced(bug: str, seed: int) -> None
     finding, signature = found[right[0]], signatures[right[0]]
     graph = store.get(int(finding.row.inputs.flatten()[0]))
     graph = graph if signature.phase == TRAIN else graph.without_training()
-    small = reduce(graph, SameDefect(signature, runner, YARDSTICK), YARDSTICK.evaluate, time.monotonic() + 30)
+    small = reduce(
+        graph, SameDefect(signature, runner, REFERENCE_BOUNDS), REFERENCE_BOUNDS.evaluate, time.monotonic() + 30
+    )
     assert len(small.nodes) <= 3
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import torch
 
 from jostle.errors import UsageError
+from jostle.inputs.seeds import ImageForm, load_seeds
 from jostle.profile import load_profile
-from jostle.seeds import ImageForm, load_seeds
 from jostle.targets.loading import load_model
 
 

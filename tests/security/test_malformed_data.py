@@ -19,7 +19,7 @@ import safetensors.torch
 import torch
 from malformed import ODD, zipped
 
-from jostle.seeds import ImageForm, load_seeds
+from jostle.inputs.seeds import ImageForm, load_seeds
 
 LOADER = Path(__file__).with_name("loading_each.py")
 SECONDS, MEMORY, PATIENCE = 10, 10**9, 300

@@ -13,7 +13,7 @@ import pytest
 from commanding import run
 from malformed import SOURCE, doubtful_files, odd_places, refused_files
 
-from jostle.cli.exits import Exit
+from jostle.cli.terminal import Exit
 from soaking import times
 
 SECONDS, MEMORY = 10, 10**9  # for each file

@@ -21,10 +21,10 @@ from commanding import run
 from malformed import GRAPH, SOURCE, WEIGHTS, members_of, valid, zipped
 from payloads import CARRIERS, FIRING, call, payloads, pickled
 
-from jostle.cli.exits import Exit
+from jostle.cli.terminal import Exit
 from jostle.errors import UsageError
+from jostle.inputs.seeds import ImageForm, load_seeds
 from jostle.profile import load_profile
-from jostle.seeds import ImageForm, load_seeds
 from jostle.targets.loading import load_model
 
 Load = Callable[[Path], object]

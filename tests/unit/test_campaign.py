@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from jostle.campaign import Budget, Campaign
-from jostle.distances import relative_distances
 from jostle.feedback.nearest import FarFromSeen
+from jostle.inputs.distances import relative_distances
 from jostle.interfaces import Feedback, Mutator, Scheduler
 from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.noise import Noise
@@ -25,9 +25,9 @@ from jostle.randomness import randomness
 from jostle.records import NO_PARENT, History, Lesson, StepRecord, Trace
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
+from jostle.schedulers.least_fuzzed import SeldomFuzzed
 from jostle.schedulers.recent import NewestFew
 from jostle.schedulers.seed_list import SeedList
-from jostle.schedulers.seldom import SeldomFuzzed
 from jostle.schedulers.uniform import Uniform
 from jostle.storage.archive import open_archive
 from jostle.storage.history import read_history

@@ -13,18 +13,34 @@ import pytest
 import jostle
 
 HOUSE = Path(jostle.__file__).parent
-PARTS = ("targets", "mutators", "feedback", "oracles", "schedulers", "storage", "isolation")
-# What a part may know besides its own folder.
-SHARED = {
-    *{"jostle.records", "jostle.interfaces", "jostle.errors", "jostle.foreign", "jostle.named_objects"},
-    *{"jostle.geometry", "jostle.profile", "jostle.scaling", "jostle.distances", "jostle.scores"},
-    *{"jostle.foreign_files", "jostle.crashes"},
+# What stands on the ground floor, for every room to use.
+GROUND = {
+    f"jostle.{name}"
+    for name in (
+        *("records", "interfaces", "errors", "foreign", "named_objects", "randomness"),
+        *("profile", "scaling", "scores", "config"),
+    )
+}
+# A room, and the other rooms that it may know.
+KNOWS: dict[str, tuple[str, ...]] = {
+    "untrusted": (),
+    "options": (),
+    "isolation": (),
+    "inputs": ("untrusted",),
+    "targets": ("isolation", "untrusted"),
+    "mutators": ("options", "inputs"),
+    "feedback": ("options",),
+    "oracles": ("options",),
+    "schedulers": ("options", "inputs"),
+    "storage": ("inputs",),
+    "triage": ("inputs",),
+    "frameworks": ("options", "isolation", "untrusted"),
 }
 # Where Exception may be caught, and why.
 CATCH_BROADLY = {
     "foreign.py",  # runs foreign code
     "targets/exported_file.py",  # torch raises anything on a damaged archive
-    "storage/behind.py",  # hands what failed in its thread to the loop
+    "storage/background_writer.py",  # hands what failed in its thread to the loop
     "cli/main.py",  # the last resort, which says that the defect is ours
 }
 HEAVY = ("faiss", "typer", "rich", "onnx", "onnxruntime", "tensorflow", "keras", "jax", "ray", "mlxtend", "jostle.cli")
@@ -58,43 +74,40 @@ def name_of(path: Path) -> str:
     return path.relative_to(HOUSE).as_posix()
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_a_part_knows_the_records_and_interfaces_and_its_own_folder_only(part: str) -> None:
-    assert sources(HOUSE / part)
-    for path in sources(HOUSE / part):
-        strangers = {name for name in own(path) if name not in SHARED and not name.startswith(f"jostle.{part}.")}
+@pytest.mark.parametrize("room", KNOWS)
+def test_a_room_knows_the_ground_floor_itself_and_few_others(room: str) -> None:
+    assert sources(HOUSE / room)
+    near = tuple(f"jostle.{name}." for name in (room, *KNOWS[room]))
+    for path in sources(HOUSE / room):
+        strangers = {name for name in own(path) if name not in GROUND and not f"{name}.".startswith(near)}
         assert not strangers, f"{name_of(path)} imports {strangers}"
 
 
-def test_fuzzing_of_frameworks_knows_its_own_folder_and_workers_only() -> None:
-    for path in sources(HOUSE / "frameworks"):
-        near = ("jostle.frameworks", "jostle.isolation.")
-        strangers = {name for name in own(path) if name not in SHARED and not name.startswith(near)}
-        assert not strangers, f"{name_of(path)} imports {strangers}"
-
-
-def test_what_all_parts_share_knows_no_part() -> None:
-    for name in ("errors.py", "geometry.py", "distances.py", "foreign_files.py"):
-        assert own(HOUSE / name) == set()
-    assert own(HOUSE / "records.py") == {"jostle.crashes", "jostle.geometry"}
+def test_the_ground_floor_knows_no_part() -> None:
+    assert own(HOUSE / "errors.py") == set()
+    assert own(HOUSE / "records.py") == {"jostle.foreign", "jostle.inputs.geometry"}
     assert own(HOUSE / "interfaces.py") == {"jostle.records"}
-    assert own(HOUSE / "profile.py") == {"jostle.errors", "jostle.foreign_files", "jostle.records"}
+    assert own(HOUSE / "profile.py") == {"jostle.errors", "jostle.untrusted.files", "jostle.records"}
     assert own(HOUSE / "scaling.py") == {"jostle.profile"}
 
 
 def test_the_loop_knows_no_part_by_name() -> None:
     assert own(HOUSE / "campaign.py") == {
-        *{"jostle.crashes", "jostle.errors", "jostle.interfaces", "jostle.randomness", "jostle.records"},
+        *{"jostle.foreign", "jostle.errors", "jostle.interfaces", "jostle.randomness", "jostle.records"},
         "jostle.storage.corpus",
     }
 
 
-def test_only_the_command_line_and_recipes_know_recipes_and_only_the_command_line_knows_itself() -> None:
+def test_only_the_command_line_knows_itself() -> None:
     for path in sources():
         if not name_of(path).startswith("cli/"):
             assert not any(name.startswith("jostle.cli") for name in own(path)), name_of(path)
-            if not name_of(path).startswith("recipes/") and name_of(path) != "__init__.py":
-                assert not any(name.startswith("jostle.recipes") for name in own(path)), name_of(path)
+
+
+def test_nobody_below_commands_and_the_command_line_knows_commands() -> None:
+    for path in sources():
+        if not name_of(path).startswith(("cli/", "commands/")) and name_of(path) != "__init__.py":
+            assert not any(name.startswith("jostle.commands") for name in own(path)), name_of(path)
 
 
 def test_only_the_command_line_prints() -> None:
@@ -143,7 +156,7 @@ def test_nobody_seeds_or_draws_from_global_randomness() -> None:
         for node in nodes(path):
             if isinstance(node, ast.Attribute):
                 called = ast.unparse(node)
-                forked = name_of(path) == "recipes/watching.py" and called == "torch.manual_seed"  # inside fork_rng
+                forked = name_of(path) == "randomness.py" and called == "torch.manual_seed"  # inside fork_rng
                 global_state = {"torch.manual_seed", "np.random.seed", "random.seed", "np.random.rand"}
                 assert forked or called not in global_state, name_of(path)
         assert "random" not in imports(path), name_of(path)

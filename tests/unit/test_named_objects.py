@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jostle.crashes import Crash
 from jostle.errors import UsageError
-from jostle.foreign import attempt
+from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object, names_object
 
 

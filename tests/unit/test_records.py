@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from jostle.geometry import place, unmoved
+from jostle.inputs.geometry import place, unmoved
 from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Outcome, Trace, Verdicts, Violation
 from making import CRASH, batch_of, seeds_of, trace_of
 

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from jostle.cli import options
-from jostle.cli.consoles import output, say
 from jostle.cli.display import coverage_text
-from jostle.recipes.reducing import Reduction, reduced
+from jostle.cli.terminal import output, say
+from jostle.commands.cmin import Reduction, reduced
 
 
 def cmin(

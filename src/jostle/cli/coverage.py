@@ -12,15 +12,15 @@ from rich.console import Console
 from rich.table import Table
 
 from jostle.cli import options
-from jostle.cli.apart import apart_if_from_file
-from jostle.cli.consoles import output
 from jostle.cli.display import figure_text
+from jostle.cli.in_subprocess import apart_if_from_file
 from jostle.cli.progress import shown
+from jostle.cli.terminal import output
+from jostle.commands.coverage_meter import CoverageMeter
 from jostle.config import Settings, checked
-from jostle.recipes.catalogue import NEURON_CRITERIA, RANGED
-from jostle.recipes.measuring import CoverageMeter
-from jostle.recipes.profiling import data_parts, profile_named
-from jostle.recipes.watching import load_seeded
+from jostle.session.instrument import load_seeded
+from jostle.session.parts import NEURON_CRITERIA, RANGED
+from jostle.session.profiles import data_parts, profile_named
 
 EVERY = "all"
 

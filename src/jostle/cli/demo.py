@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from jostle.cli.exits import Exit
 from jostle.cli.fuzz import run_campaign
+from jostle.cli.terminal import Exit
 from jostle.config import Settings, checked
 from jostle.storage.files import read_json
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from jostle.cli.consoles import output
+from jostle.cli.terminal import output
 
 CORE = ("torch", "numpy", "faiss-cpu", "filelock", "safetensors", "pillow", "psutil", "typer", "rich")
 # Optional backends, with the extra that installs each.

@@ -11,12 +11,12 @@ import typer
 from rich.table import Table
 
 from jostle.cli import options
-from jostle.cli.apart import apart_if_from_file
-from jostle.cli.consoles import output
-from jostle.recipes.evaluating import Evaluation
-from jostle.recipes.evaluating import evaluate as scored
-from jostle.recipes.isolating import named_models
-from jostle.recipes.reopening import settings_of
+from jostle.cli.in_subprocess import apart_if_from_file
+from jostle.cli.terminal import output
+from jostle.commands.evaluate import Evaluation
+from jostle.commands.evaluate import evaluate as scored
+from jostle.session.isolate import named_models
+from jostle.session.reopen import settings_of
 
 QUANTISED = ("weights16:1%", "weights16:50%", "weights16")
 

@@ -11,16 +11,15 @@ from rich.console import Console
 
 from jostle.campaign import Budget
 from jostle.cli import options
-from jostle.cli.consoles import output, say
 from jostle.cli.display import Display
-from jostle.cli.exits import Exit
 from jostle.cli.progress import shown
 from jostle.cli.stopping import stopping_gently
 from jostle.cli.summary import print_summary
-from jostle.recipes.frameworks.assembly import Assembled, assemble
-from jostle.recipes.frameworks.finishing import finish
-from jostle.recipes.frameworks.settings import FrameworkSettings, framework_settings
+from jostle.cli.terminal import Exit, output, say
+from jostle.frameworks.campaign.options import FrameworkSettings, framework_settings
 from jostle.records import Summary
+from jostle.session.assemble_frameworks import Assembled, assemble
+from jostle.session.finish_frameworks import finish
 
 
 def frameworks(

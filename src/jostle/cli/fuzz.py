@@ -12,15 +12,14 @@ import typer
 from rich.console import Console
 
 from jostle.cli import options
-from jostle.cli.consoles import output, say
 from jostle.cli.display import Display
-from jostle.cli.exits import Exit
 from jostle.cli.progress import shown
 from jostle.cli.stopping import stopping_gently
 from jostle.cli.summary import print_summary
+from jostle.cli.terminal import Exit, output, say
 from jostle.config import Settings, resolve
-from jostle.recipes.assembly import Assembled, assemble, budget_of, is_full
 from jostle.records import Summary
+from jostle.session.assemble import Assembled, assemble, budget_of, is_full
 
 
 def fuzz(

@@ -10,19 +10,19 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from jostle.cli.consoles import output
-from jostle.frameworks.edits.catalogue import edits_with
+from jostle.cli.terminal import output
+from jostle.frameworks.backends.all_backends import LOWERINGS
+from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.edits.edit import Edit
-from jostle.frameworks.lowerings.catalogue import LOWERINGS
-from jostle.frameworks.operators.catalogue import OPERATORS
+from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.operators.operator import Operator
 from jostle.frameworks.strategies.catalogue import STRATEGIES as CHOICES
 from jostle.mutators.neuron_choice import STRATEGIES
 from jostle.mutators.perturbations import PERTURBATIONS
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, told
 from jostle.oracles.properties import Property
-from jostle.recipes.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS, Counting, Named, NamedMutator, Ranging
-from jostle.recipes.settling import RECIPES
+from jostle.session.defaults import RECIPES
+from jostle.session.parts import CRITERIA, MUTATORS, ORACLES, SCHEDULERS, Counting, Named, NamedMutator, Ranging
 from jostle.targets.twins import TWINS
 
 CATALOGUE: Mapping[str, Mapping[str, object]] = {

@@ -14,12 +14,10 @@ from typer.exceptions import Abort, TyperException
 
 from jostle import __version__
 from jostle.cli.cmin import cmin
-from jostle.cli.consoles import visible
 from jostle.cli.coverage import coverage
 from jostle.cli.demo import demo
 from jostle.cli.doctor import doctor
 from jostle.cli.evaluate import evaluate
-from jostle.cli.exits import Exit
 from jostle.cli.frameworks import frameworks
 from jostle.cli.fuzz import fuzz
 from jostle.cli.list_parts import list_parts
@@ -27,6 +25,7 @@ from jostle.cli.profile import profile
 from jostle.cli.replay import replay
 from jostle.cli.retrain import retrain
 from jostle.cli.status import status
+from jostle.cli.terminal import Exit, visible
 from jostle.errors import JostleError, UsageError
 
 CLICKS_INTERRUPTED = 130

@@ -10,16 +10,16 @@ import typer
 from rich.console import Console
 
 from jostle.cli import options
-from jostle.cli.apart import apart_if_from_file
-from jostle.cli.consoles import output, say
+from jostle.cli.in_subprocess import apart_if_from_file
 from jostle.cli.progress import shown
+from jostle.cli.terminal import output, say
+from jostle.commands.coverage_meter import CoverageMeter
 from jostle.config import Settings
 from jostle.errors import OutputRefused, UsageError
 from jostle.profile import encode_profile, is_profile
-from jostle.recipes.catalogue import RANGED
-from jostle.recipes.measuring import CoverageMeter
-from jostle.recipes.profiling import SAVED, data_parts
-from jostle.recipes.watching import load_seeded
+from jostle.session.instrument import load_seeded
+from jostle.session.parts import RANGED
+from jostle.session.profiles import SAVED, data_parts
 from jostle.storage.files import write_whole
 
 

@@ -10,10 +10,9 @@ from typing import Annotated
 import typer
 
 from jostle.cli import options
-from jostle.cli.consoles import output, say
-from jostle.cli.exits import Exit
-from jostle.recipes.replaying import Replay
-from jostle.recipes.replaying import replay as replayed
+from jostle.cli.terminal import Exit, output, say
+from jostle.commands.replay import Replay
+from jostle.commands.replay import replay as replayed
 
 
 def replay(

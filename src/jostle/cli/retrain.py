@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.table import Table
 
 from jostle.cli import options
-from jostle.cli.apart import apart_if_from_file
-from jostle.cli.consoles import output
+from jostle.cli.in_subprocess import apart_if_from_file
 from jostle.cli.progress import shown
-from jostle.recipes.isolating import named_models
-from jostle.recipes.reopening import settings_of
-from jostle.recipes.retraining import Retraining, Training
-from jostle.recipes.retraining import retrain as trained
+from jostle.cli.terminal import output
+from jostle.commands.retrain import Retraining, Training
+from jostle.commands.retrain import retrain as trained
+from jostle.session.isolate import named_models
+from jostle.session.reopen import settings_of
 
 
 @apart_if_from_file(lambda campaign, model, **_: [model] if model else named_models(settings_of(campaign)[0]))

@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from jostle.cli import options
-from jostle.cli.consoles import output, visible
 from jostle.cli.display import coverage_text, findings_text
+from jostle.cli.terminal import output, visible
 from jostle.storage.overview import Overview, overview_of
 
 UNKNOWN = "not known yet"

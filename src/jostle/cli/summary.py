@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from jostle.cli.consoles import say, visible
 from jostle.cli.display import corpus_text, coverage_text, findings_text, rate_text
+from jostle.cli.terminal import say, visible
 from jostle.records import MODEL, TWIN, Summary
 from jostle.storage.findings import FINDINGS, FLAKY, recorded
 

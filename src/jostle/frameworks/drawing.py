@@ -20,7 +20,7 @@ from jostle.frameworks.graph import (
     Node,
     TensorType,
 )
-from jostle.frameworks.operators.catalogue import LARGEST, OPERATORS, type_of
+from jostle.frameworks.operators.all_operators import LARGEST, OPERATORS, type_of
 from jostle.frameworks.operators.operator import Operator, Wanted
 
 SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-38, 1e-45, 3e38, -3e38, 1e4, 0.5, 2.5)

@@ -9,7 +9,7 @@ import numpy as np
 from jostle.frameworks.drawing import filled
 from jostle.frameworks.edits.parameters import drawn_training
 from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Graph, Leaf, Node
-from jostle.frameworks.operators.catalogue import types_of
+from jostle.frameworks.operators.all_operators import types_of
 from jostle.frameworks.operators.operator import Wanted
 
 Random = np.random.Generator

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from jostle.crashes import Crash
+from jostle.foreign import Crash
 from jostle.frameworks.graph import Array, Graph
 
 REFERENCE = "reference"  # the backend that computes everything in float64 from elementary operations

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from jostle.distances import as_image_file, columns, lengths, reference_lengths, relative_distances, within
 from jostle.errors import UsageError
+from jostle.inputs.distances import as_image_file, columns, lengths, reference_lengths, relative_distances, within
 from jostle.interfaces import Differentiable
 from jostle.mutators.goals import Goal
 from jostle.mutators.neuron_choice import NeuronChoice

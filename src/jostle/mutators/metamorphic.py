@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.geometry import place
+from jostle.inputs.geometry import place
 from jostle.mutators.screening import Witnesses
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, Transform, blur, noise
 from jostle.records import NO_PARENT, UNCHANGED, Candidates

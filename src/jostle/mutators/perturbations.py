@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from jostle.distances import columns
+from jostle.inputs.distances import columns
 
 Perturbation = Callable[[Tensor, Tensor, torch.Generator], Tensor]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from jostle.crashes import CRASH
+from jostle.foreign import CRASH
 from jostle.oracles.numbering import bug_number
 from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
 

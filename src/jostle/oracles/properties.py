@@ -9,9 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jostle.crashes import Crash
 from jostle.errors import UsageError
-from jostle.foreign import attempt
+from jostle.foreign import Crash, attempt
 from jostle.oracles.numbering import bug_number
 from jostle.records import MODEL, Candidates, Trace, Verdicts, Violation
 

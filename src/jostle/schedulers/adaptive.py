@@ -8,7 +8,7 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.records import Lesson
-from jostle.schedulers.seldom import Growing, Numbers, Priority, drawn
+from jostle.schedulers.least_fuzzed import Growing, Numbers, Priority, drawn
 
 MEMORY = 0.95  # of the recent gain that is left after one step
 EXPLORED = 0.1  # share of the effort that all criteria get alike

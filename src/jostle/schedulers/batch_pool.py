@@ -8,7 +8,7 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.records import Candidates, Lesson
-from jostle.schedulers.seldom import Growing, Numbers, Priority, drawn
+from jostle.schedulers.least_fuzzed import Growing, Numbers, Priority, drawn
 
 SEEDS_PER_BATCH = 100  # as in DeepHunter's experiments
 LEAST_POTENTIAL = 1e-6

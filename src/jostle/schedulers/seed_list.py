@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jostle.distances import relative_distances
 from jostle.errors import UsageError
+from jostle.inputs.distances import relative_distances
 from jostle.records import NO_PARENT, Lesson
-from jostle.schedulers.seldom import Growing
+from jostle.schedulers.least_fuzzed import Growing
 
 
 class SeedList:

@@ -29,8 +29,7 @@ from filelock import FileLock, Timeout
 
 from jostle.errors import OutputRefused
 from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary
-from jostle.storage.behind import Behind
-from jostle.storage.belonging import CONFIG, FORMAT, FORMAT_NAME, check_folder
+from jostle.storage.background_writer import BackgroundWriter
 from jostle.storage.entries import digest_of_entries, encode_entries
 from jostle.storage.environment import ENVIRONMENT, changes_since, environment
 from jostle.storage.files import Appended, make_folder, sync_folders, usable, write_json, write_whole
@@ -47,10 +46,11 @@ from jostle.storage.findings import (
     write_files,
 )
 from jostle.storage.journal import JOURNAL, encoded, journal_line, read_journal
-from jostle.storage.mending import CORPUS, entries_path, mend_findings
+from jostle.storage.ownership import CONFIG, FORMAT, FORMAT_NAME, check_folder
 from jostle.storage.quarantine import QUARANTINE, Quarantine
-from jostle.storage.safeguard import Safeguard
+from jostle.storage.repair import CORPUS, entries_path, mend_findings
 from jostle.storage.status import STATUS, write_status
+from jostle.storage.write_ahead_log import WriteAheadLog
 
 SECONDS_BETWEEN_STATUS = 1.0
 PATIENCE = 0.5  # seconds for the lock, because somebody may just be looking whether it is held
@@ -65,9 +65,9 @@ class Archive:
         self._written = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())  # bytes
         self._logged = 0  # bytes
         self._lock = lock
-        self._behind = Behind()
+        self._behind = BackgroundWriter()
         self._journal = Appended(folder / JOURNAL)
-        self._safeguard = Safeguard(folder)
+        self._safeguard = WriteAheadLog(folder)
         self._rooms = {name: Room(folder / name) for name in (FINDINGS, FLAKY)}
         self._unsynced: list[Path] = []
         self._status_at = -SECONDS_BETWEEN_STATUS  # long ago

@@ -19,13 +19,13 @@ from PIL import Image
 from safetensors import SafetensorError
 from torch import Tensor
 
-from jostle.distances import LEVELS
 from jostle.errors import OutputRefused
+from jostle.inputs.distances import LEVELS
 from jostle.records import Candidates, Finding
+from jostle.storage.checksums import sealed, unsealed
 from jostle.storage.files import as_json, make_folder, parsed_json, portable, read_json, write_plain, write_whole
 from jostle.storage.pictures import picture_of
 from jostle.storage.quarantine import portable_name
-from jostle.storage.seals import sealed, unsealed
 
 FINDINGS, FLAKY = "findings", "flaky"  # where bugs stand that show again when their input runs alone, and others
 RECORD = "finding.json"
@@ -139,7 +139,7 @@ def _encoded_record(told: dict[str, Any]) -> bytes:
 
 
 def _capped(value: Any) -> Any:
-    """Texts that are too long keep their head and their tail, where tracebacks say most."""
+    """GraphFiles that are too long keep their head and their tail, where tracebacks say most."""
     if isinstance(value, dict):
         return {str(name): _capped(item) for name, item in value.items()}
     if isinstance(value, list):

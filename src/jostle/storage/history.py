@@ -11,14 +11,14 @@ from jostle.errors import OutputRefused
 from jostle.records import Candidates, History, PastStep, Seeds, all_rows
 from jostle.storage.findings import FINDINGS, FLAKY, is_whole, recorded
 from jostle.storage.journal import JOURNAL, read_journal
-from jostle.storage.mending import (
+from jostle.storage.quarantine import Quarantine
+from jostle.storage.repair import (
     entries_path,
     mend_corpus,
     mend_journal,
     read_entries,
     set_findings_aside,
 )
-from jostle.storage.quarantine import Quarantine
 from jostle.storage.status import seconds_spent
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from jostle.records import StepRecord
+from jostle.storage.checksums import sealed, unsealed
 from jostle.storage.entries import digest_of_entries
 from jostle.storage.files import parsed_json
-from jostle.storage.seals import sealed, unsealed
 
 JOURNAL = "journal.jsonl"
 

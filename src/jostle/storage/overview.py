@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import OutputRefused
-from jostle.storage.belonging import read_config
 from jostle.storage.findings import FINDINGS, FLAKY, finding_folders, read_record
 from jostle.storage.journal import JOURNAL, read_journal
+from jostle.storage.ownership import read_config
 from jostle.storage.quarantine import QUARANTINE
 from jostle.storage.status import read_status
 

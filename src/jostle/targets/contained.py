@@ -9,8 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from jostle.crashes import Crash
-from jostle.foreign import attempt
+from jostle.foreign import Crash, attempt
 from jostle.interfaces import Differentiable, Target
 from jostle.records import Candidates, Linearised, Outcome, Trace, all_rows
 

@@ -23,8 +23,8 @@ from pathlib import Path
 import torch
 
 from jostle.errors import ModelRefused
-from jostle.foreign_files import check_regular, parsed, stored_members
-from jostle.targets.torch_archive import load_plain
+from jostle.untrusted.files import check_regular, parsed, stored_members
+from jostle.untrusted.torch_archive import load_plain
 
 JSON_LIMIT = 256 * 2**20  # bytes per JSON member
 FIX = "re-export it with torch.export.save, without custom operators, custom classes or compiled code"

@@ -14,14 +14,13 @@ from typing import NoReturn
 import torch
 from torch import nn
 
-from jostle.crashes import Crash
 from jostle.errors import ModelRefused, UsageError
-from jostle.foreign import attempt
-from jostle.foreign_files import check_regular
+from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object, make_working_folder_importable, names_object
 from jostle.targets.exported_file import load_exported
 from jostle.targets.functions import Function
 from jostle.targets.weights import fill, read_weights
+from jostle.untrusted.files import check_regular
 
 PICKLED = {".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"}
 

@@ -9,11 +9,10 @@ from pathlib import Path
 import safetensors.torch
 from torch import Tensor, nn
 
-from jostle.crashes import Crash
 from jostle.errors import ModelRefused
-from jostle.foreign import attempt
-from jostle.foreign_files import check_regular, check_safetensors
-from jostle.targets.torch_archive import load_plain
+from jostle.foreign import Crash, attempt
+from jostle.untrusted.files import check_regular, check_safetensors
+from jostle.untrusted.torch_archive import load_plain
 
 TORCH = (".pt", ".pth", ".bin", ".ckpt")
 NESTED = ("state_dict", "model")  # where checkpoints keep their weights

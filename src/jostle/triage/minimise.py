@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from jostle.distances import columns, lengths
+from jostle.inputs.distances import columns, lengths
 
 HALVINGS = 7  # of the way between reference and input
 DROPPED = (0.5, 0.3, 0.15)  # share of the changed values that is tried to be left as it was, the smallest changes first

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from jostle.frameworks.lowerings.program import Call
+from jostle.frameworks.backends.program import Call
 
 Kernel = Callable[..., Tensor]
 

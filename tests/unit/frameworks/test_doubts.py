@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jostle.crashes import Crash
 from jostle.errors import JostleError
-from jostle.frameworks.fuzzing.examining import YARDSTICK, Examiner
+from jostle.foreign import Crash
+from jostle.frameworks.backends.program import PREDICT, TRAIN
+from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
 from jostle.frameworks.graph import Graph, Leaf, Node, Training
-from jostle.frameworks.judging.comparing import compare
-from jostle.frameworks.lowerings.program import PREDICT, TRAIN
+from jostle.frameworks.judging.compare import compare
 from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.frameworks.reference.run import result
 
@@ -34,7 +34,7 @@ def test_the_slope_of_a_penalty_at_0_is_anybodys(weight: float, wrong: int) -> N
     right = {name: np.asarray(value) for name, value in result(graph, TRAIN).items()}
     seen = {name: (value + 0.01).astype(np.float32) for name, value in right.items()}
     observed = {REFERENCE: Observation(Status.OK, right), "torch": Observation(Status.OK, seen)}
-    assert len(compare(graph, TRAIN, observed, YARDSTICK)) == wrong
+    assert len(compare(graph, TRAIN, observed, REFERENCE_BOUNDS)) == wrong
 
 
 def test_a_failing_reference_ends_the_run() -> None:
@@ -52,5 +52,5 @@ def test_what_ends_a_process_is_told_although_the_model_has_no_meaning() -> None
         "torch": Observation(Status.CRASHED, crash=crash),
         "jax": Observation(Status.CRASHED, crash=replace(crash, fatal=False)),
     }
-    told = compare(replace(trained(1.0), training=None), PREDICT, observed, YARDSTICK)
+    told = compare(replace(trained(1.0), training=None), PREDICT, observed, REFERENCE_BOUNDS)
     assert [(one.backend, one.symptom) for one in told] == [("torch", "crash")]

@@ -7,12 +7,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from jostle.frameworks.edits.catalogue import edited, edits_with
+from jostle.frameworks.edits.all_edits import edited, edits_with
 from jostle.frameworks.edits.edit import Inapplicable
 from jostle.frameworks.edits.repairing import adapter, checked
 from jostle.frameworks.graph import Graph, Invalid, Leaf, TensorType, encode, fresh_names
 from jostle.frameworks.models import MODELS
-from jostle.frameworks.operators.catalogue import OPERATORS, types_of
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 
 EDITS = edits_with(list(OPERATORS.values()))
 

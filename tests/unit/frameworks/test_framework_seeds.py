@@ -13,10 +13,10 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
 from jostle.errors import ModelRefused, UsageError
+from jostle.frameworks.campaign.seed_graphs import MOST_ELEMENTS, seed_graphs
 from jostle.frameworks.graph import Graph, Leaf, Node, as_json, encode
 from jostle.frameworks.importing.onnx_files import graph_from_onnx
 from jostle.frameworks.importing.torch_modules import graph_from_module
-from jostle.recipes.frameworks.seeds import MOST_ELEMENTS, seed_graphs
 
 
 def refusal(spec: Path | str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import Graph, Invalid, Leaf, Node, as_json, decode, encode
 from jostle.frameworks.models import MODELS
-from jostle.frameworks.operators.catalogue import LAYERS, OPERATORS, SHAPING, types_of
+from jostle.frameworks.operators.all_operators import LAYERS, OPERATORS, SHAPING, types_of
 from jostle.frameworks.operators.elementwise import ELEMENTWISE
 from jostle.frameworks.operators.reductions import REDUCTIONS
 from jostle.frameworks.training import check_training

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 import torch
 
-from jostle.frameworks.edits.catalogue import edits_with
-from jostle.frameworks.fuzzing.feedback import (
+from jostle.frameworks.campaign.feedback import (
     INCONSISTENCY,
     LIBRARY,
     LibraryCoverage,
     RaisedInconsistency,
     encoded_parts,
 )
-from jostle.frameworks.fuzzing.mutator import Edits, Plan, moves_of, step_of
-from jostle.frameworks.fuzzing.scheduler import SeedScores, Weights
-from jostle.frameworks.fuzzing.store import GraphStore
+from jostle.frameworks.campaign.graph_store import GraphStore
+from jostle.frameworks.campaign.mutator import Edits, Plan, moves_of, step_of
+from jostle.frameworks.campaign.scheduler import SeedScores, Weights
+from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.graph import encode
 from jostle.frameworks.models import MODELS
-from jostle.frameworks.operators.catalogue import OPERATORS
+from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.strategies.chance import ByChance
 from jostle.records import NO_LABEL, Lesson, Outcome, Seeds, Trace
 

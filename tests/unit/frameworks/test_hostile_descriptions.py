@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jostle.frameworks.backends.program import literal
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import Graph, Invalid, Node, as_json, decode
-from jostle.frameworks.lowerings.program import literal
 from jostle.frameworks.models import MODELS
-from jostle.frameworks.operators.catalogue import OPERATORS, type_of, types_of
+from jostle.frameworks.operators.all_operators import OPERATORS, type_of, types_of
 
 CODE = "__import__('os').system('touch /tmp/owned')"
 Told = dict[str, Any]

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from jostle.frameworks.signals import jax_signals
 
+from jostle.frameworks.backends.jax.programs import JaxPrograms
+from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN, Unsupported, arrays_of, differentiated
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Graph, Leaf, Node, Training
-from jostle.frameworks.lowerings.jax_programs import JaxPrograms
-from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, TRAIN, Unsupported, arrays_of, differentiated
-from jostle.frameworks.operators.catalogue import OPERATORS, types_of
-from jostle.frameworks.signals import jax_signals
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 from jostle.frameworks.training import OPTIMISERS
 from running_programs import Child, child_of
 
@@ -23,8 +23,8 @@ CHILD: list[Child] = []
 
 @pytest.fixture(scope="module", autouse=True)
 def _child() -> Iterator[None]:
-    lowering = "jostle.frameworks.lowerings.jax_programs:JaxPrograms"
-    with child_of(lowering, "jostle.frameworks.signals.jax_signals") as child:
+    lowering = "jostle.frameworks.backends.jax.programs:JaxPrograms"
+    with child_of(lowering, "jostle.frameworks.backends.jax.signals") as child:
         CHILD[:] = [child]
         yield
 

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 from frameworks_planted import (
-    YARDSTICK,
+    REFERENCE_BOUNDS,
     InProcess,
     Planted,
     chain,
     random_graph,
     trained,
 )
+from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN, Call
 from jostle.frameworks.drawing import filled
 from jostle.frameworks.graph import CONSTANT, PARAMETER, Graph, Leaf, Node
-from jostle.frameworks.judging.comparing import compare, judge
-from jostle.frameworks.judging.grouping import signature_of
-from jostle.frameworks.judging.locating import locate
-from jostle.frameworks.judging.reducing import SameDefect, reduce
-from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, TRAIN, Call
+from jostle.frameworks.judging.compare import compare, judge
+from jostle.frameworks.judging.locate import locate
+from jostle.frameworks.judging.signature import signature_of
 from jostle.frameworks.operators.operator import Wanted
+from jostle.frameworks.reduction.reduce import SameDefect, reduce
 
 Random = np.random.Generator
 
@@ -151,15 +151,17 @@ def test_a_planted_bug_is_found_located_and_reduced(bug: str) -> None:
     runner = InProcess({"planted": lowering, "other": Planted("other")})
     graph = make(np.random.default_rng(1))
     (told,) = runner.run([graph], phase)
-    (found,) = compare(graph, phase, told, YARDSTICK)
-    signature = signature_of(locate(graph, found, runner, YARDSTICK), found)
+    (found,) = compare(graph, phase, told, REFERENCE_BOUNDS)
+    signature = signature_of(locate(graph, found, runner, REFERENCE_BOUNDS), found)
     assert signature.text.startswith(f"{expected} ")
 
     whole = graph if signature.phase == TRAIN else graph.without_training()
-    small = reduce(whole, SameDefect(signature, runner, YARDSTICK), YARDSTICK.evaluate, time.monotonic() + 60)
+    small = reduce(
+        whole, SameDefect(signature, runner, REFERENCE_BOUNDS), REFERENCE_BOUNDS.evaluate, time.monotonic() + 60
+    )
     (told,) = runner.run([small], signature.phase)
-    (found,) = compare(small, signature.phase, told, YARDSTICK)
-    assert signature_of(locate(small, found, runner, YARDSTICK), found).core == signature.core
+    (found,) = compare(small, signature.phase, told, REFERENCE_BOUNDS)
+    assert signature_of(locate(small, found, runner, REFERENCE_BOUNDS), found).core == signature.core
     assert len(small.nodes) <= 3
     assert sum(leaf.array.size for leaf in small.leaves.values()) <= 40
 
@@ -170,7 +172,7 @@ def test_rounding_alone_is_never_reported(phase: str) -> None:
     for seed in range(80):
         graph = random_graph(np.random.default_rng(seed))
         (told,) = runner.run([graph], phase)
-        verdict = judge(graph, phase, told, YARDSTICK)
+        verdict = judge(graph, phase, told, REFERENCE_BOUNDS)
         assert not verdict.found and not verdict.doubted, (seed, verdict)
 
 
@@ -180,4 +182,4 @@ def test_rounding_of_a_training_is_never_reported() -> None:
         rng = np.random.default_rng(seed)
         graph = trained([conv_graph, dropout_graph, pool_graph, chain][seed % 4](rng), rng)
         (told,) = runner.run([graph], TRAIN)
-        assert compare(graph, TRAIN, told, YARDSTICK) == [], seed
+        assert compare(graph, TRAIN, told, REFERENCE_BOUNDS) == [], seed

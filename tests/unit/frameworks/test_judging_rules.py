@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frameworks_planted import YARDSTICK, InProcess, Planted, result
-from jostle.crashes import Crash
+from frameworks_planted import REFERENCE_BOUNDS, InProcess, Planted, result
 from jostle.errors import UsageError
+from jostle.foreign import Crash
+from jostle.frameworks.backends.program import GRADIENT, PREDICT
 from jostle.frameworks.graph import INPUT, Array, Graph, Leaf, Node
-from jostle.frameworks.judging.comparing import compare, judge
-from jostle.frameworks.judging.findings import Disagreement, Symptom, family_of
-from jostle.frameworks.judging.grouping import Signature, frame_of, parse, signature_of
+from jostle.frameworks.judging.compare import compare, judge
+from jostle.frameworks.judging.disagreement import Disagreement, Symptom, family_of
 from jostle.frameworks.judging.inconsistency import inconsistency
-from jostle.frameworks.judging.locating import Located, locate
-from jostle.frameworks.judging.script import array_literal, issue_text, script
-from jostle.frameworks.judging.suppressing import known_in, reason_for
-from jostle.frameworks.lowerings.program import GRADIENT, PREDICT
+from jostle.frameworks.judging.known_issues import known_in, reason_for
+from jostle.frameworks.judging.locate import Located, locate
+from jostle.frameworks.judging.signature import Signature, frame_of, parse, signature_of
 from jostle.frameworks.observations import REFERENCE, Observation, Status
+from jostle.frameworks.reduction.script import array_literal, issue_text, script
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 FAILED = Observation(Status.CRASHED, crash=Crash("RuntimeError", "bad 7 at 0x7f", "pool.cpp:12", ""))
@@ -37,7 +37,7 @@ def ok(values: Array) -> Observation:
 
 def judged(graph: Graph, **observations: Observation) -> list[tuple[str, Symptom]]:
     told = {REFERENCE: ok(result(graph, PREDICT, 0)["y"]), **observations}
-    return [(one.backend, one.symptom) for one in compare(graph, PREDICT, told, YARDSTICK)]
+    return [(one.backend, one.symptom) for one in compare(graph, PREDICT, told, REFERENCE_BOUNDS)]
 
 
 SIN, RIGHT = graph_of("sin"), np.sin(X)
@@ -53,7 +53,7 @@ def test_a_crash_is_told_if_the_reference_or_a_peer_runs() -> None:
 def test_the_unsupported_and_the_undefined_are_never_told() -> None:
     assert judged(SIN, torch=Observation(Status.UNSUPPORTED), jax=ok(RIGHT)) == []
     told = {REFERENCE: Observation(Status.UNDEFINED), "torch": FAILED, "jax": ok(RIGHT + 1)}
-    assert compare(SIN, PREDICT, told, YARDSTICK) == []
+    assert compare(SIN, PREDICT, told, REFERENCE_BOUNDS) == []
 
 
 def test_another_shape_or_dtype_is_told_whatever_the_values() -> None:
@@ -66,7 +66,7 @@ def test_one_wrong_element_is_told_and_its_place() -> None:
     wrong = RIGHT.copy()
     wrong[1, 2] *= 1.001
     told = {REFERENCE: ok(np.sin(X.astype(np.float64))), "torch": ok(wrong), "jax": ok(RIGHT)}
-    (found,) = compare(SIN, PREDICT, told, YARDSTICK)
+    (found,) = compare(SIN, PREDICT, told, REFERENCE_BOUNDS)
     assert (found.backend, found.tensor, found.index) == ("torch", "y", (1, 2))
 
 
@@ -92,7 +92,7 @@ def test_nan_in_operators_that_compare_is_what_onnx_leaves_open() -> None:
 
 def test_three_families_against_the_reference_cast_doubt_on_it() -> None:
     others = {name: ok(RIGHT + np.float32(0.1)) for name in ("torch", "torch-aot", "jax", "paddle")}
-    verdict = judge(SIN, PREDICT, {REFERENCE: ok(np.sin(X.astype(np.float64))), **others}, YARDSTICK)
+    verdict = judge(SIN, PREDICT, {REFERENCE: ok(np.sin(X.astype(np.float64))), **others}, REFERENCE_BOUNDS)
     assert not verdict.found
     assert {one.backend for one in verdict.doubted} == set(others)
 
@@ -121,13 +121,13 @@ def test_a_gradient_is_not_told_where_there_is_none() -> None:
         REFERENCE: Observation(Status.OK, result(graph, GRADIENT, 0)),
         "torch": Observation(Status.OK, {"y": np.zeros((2, 2), np.float32), "d_x": cotangent}),
     }
-    assert compare(graph, GRADIENT, told, YARDSTICK) == []
+    assert compare(graph, GRADIENT, told, REFERENCE_BOUNDS) == []
     smooth = graph_of("sin")
     told = {
         REFERENCE: Observation(Status.OK, result(smooth, GRADIENT, 0)),
         "torch": Observation(Status.OK, {"y": RIGHT, "d_x": np.ones_like(X)}),
     }
-    assert [one.symptom for one in compare(smooth, GRADIENT, told, YARDSTICK)] == [Symptom.GRADIENT]
+    assert [one.symptom for one in compare(smooth, GRADIENT, told, REFERENCE_BOUNDS)] == [Symptom.GRADIENT]
 
 
 def test_the_score_is_0_for_equal_and_large_for_different_results() -> None:
@@ -205,7 +205,7 @@ def test_a_script_fails_until_the_framework_is_mended(tmp_path: Path) -> None:
     wrong = Planted(wrong=(("sin", lambda call: f"torch.sin({call[0]}) * 1.001"),))
     runner = InProcess({"planted": wrong})
     (told,) = runner.run([SIN], PREDICT)
-    (found,) = compare(SIN, PREDICT, told, YARDSTICK)
+    (found,) = compare(SIN, PREDICT, told, REFERENCE_BOUNDS)
     text = script(SIN, PREDICT, wrong, told[REFERENCE].arrays, told["planted"].arrays)
     path = tmp_path / "reproduce.py"
     path.write_text(text)
@@ -214,7 +214,7 @@ def test_a_script_fails_until_the_framework_is_mended(tmp_path: Path) -> None:
     assert "Max absolute difference" in ran.stderr
     assert "AssertionError" in ran.stderr
     exec(text.replace("1.001", "1.0"), {})
-    issue = issue_text(SIN, found, locate(SIN, found, runner, YARDSTICK).operator, {"torch": "2.13"}, text)
+    issue = issue_text(SIN, found, locate(SIN, found, runner, REFERENCE_BOUNDS).operator, {"torch": "2.13"}, text)
     assert issue.startswith("# planted: sin computes wrong values")
     assert "torch.sin(x)" in issue
     assert "2.13" in issue

@@ -15,20 +15,20 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
+from jostle.frameworks.backends.all_backends import LOWERINGS
+from jostle.frameworks.backends.jax.functions import DEFINITIONS
+from jostle.frameworks.backends.onnx.programs import ONNXRUNTIME
+from jostle.frameworks.backends.program import PREDICT, Unsupported, arrays_of
+from jostle.frameworks.backends.torch.programs import EAGER
 from jostle.frameworks.drawing import single
 from jostle.frameworks.edits.parameters import drawn_training
 from jostle.frameworks.graph import PARAMETER, Graph, Invalid, Leaf, Node, as_json, decode, encode, fresh_names
 from jostle.frameworks.importing.onnx_files import graph_from_onnx
 from jostle.frameworks.importing.torch_modules import graph_from_module
-from jostle.frameworks.judging.script import script
-from jostle.frameworks.lowerings.catalogue import LOWERINGS
-from jostle.frameworks.lowerings.jax_functions import DEFINITIONS
-from jostle.frameworks.lowerings.onnx_programs import ONNXRUNTIME
-from jostle.frameworks.lowerings.program import PREDICT, Unsupported, arrays_of
-from jostle.frameworks.lowerings.torch_programs import EAGER
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.names import RESERVED, is_usable, usable_name
-from jostle.frameworks.operators.catalogue import OPERATORS, types_of
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
+from jostle.frameworks.reduction.script import script
 
 HOSTILE = (
     *("model", "np", "torch", "lambda", "result", "nodes", "session", "loss", "target", "compiled", "lstm", "sum"),

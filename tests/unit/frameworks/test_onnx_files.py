@@ -10,13 +10,13 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from jostle.errors import ModelRefused
+from jostle.frameworks.backends.onnx.programs import ONNXRUNTIME
+from jostle.frameworks.backends.onnx.signals import prepare
+from jostle.frameworks.backends.program import PREDICT, Unsupported, arrays_of
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Graph
 from jostle.frameworks.importing.onnx_files import graph_from_onnx
-from jostle.frameworks.lowerings.onnx_programs import ONNXRUNTIME
-from jostle.frameworks.lowerings.program import PREDICT, Unsupported, arrays_of
-from jostle.frameworks.running.host import MISSING
-from jostle.frameworks.signals.onnx_signals import prepare
+from jostle.frameworks.workers.backend_server import MISSING
 
 Nodes = list[onnx.NodeProto]
 RNG = np.random.default_rng(0)

@@ -8,13 +8,13 @@ import onnx
 import onnxruntime
 import pytest
 
+from jostle.frameworks.backends.onnx.programs import ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO, SKETCHERS, OnnxLowering
+from jostle.frameworks.backends.onnx.signals import prepare
+from jostle.frameworks.backends.program import GRADIENT, PREDICT, Unsupported, arrays_of
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Graph, Leaf, Node
-from jostle.frameworks.lowerings.onnx_programs import ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO, SKETCHERS, OnnxLowering
-from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, Unsupported, arrays_of
-from jostle.frameworks.operators.catalogue import OPERATORS, types_of
-from jostle.frameworks.running.host import MISSING
-from jostle.frameworks.signals.onnx_signals import prepare
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
+from jostle.frameworks.workers.backend_server import MISSING
 
 DRAWS, MOST_DRAWS = 4, 20
 NOWHERE = {"atan2", "cummax", "expm1", "log1p", "logcumsumexp"}

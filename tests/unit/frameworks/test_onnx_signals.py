@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from jostle.frameworks.backends.onnx.programs import ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO, OnnxLowering
+from jostle.frameworks.backends.onnx.signals import prepare, watched
+from jostle.frameworks.backends.program import PREDICT, arrays_of
 from jostle.frameworks.graph import INPUT, Graph, Leaf, Node
-from jostle.frameworks.lowerings.onnx_programs import ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO, OnnxLowering
-from jostle.frameworks.lowerings.program import PREDICT, arrays_of
-from jostle.frameworks.signals.onnx_signals import prepare, watched
 
 
 def signals(lowering: OnnxLowering, operator: str, **attributes: Any) -> set[str]:

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
+from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN, cotangents_of, differentiated
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import PARAMETER, Graph, Leaf, Node, Training
-from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, TRAIN, cotangents_of, differentiated
-from jostle.frameworks.operators.catalogue import OPERATORS, types_of
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 from running_programs import child_of
 
 # Paddle 3.3 raises where the output padding is as large as the stride.
@@ -17,8 +17,8 @@ RAISES = {"conv_transpose": "im2col"}
 
 @pytest.fixture(scope="module")
 def child():
-    lowering = "jostle.frameworks.lowerings.paddle_programs:Paddle"
-    with child_of(lowering, "jostle.frameworks.signals.paddle_signals") as process:
+    lowering = "jostle.frameworks.backends.paddle.programs:Paddle"
+    with child_of(lowering, "jostle.frameworks.backends.paddle.signals") as process:
         yield process
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from jostle.frameworks.signals import pytensor_signals
 
+from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN, Unsupported, arrays_of
+from jostle.frameworks.backends.pytensor.programs import EXPRESSIONS, PytensorPrograms
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import INPUT, Graph, Leaf, Node
-from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, TRAIN, Unsupported, arrays_of
-from jostle.frameworks.lowerings.pytensor_programs import EXPRESSIONS, PytensorPrograms
-from jostle.frameworks.operators.catalogue import OPERATORS, types_of
-from jostle.frameworks.signals import pytensor_signals
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 
 # What PyTensor 3.0 gives as float64 though all it was given is float32, or refuses: findings, not mistakes of ours.
 WIDENED = {"var", "std"}

@@ -11,10 +11,10 @@ import torch
 from known_kernels import KERNELS, NotThere
 
 from frameworks_slopes import Settled, settle
+from jostle.frameworks.backends.program import calls, differentiated, float_outputs
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import Graph, Leaf
-from jostle.frameworks.lowerings.program import calls, differentiated, float_outputs
-from jostle.frameworks.operators.catalogue import OPERATORS, types_of
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 from jostle.frameworks.reference.formulas import FORMULAS
 from jostle.frameworks.reference.run import evaluate, result
 from jostle.frameworks.reference.undefined import Undefined

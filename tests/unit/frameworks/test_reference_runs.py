@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from frameworks_slopes import Settled, beyond, settle
+from jostle.frameworks.backends.program import GRADIENT, TRAIN
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import INPUT, PARAMETER, Graph, Leaf, Node, Training
-from jostle.frameworks.lowerings.program import GRADIENT, TRAIN
-from jostle.frameworks.operators.catalogue import OPERATORS
+from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.reference.differences import derivative
 from jostle.frameworks.reference.run import evaluate, evaluate_anyhow, result
 from jostle.frameworks.reference.undefined import Undefined

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
+from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN, cotangents_of, differentiated
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import PARAMETER, Graph, Leaf, Node, Training
-from jostle.frameworks.lowerings.program import GRADIENT, PREDICT, TRAIN, cotangents_of, differentiated
-from jostle.frameworks.operators.catalogue import OPERATORS, types_of
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 from running_programs import child_of
 
 # Keras 3.15 raises on windows that reach the end of an image.
@@ -17,8 +17,8 @@ RAISES = {"adaptive_avg_pool": "Negative dimension size", "adaptive_max_pool": "
 
 @pytest.fixture(scope="module")
 def child():
-    lowering = "jostle.frameworks.lowerings.tensorflow_programs:TensorFlow"
-    with child_of(lowering, "jostle.frameworks.signals.tensorflow_signals") as process:
+    lowering = "jostle.frameworks.backends.tensorflow.programs:TensorFlow"
+    with child_of(lowering, "jostle.frameworks.backends.tensorflow.signals") as process:
         yield process
 
 

@@ -4,10 +4,10 @@ import torch
 from torch import Tensor, nn
 
 from jostle.errors import ModelRefused
+from jostle.frameworks.backends.program import PREDICT, arrays_of
+from jostle.frameworks.backends.torch.programs import EAGER
 from jostle.frameworks.graph import decode, encode
 from jostle.frameworks.importing.torch_modules import graph_from_module
-from jostle.frameworks.lowerings.program import PREDICT, arrays_of
-from jostle.frameworks.lowerings.torch_programs import EAGER
 from jostle.zoo.lenet import lenet1, lenet5
 
 

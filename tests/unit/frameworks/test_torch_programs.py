@@ -4,9 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jostle.frameworks.drawing import single
-from jostle.frameworks.graph import LAYOUTS, Array, Graph, Leaf, Node, Training
-from jostle.frameworks.lowerings.program import (
+from jostle.frameworks.backends.program import (
     GRADIENT,
     PREDICT,
     TRAIN,
@@ -14,9 +12,11 @@ from jostle.frameworks.lowerings.program import (
     arrays_of,
     differentiated,
 )
-from jostle.frameworks.lowerings.torch_programs import AOT, EAGER, EXPRESSIONS, INDUCTOR, TorchLowering
-from jostle.frameworks.operators.catalogue import OPERATORS, types_of
-from jostle.frameworks.signals.torch_signals import after
+from jostle.frameworks.backends.torch.programs import AOT, EAGER, EXPRESSIONS, INDUCTOR, TorchLowering
+from jostle.frameworks.backends.torch.signals import after
+from jostle.frameworks.drawing import single
+from jostle.frameworks.graph import LAYOUTS, Array, Graph, Leaf, Node, Training
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 from jostle.frameworks.training import LOSSES, OPTIMISERS, PENALTIES
 
 SEEDS = range(3)

@@ -4,11 +4,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jostle.frameworks.backends.program import PREDICT, arrays_of
+from jostle.frameworks.backends.torch.programs import AOT, EAGER, TorchLowering
+from jostle.frameworks.backends.torch.signals import after, watched
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import Graph, Leaf, Node
-from jostle.frameworks.lowerings.program import PREDICT, arrays_of
-from jostle.frameworks.lowerings.torch_programs import AOT, EAGER, TorchLowering
-from jostle.frameworks.signals.torch_signals import after, watched
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from jostle.distances import as_image_file, reference_lengths, relative_distances
 from jostle.errors import UsageError
+from jostle.inputs.distances import as_image_file, reference_lengths, relative_distances
 from jostle.mutators.ascent import Ascent, Reach
 from jostle.mutators.goals import AnotherClass
 from jostle.mutators.neuron_choice import NeuronChoice, uncovered

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.geometry import place
+from jostle.inputs.geometry import place
 from jostle.mutators.metamorphic import VISIBLE, Lineage, Metamorphic
 from jostle.mutators.screening import Witnesses
 from jostle.mutators.transforms import TRANSFORMS, Affine, Transform

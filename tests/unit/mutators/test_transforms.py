@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from jostle.geometry import place
+from jostle.inputs.geometry import place
 from jostle.mutators.metamorphic import Metamorphic
 from jostle.mutators.transforms import TRANSFORMS, Affine, blur, noise, told
 from jostle.randomness import randomness

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from jostle.crashes import Crash
+from jostle.foreign import Crash
 from jostle.oracles.crash import NoCrash
 from jostle.records import NO_BUG
 from making import CRASH, batch_of, trace_of

@@ -16,7 +16,7 @@ from jostle.randomness import randomness
 from jostle.records import Candidates
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import SEEDS_PER_BATCH, BatchPool
-from jostle.schedulers.seldom import Growing, Priority, SeldomFuzzed, drawn
+from jostle.schedulers.least_fuzzed import Growing, Priority, SeldomFuzzed, drawn
 from making import batch_of, lesson
 
 

@@ -15,12 +15,12 @@ import pytest
 import torch
 
 from jostle.errors import OutputRefused, WriteFailed
-from jostle.geometry import unmoved
+from jostle.inputs.geometry import unmoved
 from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary, Violation
 from jostle.storage.archive import open_archive
-from jostle.storage.belonging import FORMAT
 from jostle.storage.entries import decode_entries, digest_of_entries, encode_entries
 from jostle.storage.history import read_history, read_kept
+from jostle.storage.ownership import FORMAT
 from making import batch_of, seeds_of
 
 OURS = {".json", ".jsonl", ".safetensors", ".png", ".log"}  # .log is a row of safetensors

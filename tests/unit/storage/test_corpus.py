@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from jostle.geometry import unmoved
+from jostle.inputs.geometry import unmoved
 from jostle.mutators.noise import Noise
 from jostle.randomness import randomness
 from jostle.records import NO_PARENT

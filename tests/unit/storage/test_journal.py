@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from jostle.storage.checksums import sealed, unsealed
 from jostle.storage.journal import encoded, read_journal
-from jostle.storage.seals import sealed, unsealed
 
 
 def line(step: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from jostle.distances import as_image_file, lengths, within
+from jostle.inputs.distances import as_image_file, lengths, within
 from jostle.mutators.ascent import Ascent
 from jostle.mutators.goals import AnotherClass
 from jostle.randomness import randomness

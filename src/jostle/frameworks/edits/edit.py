@@ -10,7 +10,7 @@ import numpy as np
 
 from jostle.frameworks.drawing import draw_node, leaf_for
 from jostle.frameworks.graph import Graph, Invalid, Leaf, Node, fresh_names
-from jostle.frameworks.operators.catalogue import types_of
+from jostle.frameworks.operators.all_operators import types_of
 from jostle.frameworks.operators.operator import Operator
 
 Random = np.random.Generator

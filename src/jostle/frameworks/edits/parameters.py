@@ -19,7 +19,7 @@ from jostle.frameworks.edits.edit import (
 )
 from jostle.frameworks.edits.repairing import checked, read_by, repaired
 from jostle.frameworks.graph import FLOATS, PARAMETER, STYLES, Array, Graph, Invalid, Node, TensorType, Training
-from jostle.frameworks.operators.catalogue import OPERATORS, operator_named, type_of, types_of
+from jostle.frameworks.operators.all_operators import OPERATORS, operator_named, type_of, types_of
 from jostle.frameworks.operators.elementwise import UNARY
 from jostle.frameworks.training import LOSSES, MOST_STEPS, OPTIMISERS, PENALTIES
 

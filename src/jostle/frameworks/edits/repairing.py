@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from jostle.frameworks.graph import Graph, Invalid, Node, TensorType, fresh_names
-from jostle.frameworks.operators.catalogue import LARGEST, type_of, types_of
+from jostle.frameworks.operators.all_operators import LARGEST, type_of, types_of
 from jostle.frameworks.training import check_training
 
 MOST_NODES = 30

@@ -18,7 +18,7 @@ from jostle.frameworks.edits.edit import (
 )
 from jostle.frameworks.edits.repairing import adapter, read_by, repaired
 from jostle.frameworks.graph import Graph, Invalid, Node, fresh_names
-from jostle.frameworks.operators.catalogue import OPERATORS, types_of
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 
 COMBINERS = ("add", "mul", "maximum", "sub", "concat", "stack", "minimum")
 

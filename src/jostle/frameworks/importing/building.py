@@ -9,7 +9,7 @@ import numpy as np
 
 from jostle.frameworks.graph import CONSTANT, DTYPES, INPUT, Array, Graph, Invalid, Leaf, Node, TensorType
 from jostle.frameworks.names import usable_name
-from jostle.frameworks.operators.catalogue import type_of
+from jostle.frameworks.operators.all_operators import type_of
 
 
 class GraphBuilder:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from jostle.errors import ModelRefused
-from jostle.foreign_files import check_regular
 from jostle.frameworks.graph import INPUT, Array, Graph, Invalid
 from jostle.frameworks.importing.onnx_counterparts import DTYPE_OF, ELEMENTS_AND_AXES
 from jostle.frameworks.importing.onnx_layer_counterparts import LAYERED
 from jostle.frameworks.importing.onnx_reading import MOST_ELEMENTS, SMALL, NoCounterpart, Read, Reading
 from jostle.frameworks.importing.onnx_shape_counterparts import SHAPES
-from jostle.frameworks.operators.catalogue import types_of
+from jostle.frameworks.operators.all_operators import types_of
+from jostle.untrusted.files import check_regular
 
 COUNTERPARTS = {**ELEMENTS_AND_AXES, **SHAPES, **LAYERED}
 # Arithmetic of shapes, which is done while reading.

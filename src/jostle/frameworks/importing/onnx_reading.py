@@ -11,7 +11,7 @@ import numpy as np
 from jostle.errors import ModelRefused
 from jostle.frameworks.graph import CONSTANT, DTYPES, FLOATS, PARAMETER, Array, Leaf, Node, TensorType
 from jostle.frameworks.names import usable_name
-from jostle.frameworks.operators.catalogue import type_of
+from jostle.frameworks.operators.all_operators import type_of
 
 MOST_ELEMENTS = 50_000_000  # of one tensor
 SMALL = 4096  # elements of what is written into one attribute

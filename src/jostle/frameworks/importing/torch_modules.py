@@ -15,9 +15,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 from torch.fx import Node as ExportedNode
 
-from jostle.crashes import Crash
 from jostle.errors import ModelRefused
-from jostle.foreign import attempt
+from jostle.foreign import Crash, attempt
 from jostle.frameworks.graph import CONSTANT, DTYPES, INPUT, PARAMETER, Array, Graph, Invalid
 from jostle.frameworks.importing.aten import ELEMENTWISE, SAME, Untranslated, dtype_of
 from jostle.frameworks.importing.aten_layers import LAYERS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jostle.frameworks.graph import Array, Graph, TensorType
-from jostle.frameworks.judging.findings import family_of
+from jostle.frameworks.judging.disagreement import family_of
 from jostle.frameworks.judging.rounding import words
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from jostle.frameworks.graph import Array, Graph, Node, TensorType
 from jostle.frameworks.judging.normalising import is_degenerate
 from jostle.frameworks.judging.rounding import rounds
-from jostle.frameworks.operators.catalogue import operator_named, types_of
+from jostle.frameworks.operators.all_operators import operator_named, types_of
 
 
 def too_small(values: Array, dtype: str) -> Array:

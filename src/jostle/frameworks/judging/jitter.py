@@ -11,7 +11,7 @@ from jostle.frameworks.graph import CONSTANT, Array, Graph, Leaf, Node, TensorTy
 from jostle.frameworks.judging.extremes import too_large, too_small
 from jostle.frameworks.judging.normalising import is_degenerate
 from jostle.frameworks.judging.rounding import CANCELLING, LOGARITHMIC, SATURATING, epsilon_of, rounds
-from jostle.frameworks.operators.catalogue import types_of
+from jostle.frameworks.operators.all_operators import types_of
 
 ULPS = 2
 

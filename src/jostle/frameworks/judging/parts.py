@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from jostle.frameworks.graph import INPUT, Array, Graph, Leaf, TensorType
-from jostle.frameworks.operators.catalogue import types_of
+from jostle.frameworks.operators.all_operators import types_of
 
 Tensors = Mapping[str, Array]
 

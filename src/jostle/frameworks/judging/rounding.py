@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from jostle.frameworks.graph import Graph, Node, TensorType
-from jostle.frameworks.operators.catalogue import SHAPING
+from jostle.frameworks.operators.all_operators import SHAPING
 
 
 def words(text: str) -> frozenset[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.frameworks.graph import Graph
-from jostle.frameworks.judging.yardstick import SEED, Yardstick
+from jostle.frameworks.judging.reference_bounds import SEED, ReferenceBounds
 
 SMOOTH = 1e-3  # the sides of a derivative agree to this part of it
 CLOSE = 0.3  # of the difference between backend and reference: finite differences must side clearly
 
 
 def is_settled(
-    graph: Graph, name: str, index: tuple[int, ...], seen: float, expected: float, yardstick: Yardstick
+    graph: Graph, name: str, index: tuple[int, ...], seen: float, expected: float, yardstick: ReferenceBounds
 ) -> bool:
     """Whether the function has a derivative there, which the reference has right and the backend wrong."""
     left, right = yardstick.derivative(graph, name.removeprefix("d_"), index, SEED)

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from jostle.frameworks.backends.program import cotangents_of, float_outputs
 from jostle.frameworks.graph import Array, Graph
-from jostle.frameworks.lowerings.program import cotangents_of, float_outputs
 from jostle.frameworks.reference.numbers import held
 from jostle.frameworks.reference.run import Tensors, forward, leaves_of
 from jostle.frameworks.reference.undefined import Undefined

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from jostle.frameworks.backends.program import Call
 from jostle.frameworks.graph import FLOATS, INTEGERS
-from jostle.frameworks.lowerings.program import Call
 from jostle.frameworks.reference.numbers import Formula, bits_of, least, most
 from jostle.frameworks.reference.undefined import undefined_where, undefined_with_nan
 

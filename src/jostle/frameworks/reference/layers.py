@@ -8,7 +8,7 @@ from math import sqrt
 import torch
 from torch import Tensor
 
-from jostle.frameworks.lowerings.program import Call
+from jostle.frameworks.backends.program import Call
 from jostle.frameworks.reference.elementwise import not_below, plain, sigmoid
 from jostle.frameworks.reference.numbers import Formula, root
 from jostle.frameworks.reference.reductions import along, mean, softmax, summed, var

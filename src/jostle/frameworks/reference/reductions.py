@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from jostle.frameworks.lowerings.program import Call
+from jostle.frameworks.backends.program import Call
 from jostle.frameworks.reference.numbers import Formula, root
 from jostle.frameworks.reference.undefined import undefined_with_nan
 

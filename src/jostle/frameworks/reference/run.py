@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jostle.frameworks.graph import Array, Graph, Training
-from jostle.frameworks.lowerings.program import (
+from jostle.frameworks.backends.program import (
     GRADIENT,
     PREDICT,
     Call,
@@ -18,6 +17,7 @@ from jostle.frameworks.lowerings.program import (
     differentiated,
     float_outputs,
 )
+from jostle.frameworks.graph import Array, Graph, Training
 from jostle.frameworks.reference.formulas import FORMULAS
 from jostle.frameworks.reference.numbers import held, wrapped
 from jostle.frameworks.reference.training import STEPS, Memory, loss

@@ -8,7 +8,7 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from jostle.frameworks.lowerings.program import Call
+from jostle.frameworks.backends.program import Call
 from jostle.frameworks.reference.elementwise import within
 from jostle.frameworks.reference.numbers import Formula
 from jostle.frameworks.reference.reductions import along

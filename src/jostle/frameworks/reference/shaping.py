@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from jostle.frameworks.backends.program import Call
 from jostle.frameworks.graph import INTEGERS
-from jostle.frameworks.lowerings.program import Call
 from jostle.frameworks.reference.numbers import Formula, least, most
 from jostle.frameworks.reference.reductions import along, folded, largest, product, smallest
 from jostle.frameworks.reference.undefined import undefined_where, undefined_with_nan

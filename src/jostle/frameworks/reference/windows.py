@@ -8,7 +8,7 @@ from math import prod
 import torch
 from torch import Tensor
 
-from jostle.frameworks.lowerings.program import Call
+from jostle.frameworks.backends.program import Call
 from jostle.frameworks.reference.numbers import Formula, root
 from jostle.frameworks.reference.reductions import along
 from jostle.frameworks.reference.shaping import at_places

@@ -1,0 +1,93 @@
+"""Commands that load a model from a file do so in a process of their own, which it may take with it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import wraps
+from typing import IO, Any, ParamSpec
+
+import psutil
+
+from jostle.errors import ModelRefused
+from jostle.isolation.orphans import TAG, clean_up, new_name
+from jostle.isolation.process import end_group, memory_of, signal_name
+from jostle.session.isolate import MEMORY_SHARE, is_file
+
+GLANCE = 0.1  # seconds
+# Its main, after it was made to die with this process.
+CHILD = "from jostle.isolation.server import die_with; die_with({parent}); from jostle.cli.main import main; main()"
+Parameters = ParamSpec("Parameters")
+# The command's arguments -> the models it loads
+Specs = Callable[..., Iterable[str]]
+
+
+def apart_if_from_file(specs: Specs) -> Callable[[Callable[Parameters, Any]], Callable[Parameters, Any]]:
+    """A command that runs again in a process of its own if one of its models comes from a file."""
+
+    def decorate(command: Callable[Parameters, Any]) -> Callable[Parameters, Any]:
+        @wraps(command)
+        def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
+            if TAG in os.environ or not any(map(is_file, specs(**kwargs))):
+                return command(*args, **kwargs)
+            return _again()
+
+        return run
+
+    return decorate
+
+
+def _again() -> int:
+    """This very command in another process; off a terminal its output is passed on when it ends."""
+    clean_up()
+    tag = new_name()
+    # -P, because a file in the working folder must not stand in for a library.
+    call = [sys.executable, "-P", "-c", CHILD.format(parent=os.getpid()), *sys.argv[1:]]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        terminal = sys.stderr.isatty()
+        child = subprocess.Popen(
+            call,
+            stdout=None if terminal else out,
+            stderr=None if terminal else err,
+            env={**os.environ, TAG: tag},
+            start_new_session=True,
+        )
+        try:
+            _wait(child)
+        finally:
+            end_group(child, tag)
+        _pass_on(out, sys.stdout)
+        if child.returncode < 0:
+            name = signal_name(-child.returncode)
+            raise ModelRefused(f"the model ended the process that ran it ({name}): check where the file comes from")
+        _pass_on(err, sys.stderr)
+    return child.returncode
+
+
+def _wait(child: subprocess.Popen[bytes]) -> None:
+    """Until it ends; one that takes nearly all memory is ended, and a first interrupt is the child's to answer."""
+    most = int(MEMORY_SHARE * psutil.virtual_memory().total)
+    interrupted = False
+    while True:
+        try:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(GLANCE)
+                return
+            if memory_of(child.pid, with_children=True) > most:
+                raise ModelRefused(f"the model took more than {most / 1e9:.0f} GB of memory: give a smaller --batch")
+        except KeyboardInterrupt:
+            if interrupted:
+                raise
+            interrupted = True
+            child.send_signal(signal.SIGINT)
+
+
+def _pass_on(file: IO[bytes], to: IO[str]) -> None:
+    file.seek(0)
+    for line in file:
+        to.write(line.decode(errors="replace"))

@@ -1,0 +1,35 @@
+"""What a command leaves: lines on the terminal, whose names and messages may come from strangers, and an exit code."""
+
+import sys
+from enum import IntEnum
+
+from rich.console import Console
+
+WIDTH_IN_FILES = 200
+KEPT = "\n\t"  # besides what can be seen
+
+
+def output() -> Console:
+    """Standard output: as wide as the terminal, or wide enough that a program reads one row of a table per line."""
+    return Console(width=None if sys.stdout.isatty() else WIDTH_IN_FILES)
+
+
+def say(console: Console, text: str) -> None:
+    """Prints lines as they are."""
+    console.print(visible(text), highlight=False, soft_wrap=True, markup=False)
+
+
+def visible(text: str) -> str:
+    """The text with signs that would command a terminal written out."""
+    return "".join(sign if sign.isprintable() or sign in KEPT else repr(sign)[1:-1] for sign in text)
+
+
+class Exit(IntEnum):
+    """Exit codes, as pytest means them."""
+
+    CLEAN = 0
+    FINDINGS = 1
+    INTERRUPTED = 2  # with the state saved
+    OUR_ERROR = 3
+    USAGE = 4
+    NOTHING_RAN = 5

@@ -1,0 +1,1 @@
+"""What do commands do besides fuzzing?"""

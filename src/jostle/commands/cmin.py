@@ -1,0 +1,181 @@
+"""A campaign's corpus reduced to fewer inputs that cover the same, by the criteria that guided it."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from jostle.config import Settings
+from jostle.errors import OutputRefused, UsageError
+from jostle.feedback.cover import covering_rows
+from jostle.feedback.neurons import NeuronCoverage
+from jostle.inputs.seeds import load_seeds
+from jostle.interfaces import Feedback, Target
+from jostle.profile import load_profile
+from jostle.records import NO_LABEL, NO_PARENT, Candidates, Trace, all_rows
+from jostle.session.assemble import PROFILE
+from jostle.session.load import Loaded, image_form, load
+from jostle.session.parts import RANGED, Guides, criterion
+from jostle.session.reopen import settings_of
+from jostle.storage.files import write_whole
+from jostle.storage.history import read_kept
+
+MARK = "made_by_jostle_cmin"  # an array by which a file is told for ours
+Figures = Mapping[str, Mapping[str, float]]  # by criterion
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """How much smaller the corpus became, and what it covers before and after."""
+
+    entries: int
+    chosen: int
+    before: Figures
+    after: Figures
+    lost: int  # units that the chosen do not cover when they run in batches of their own: rounding, and almost never
+    out: str
+
+
+def reduced(folder: Path, out: Path | None = None, trust_model: bool = False) -> Reduction:
+    """Writes a part of what the campaign kept that covers the same as all of it."""
+    settings, digest = settings_of(folder)
+    out = _writable(out or folder / "reduced.npz")
+    with closing(load(replace(settings, trust_model=trust_model, force=True, isolate=None))) as loaded:
+        if loaded.digest != digest:
+            raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
+        return _reduced(folder, loaded, out)
+
+
+def _reduced(folder: Path, loaded: Loaded, out: Path) -> Reduction:
+    settings = loaded.settings
+    if not settings.coverage:
+        raise UsageError(f"the campaign in {folder} was unguided, so there is no coverage to keep")
+    kept = read_kept(folder, loaded.flight.seeds)
+    if not len(kept):
+        raise UsageError(f"the campaign in {folder} kept nothing, so there is nothing to reduce")
+    corpus = Runs(loaded.watched.target, kept, settings.batch)
+    guides = _guides(folder, loaded)
+    whole = _criteria(settings, guides, {})
+    corpus.plant(whole)
+    before = _figures(whole)
+    rows = smallest(corpus, whole, _criteria(settings, guides, before))
+    again = _criteria(settings, guides, before)
+    corpus.assess(again, rows)
+    labels = load_seeds(settings.seeds, image_form(settings)).labels[kept.roots]
+    write_whole(out, _encoded(kept.inputs[rows], labels[rows]), synced=True)
+    return Reduction(len(kept), len(rows), before, _figures(again), _lost(whole, again), str(out))
+
+
+class Runs:
+    """The entries of a campaign, run in batches."""
+
+    def __init__(self, target: Target, kept: Candidates, batch: int):
+        self._target, self._kept, self._batch = target, kept, batch
+        self.rows = all_rows(len(kept))
+
+    def traces(self, rows: Tensor) -> list[tuple[Tensor, Trace]]:
+        """Rows with their trace, batch by batch."""
+        return [(some, self._target.run(self._kept.select(some))) for some in rows.split(self._batch) if len(some)]
+
+    def plant(self, feedbacks: Sequence[Feedback]) -> None:
+        """Assesses all entries, the seeds at once, because a threshold is calibrated on them."""
+        seeds = int((self._kept.parents == NO_PARENT).sum())  # which came first
+        if seeds:
+            planted = Trace.joined([trace for _, trace in self.traces(self.rows[:seeds])])
+            for feedback in feedbacks:
+                feedback.assess(planted)
+        self.assess(feedbacks, self.rows[seeds:])
+
+    def assess(self, feedbacks: Sequence[Feedback], rows: Tensor) -> Tensor:
+        """The rows that are new to any criterion, one after another."""
+        new = [rows[:0]]
+        for some, trace in self.traces(rows):
+            gains = torch.stack([feedback.assess(trace) for feedback in feedbacks], 1)
+            new.append(some[(gains > 0).any(1)])
+        return torch.cat(new)
+
+
+def smallest(corpus: Runs, seen: Sequence[Feedback], fresh: Sequence[Feedback]) -> Tensor:
+    """Few rows, in order, after which no other is new to criteria that have seen nothing yet.
+
+    First come those that cover all units of criteria that count such; `seen` tells which units there are. Then whoever
+    is still new joins: for nearest neighbours, that is whoever lies farther than the threshold from all chosen before.
+    """
+    first = _covering(corpus, [one for one in seen if isinstance(one, NeuronCoverage)])
+    corpus.assess(fresh, first)
+    others = corpus.rows[~torch.isin(corpus.rows, first)]
+    return torch.cat([first, corpus.assess(fresh, others)]).sort().values
+
+
+def _covering(corpus: Runs, counting: Sequence[NeuronCoverage]) -> Tensor:
+    rows, units = [corpus.rows[:0]], [corpus.rows[:0]]
+    for some, trace in corpus.traces(corpus.rows) if counting else []:
+        start = 0
+        for one in counting:
+            places, numbers = one.units(trace)
+            covers = numbers < one.total
+            rows.append(some[places][:, None].expand_as(numbers)[covers])
+            units.append(numbers[covers] + start)
+            start += one.total
+    return covering_rows(torch.cat(rows), torch.cat(units))
+
+
+def _criteria(settings: Settings, guides: Guides, known: Figures) -> list[Feedback]:
+    """The campaign's criteria as new, with the thresholds that were calibrated."""
+    return [
+        criterion(replace(settings, threshold=known.get(name, {}).get("threshold", settings.threshold)), name, guides)
+        for name in settings.coverage
+    ]
+
+
+def _guides(folder: Path, loaded: Loaded) -> Guides:
+    ranged = set(RANGED) & set(loaded.settings.coverage)
+    profile = load_profile(folder / PROFILE, loaded.watched.belongs_to) if ranged else None
+    return Guides(loaded.watched.novelty_layers, profile)
+
+
+def _figures(feedbacks: Sequence[Feedback]) -> Figures:
+    return {name: figures for feedback in feedbacks for name, figures in feedback.coverage().items()}
+
+
+def _lost(whole: Sequence[Feedback], part: Sequence[Feedback]) -> int:
+    pairs = zip(whole, part, strict=True)
+    both = [
+        (one, other) for one, other in pairs if isinstance(one, NeuronCoverage) and isinstance(other, NeuronCoverage)
+    ]
+    return sum(int((one.covered() & ~other.covered()).sum()) for one, other in both)
+
+
+def _encoded(inputs: Tensor, labels: Tensor) -> bytes:
+    content = BytesIO()
+    arrays = {"x": inputs.numpy(), MARK: np.array(1)}
+    if (labels != NO_LABEL).any():
+        arrays["y"] = labels.numpy()
+    np.savez(content, **arrays)  # type: ignore[arg-type]
+    return content.getvalue()
+
+
+def _writable(out: Path) -> Path:
+    if out.suffix != ".npz":
+        raise OutputRefused(f"--out {out}: give a file that ends in .npz")
+    if out.exists() and not _is_ours(out):
+        raise OutputRefused(f"{out} exists and is not ours to overwrite: give another --out")
+    if not out.parent.is_dir():
+        raise OutputRefused(f"--out {out}: its folder does not exist: make it first")
+    return out
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return MARK in arrays
+    except (OSError, ValueError, TypeError, EOFError, AttributeError, zipfile.BadZipFile):
+        return False

@@ -1,0 +1,1 @@
+"""How does each framework run a graph, and what does it show of itself?"""

@@ -1,0 +1,40 @@
+"""Every lowering by the name that users type."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from jostle.errors import UsageError
+from jostle.frameworks.backends.jax.programs import JaxPrograms
+from jostle.frameworks.backends.onnx.programs import ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO
+from jostle.frameworks.backends.paddle.programs import Paddle
+from jostle.frameworks.backends.program import Lowering
+from jostle.frameworks.backends.pytensor.programs import PytensorPrograms
+from jostle.frameworks.backends.tensorflow.programs import TensorFlow
+from jostle.frameworks.backends.torch.programs import AOT, EAGER, INDUCTOR
+
+# By the folder beside this file that is theirs
+WATCHED: Mapping[str, tuple[Lowering, ...]] = {
+    "torch": (EAGER, AOT, INDUCTOR),
+    "onnx": (ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO),
+    "jax": (JaxPrograms(),),
+    "tensorflow": (TensorFlow(),),
+    "paddle": (Paddle(),),
+    "pytensor": (PytensorPrograms(),),
+}
+LOWERINGS: Mapping[str, Lowering] = {one.name: one for lowerings in WATCHED.values() for one in lowerings}
+
+
+def lowering_named(name: str) -> Lowering:
+    if name not in LOWERINGS:
+        near = difflib.get_close_matches(name, LOWERINGS, n=1)
+        hint = f", did you mean {near[0]!r}?" if near else f": choose among {', '.join(LOWERINGS)}"
+        raise UsageError(f"there is no backend {name!r}{hint}")
+    return LOWERINGS[name]
+
+
+def signals_of(lowering: Lowering) -> str:
+    """The module that watches this lowering's programs."""
+    folder = next(folder for folder, lowerings in WATCHED.items() if lowering in lowerings)
+    return f"jostle.frameworks.backends.{folder}.signals"

@@ -1,0 +1,1 @@
+"""How does JAX run a graph?"""

@@ -1,0 +1,148 @@
+"""Programs for JAX: a model under jit, its gradient by vjp, its training by Optax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from jostle.frameworks.backends.jax.elementwise import ELEMENTS
+from jostle.frameworks.backends.jax.functions import DEFINITIONS
+from jostle.frameworks.backends.jax.layers import WITH_WEIGHTS
+from jostle.frameworks.backends.jax.shaping import SHAPES
+from jostle.frameworks.backends.jax.training import loss_of, optimiser_of
+from jostle.frameworks.backends.program import (
+    GRADIENT,
+    INDENT,
+    PHASES,
+    TRAIN,
+    Unsupported,
+    differentiated,
+    float_outputs,
+    statements,
+)
+from jostle.frameworks.graph import PARAMETER, Graph
+
+EXPRESSIONS = {**ELEMENTS, **SHAPES, **WITH_WEIGHTS}
+
+
+@dataclass(frozen=True)
+class JaxPrograms:
+    """JAX compiled by XLA; every program leaves what was compiled under the name `compiled`."""
+
+    name: str = "jax"
+    phases: tuple[str, ...] = PHASES
+    extra: str = "jax"
+    module: str = "jax"
+    packages: tuple[str, ...] = ("jax", "jaxlib", "optax")
+
+    def program(self, graph: Graph, phase: str) -> str:
+        if phase in (GRADIENT, TRAIN):
+            _require_gradients(graph)
+        if phase == TRAIN:
+            return _training(graph)
+        if phase == GRADIENT and differentiated(graph):
+            return _gradient(graph)
+        return _prediction(graph)
+
+
+def _require_gradients(graph: Graph) -> None:
+    """Unsupported where JAX says itself that it has not implemented a gradient."""
+    for node in graph.nodes:
+        if node.operator == "scatter" and node.attributes["reduction"] == "mul":
+            raise Unsupported("has no gradient of a scatter that multiplies")
+        if node.operator == "max_pool" and max(node.attributes["dilations"]) > 1:
+            raise Unsupported("has no gradient of a dilated max_pool")
+
+
+def _prediction(graph: Graph) -> str:
+    given = ", ".join(graph.leaves)
+    return _joined(
+        *_model(graph, _dict_of(graph.outputs)),
+        "",
+        f"compiled = jax.jit(model).lower({given}).compile()",
+        f"result = {{name: np.asarray(value) for name, value in compiled({given}).items()}}",
+    )
+
+
+def _gradient(graph: Graph) -> str:
+    leaves, weighed = differentiated(graph), float_outputs(graph)
+    others = [name for name in graph.outputs if name not in weighed]
+    given = ", ".join([*graph.leaves, *(f"cotangent_{name}" for name in weighed)])
+    function = f"lambda {', '.join(leaves)}: model({', '.join(graph.leaves)})"
+    cotangents = _dict_of(weighed, "cotangent_")
+    return _joined(
+        *_model(graph, f"{_dict_of(weighed)}, {_dict_of(others)}"),
+        "",
+        f"def differentiate({given}):",
+        f"{INDENT}outputs, pull_back, others = jax.vjp({function}, {', '.join(leaves)}, has_aux=True)",
+        f"{INDENT}gradients = pull_back({cotangents})",
+        f"{INDENT}return outputs | others | dict(zip({[f'd_{name}' for name in leaves]}, gradients))",
+        "",
+        "",
+        f"compiled = jax.jit(differentiate).lower({given}).compile()",
+        f"result = {{name: np.asarray(value) for name, value in compiled({given}).items()}}",
+    )
+
+
+def _training(graph: Graph) -> str:
+    training, parameters = graph.training, graph.named(PARAMETER)
+    if training is None or not parameters:
+        raise Unsupported("there is nothing to train")
+    others = [*(name for name in graph.leaves if name not in parameters), "target"]
+    arguments = ", ".join(f'parameters["{name}"]' if name in parameters else name for name in graph.leaves)
+    output = f'model({arguments})["{graph.outputs[0]}"]'
+    given = ", ".join(["parameters", "state", *others])
+    return _joined(
+        *_model(graph, _dict_of(graph.outputs)),
+        "",
+        f"def loss_of(parameters, {', '.join(others)}):",
+        f"{INDENT}return {loss_of(training, output)}",
+        "",
+        "",
+        f"def step({given}):",
+        f"{INDENT}loss, gradients = jax.value_and_grad(loss_of)(parameters, {', '.join(others)})",
+        f"{INDENT}updates, state = optimiser.update(gradients, state, parameters)",
+        f"{INDENT}return optax.apply_updates(parameters, updates), state, loss",
+        "",
+        "",
+        f"optimiser = {optimiser_of(training)}",
+        f"parameters = jax.tree.map(jnp.asarray, {_dict_of(parameters)})",
+        "state = optimiser.init(parameters)",
+        f"compiled = jax.jit(step).lower({given}).compile()",
+        "losses = []",
+        f"for _ in range({training.steps}):",
+        f"{INDENT}parameters, state, loss = compiled({given})",
+        f"{INDENT}losses.append(loss)",
+        'result = {"loss": np.array(losses)} | {name: np.asarray(value) for name, value in parameters.items()}',
+        imports=("import optax",),
+    )
+
+
+def _model(graph: Graph, returned: str) -> list[str]:
+    lines = [*statements(graph, EXPRESSIONS), f"return {returned}"]
+    definitions = dict.fromkeys(part for node in graph.nodes for part in DEFINITIONS.get(node.operator, ()))
+    return [
+        *(f"\n{definition.strip()}\n" for definition in definitions),
+        "",
+        f"def model({', '.join(graph.leaves)}):",
+        *(INDENT + line for line in lines),
+        "",
+    ]
+
+
+def _dict_of(names: Iterable[str], prefix: str = "") -> str:
+    return "{" + ", ".join(f'"{name}": {prefix}{name}' for name in names) + "}"
+
+
+def _joined(*lines: str, imports: tuple[str, ...] = ()) -> str:
+    head = (
+        "import jax",
+        "import jax.numpy as jnp",
+        "import numpy as np",
+        *imports,
+        "from jax import lax",
+        "",
+        'jax.config.update("jax_enable_x64", True)  # else JAX makes every float64 a float32',
+        "",
+    )
+    return "\n".join((*head, *lines)) + "\n"

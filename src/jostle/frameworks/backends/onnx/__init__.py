@@ -1,0 +1,1 @@
+"""How does an ONNX runtime run a graph?"""

@@ -1,0 +1,1 @@
+"""How does PaddlePaddle run a graph?"""

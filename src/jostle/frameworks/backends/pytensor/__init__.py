@@ -1,0 +1,1 @@
+"""How does PyTensor run a graph?"""

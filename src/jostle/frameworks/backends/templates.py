@@ -1,0 +1,42 @@
+"""Expressions that differ from node to node in nothing but names and attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jostle.frameworks.backends.program import Call, Expression, Unsupported, literal
+
+
+def template(text: str) -> Expression:
+    """`{0}` is the first input, `{alpha}` an attribute, `{dtype}` that of the output."""
+    return lambda call: fill(text, call)
+
+
+def templates(texts: Mapping[str, str]) -> dict[str, Expression]:
+    return {name: template(text) for name, text in texts.items()}
+
+
+def fill(text: str, call: Call) -> str:
+    attributes = {name: literal(value) for name, value in call.attributes.items()}
+    return text.format(*call.node.inputs, dtype=call.type.dtype, **attributes)
+
+
+def named(prefix: str, text: str) -> dict[str, Expression]:
+    """`operator=function` pairs of functions that take the inputs in their order and nothing else."""
+    pairs = (pair.partition("=") for pair in text.split())
+    return {operator: _plain(prefix + (function or operator)) for operator, _, function in pairs}
+
+
+def _plain(function: str) -> Expression:
+    return lambda call: f"{function}({', '.join(call.node.inputs)})"
+
+
+def on(dtypes: str, expression: Expression) -> Expression:
+    """The same, on first inputs of these dtypes only."""
+
+    def checked(call: Call) -> str:
+        if call.types[0].dtype not in dtypes.split():
+            raise Unsupported(f"has no {call.node.operator} of {call.types[0].dtype}")
+        return expression(call)
+
+    return checked

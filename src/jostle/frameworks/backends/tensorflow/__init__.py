@@ -1,0 +1,1 @@
+"""How does TensorFlow run a graph?"""

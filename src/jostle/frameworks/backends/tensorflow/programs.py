@@ -1,0 +1,130 @@
+"""Programs for TensorFlow: one traced function that its graph optimiser rewrites before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jostle.frameworks.backends.program import (
+    GRADIENT,
+    INDENT,
+    PHASES,
+    PREDICT,
+    Expression,
+    Unsupported,
+    calls,
+    differentiated,
+    float_outputs,
+    statements,
+)
+from jostle.frameworks.backends.tensorflow.elementwise import ELEMENTWISE, REDUCTIONS
+from jostle.frameworks.backends.tensorflow.layers import LAYERS, layer_of
+from jostle.frameworks.backends.tensorflow.shaping import SHAPING
+from jostle.frameworks.backends.tensorflow.training import before_step, loss_of, optimiser_of, penalty_of
+from jostle.frameworks.backends.tensorflow.windows import WINDOWS
+from jostle.frameworks.graph import PARAMETER, Graph
+from jostle.frameworks.operators.all_operators import types_of
+
+EXPRESSIONS: Mapping[str, Expression] = {**ELEMENTWISE, **REDUCTIONS, **SHAPING, **WINDOWS, **LAYERS}
+
+
+class TensorFlow:
+    """Traced by tf.function and run on the CPU."""
+
+    name = "tensorflow"
+    phases = PHASES
+    extra = "tensorflow"
+    module = "tensorflow"
+    packages = ("tensorflow", "tensorflow-cpu", "keras", "numpy")
+
+    def program(self, graph: Graph, phase: str) -> str:
+        model = statements(graph, EXPRESSIONS)
+        if phase != PREDICT:
+            _check_gradients(graph)
+        layers = [line for call in calls(graph) for line in layer_of(call)]
+        run = _predict if phase == PREDICT else _gradient if phase == GRADIENT else _train
+        lines = ["import numpy as np", "import tensorflow as tf", "", *layers, *run(graph, model)]
+        return "\n".join(lines) + "\n"
+
+
+def _check_gradients(graph: Graph) -> None:
+    for call in calls(graph):
+        if call.node.operator == "fmod" and call.type.is_float:
+            raise Unsupported("has no gradient of truncatemod")
+        if call.node.operator in ("conv", "conv_transpose") and max(call.attributes["dilations"]) > 1:
+            raise Unsupported("has no gradient of dilated convolutions on CPU")
+
+
+def _function(name: str, arguments: Sequence[str], body: Sequence[str]) -> list[str]:
+    return ["@tf.function(autograph=False)", f"def {name}({', '.join(arguments)}):", *_indented(body), ""]
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [INDENT + line for line in lines]
+
+
+def _dict(names: Sequence[str]) -> str:
+    return "{" + ", ".join(f'"{name}": {name}' for name in names) + "}"
+
+
+def _called(arguments: Sequence[str]) -> list[str]:
+    return [
+        f"found = model({', '.join(arguments)})",
+        "result = {name: value.numpy() for name, value in found.items()}",
+    ]
+
+
+def _predict(graph: Graph, model: Sequence[str]) -> list[str]:
+    arguments = list(graph.leaves)
+    return [*_function("model", arguments, [*model, f"return {_dict(graph.outputs)}"]), *_called(arguments)]
+
+
+def _gradient(graph: Graph, model: Sequence[str]) -> list[str]:
+    outputs, leaves = float_outputs(graph), differentiated(graph)
+    if not outputs or not leaves:
+        raise Unsupported("has nothing to take a gradient of")
+    cotangents = [f"cotangent_{name}" for name in outputs]
+    arguments = [*graph.leaves, *cotangents]
+    told = ", ".join([f"**{_dict(graph.outputs)}", *(f'"d_{name}": tf.convert_to_tensor(d_{name})' for name in leaves)])
+    body = [
+        "with tf.GradientTape() as tape:",
+        *_indented([f"tape.watch([{', '.join(leaves)}])", *model]),
+        f"{', '.join(f'd_{name}' for name in leaves)}{',' if len(leaves) == 1 else ''} = tape.gradient(",
+        f"{INDENT}[{', '.join(outputs)}],",
+        f"{INDENT}[{', '.join(leaves)}],",
+        f"{INDENT}output_gradients=[{', '.join(cotangents)}],",
+        f'{INDENT}unconnected_gradients="zero",',
+        ")",
+        f"return {{{told}}}",
+    ]
+    return [*_function("model", arguments, body), *_called(arguments)]
+
+
+def _train(graph: Graph, model: Sequence[str]) -> list[str]:
+    training, parameters = graph.training, graph.named(PARAMETER)
+    if training is None:
+        raise Unsupported("is not told how to train")
+    others = [name for name in graph.leaves if name not in parameters]
+    output = graph.outputs[0]
+    type_ = types_of(graph)[output]
+    loss = loss_of(training, output, type_)
+    penalty = penalty_of(training)
+    step = [
+        *before_step(training),
+        "with tf.GradientTape() as tape:",
+        *_indented([*model, f"loss = {loss}"]),
+        *_indented([f"loss += sum({penalty}(parameter) for parameter in parameters)"] if penalty else []),
+        "losses.append(loss)",
+        'optimizer.apply(tape.gradient(loss, parameters, unconnected_gradients="zero"), parameters)',
+    ]
+    body = ["losses = []", f"for step in range(1, {training.steps + 1}):", *_indented(step), "return tf.stack(losses)"]
+    return [
+        *(f"{name} = tf.Variable({name})" for name in parameters),
+        f"parameters = [{', '.join(parameters)}]",
+        f"tf.keras.config.set_floatx({type_.dtype!r})",
+        f"optimizer = {optimiser_of(training)}",
+        "optimizer.build(parameters)",
+        "",
+        *_function("train", [*others, "target"], body),
+        f'result = {{"loss": train({", ".join([*others, "target"])}).numpy()}}',
+        f"result |= {{name: value.numpy() for name, value in {_dict(parameters)}.items()}}",
+    ]

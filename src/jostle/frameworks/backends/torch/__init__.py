@@ -1,0 +1,1 @@
+"""How does PyTorch run a graph?"""

@@ -1,0 +1,153 @@
+"""Programs of torch: eager, through its compiler's graphs, and through Inductor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jostle.frameworks.backends.program import (
+    GRADIENT,
+    INDENT,
+    PHASES,
+    PREDICT,
+    TRAIN,
+    Call,
+    Expression,
+    calls,
+    differentiated,
+    float_outputs,
+    literal,
+)
+from jostle.frameworks.backends.torch.elementwise import ELEMENTWISE, REDUCTIONS
+from jostle.frameworks.backends.torch.layers import LAYERS, batch_norm_by_hand
+from jostle.frameworks.backends.torch.shaping import SHAPING
+from jostle.frameworks.backends.torch.styles import styled
+from jostle.frameworks.backends.torch.training import training_lines
+from jostle.frameworks.graph import PARAMETER, Graph, Leaf
+
+EXPRESSIONS = {**ELEMENTWISE, **REDUCTIONS, **SHAPING, **LAYERS}
+CHANNELS_LAST = {4: "torch.channels_last", 5: "torch.channels_last_3d"}
+
+
+@dataclass(frozen=True)
+class TorchLowering:
+    """One way of running torch: as it is, or compiled by a call."""
+
+    name: str
+    compiled: str = ""  # the call that compiles `model`
+    phases: tuple[str, ...] = PHASES
+    extra: str = ""
+    module: str = "torch"
+    packages: tuple[str, ...] = ("torch", "numpy")
+
+    def program(self, graph: Graph, phase: str) -> str:
+        lines = ["import torch", "import torch.nn.functional as F", "", ""]
+        trained = {GRADIENT: differentiated(graph), TRAIN: trainable(graph)}.get(phase, [])
+        lines += [*_model(graph, followed(graph, trained)), "", "", *_tensors(graph, phase, trained)]
+        if self.compiled:
+            lines.append(f"model = {self.compiled}")
+        lines += {PREDICT: _prediction, GRADIENT: _gradient, TRAIN: _training}[phase](graph)
+        return "\n".join(lines) + "\n"
+
+
+EAGER = TorchLowering("torch")
+AOT = TorchLowering("torch-aot", 'torch.compile(model, backend="aot_eager_decomp_partition")')
+INDUCTOR = TorchLowering("torch-inductor", "torch.compile(model)")
+
+
+def _model(graph: Graph, followed_to: set[str]) -> list[str]:
+    body = [line for call in calls(graph) for line in styled(call, _expressions(call, followed_to))]
+    return [
+        f"def model({', '.join(graph.leaves)}):",
+        *(INDENT + line for line in (*body, f"return {', '.join(graph.outputs)}")),
+    ]
+
+
+def _expressions(call: Call, followed_to: set[str]) -> Mapping[str, Expression]:
+    if call.node.operator == "batch_norm" and followed_to.intersection(call.node.inputs[3:]):
+        return {"batch_norm": batch_norm_by_hand}
+    return EXPRESSIONS
+
+
+def _call(graph: Graph) -> str:
+    return f"{', '.join(graph.outputs)} = model({', '.join(graph.leaves)})"
+
+
+def _tensors(graph: Graph, phase: str, trained: Sequence[str]) -> Iterator[str]:
+    """Leaves as tensors that lie in memory as they say; those that gradients are taken of require them."""
+    for name, leaf in graph.leaves.items():
+        # what is trained is written to, which torch refuses where elements share their memory
+        plain = phase == TRAIN and name in trained and leaf.layout == "expanded"
+        text = f"torch.tensor({name})" if plain else _laid_out(name, leaf)
+        yield f"{name} = {text}" + (".requires_grad_()" if name in trained else "")
+
+
+def trainable(graph: Graph) -> list[str]:
+    return [name for name in graph.named(PARAMETER) if graph.leaves[name].type.is_float]
+
+
+def _laid_out(name: str, leaf: Leaf) -> str:
+    rank, tensor = leaf.type.rank, f"torch.tensor({name})"
+    if leaf.layout == "channels_last" and rank in CHANNELS_LAST:
+        return f"{tensor}.contiguous(memory_format={CHANNELS_LAST[rank]})"
+    if leaf.layout == "transposed" and rank > 1:
+        return f"{tensor}.mT.contiguous().mT"
+    if leaf.layout == "strided" and rank > 0:
+        return f"{tensor}.repeat_interleave(2, dim=-1)[..., ::2]"
+    if leaf.layout == "expanded":
+        return _expanded(name, leaf)
+    return tensor
+
+
+def _expanded(name: str, leaf: Leaf) -> str:
+    """One slice, repeated by a stride of 0 along every axis on which all slices are the same."""
+    kept, array = [], leaf.array
+    for axis, size in enumerate(leaf.type.shape):
+        first = np.take(array, [0], axis) if size > 1 else array
+        repeated = size > 1 and np.array_equal(np.broadcast_to(first, array.shape), array, equal_nan=leaf.type.is_float)
+        kept.append(":1" if repeated else ":")
+    if ":1" not in kept:
+        return f"torch.tensor({name})"
+    return f"torch.tensor({name}[{', '.join(kept)}]).expand({literal(leaf.type.shape)})"
+
+
+def _prediction(graph: Graph) -> list[str]:
+    return [_call(graph), f"result = {_arrays(graph.outputs)}"]
+
+
+def _arrays(names: Sequence[str]) -> str:
+    return "{" + ", ".join(f'"{name}": {name}.detach().numpy()' for name in dict.fromkeys(names)) + "}"
+
+
+def followed(graph: Graph, sources: Sequence[str]) -> set[str]:
+    """The tensors through which torch follows gradients to these leaves: floats that are computed from them."""
+    found = set(sources)
+    for call in calls(graph):
+        if call.type.is_float and found.intersection(call.node.inputs):
+            found.add(call.node.name)
+    return found
+
+
+def _gradient(graph: Graph) -> list[str]:
+    sources = differentiated(graph)
+    reached = followed(graph, sources)
+    outputs = [name for name in float_outputs(graph) if name in reached]
+    lines = [_call(graph), f"result = {_arrays(graph.outputs)}"]
+    if not outputs:
+        return lines + [f'result["d_{name}"] = torch.zeros_like({name}).detach().numpy()' for name in sources]
+    cotangents = ", ".join(f"torch.tensor(cotangent_{name})" for name in outputs)
+    taken = f"torch.autograd.grad([{', '.join(outputs)}], [{', '.join(sources)}], [{cotangents}]"
+    lines.append(f"gradients = {taken}, materialize_grads=True)")
+    return lines + [f'result["d_{name}"] = gradients[{at}].numpy()' for at, name in enumerate(sources)]
+
+
+def _training(graph: Graph) -> list[str]:
+    names = trainable(graph)
+    unreached = [name for name in names if graph.outputs[0] not in followed(graph, [name])]
+    return [
+        *training_lines(graph, names, unreached, _call(graph)),
+        f"result = {_arrays(graph.named(PARAMETER))}",
+        'result["loss"] = torch.stack(losses).numpy()',
+    ]

@@ -1,0 +1,1 @@
+"""How do graphs go through the loop?"""

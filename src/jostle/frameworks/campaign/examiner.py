@@ -1,0 +1,56 @@
+"""From what backends made of a graph to defects with a signature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jostle.errors import JostleError
+from jostle.frameworks.campaign.target import Fault, Observed
+from jostle.frameworks.graph import Graph
+from jostle.frameworks.judging.compare import judge
+from jostle.frameworks.judging.disagreement import Disagreement, Symptom, Verdict
+from jostle.frameworks.judging.known_issues import Known, reason_for
+from jostle.frameworks.judging.locate import locate
+from jostle.frameworks.judging.reference_bounds import ReferenceBounds
+from jostle.frameworks.judging.signature import signature_of
+from jostle.frameworks.observations import REFERENCE, Runner, Status
+from jostle.frameworks.reference.differences import derivative
+from jostle.frameworks.reference.run import evaluate_anyhow, result
+from jostle.frameworks.reference.undefined import Undefined
+
+REFERENCE_BOUNDS = ReferenceBounds(evaluate_anyhow, result, derivative, Undefined)
+
+
+def _is_chain_of_infinities(fault: Fault) -> bool:
+    """Whether no operator alone is wrong about what is finite: then 0 times infinity came about on the way."""
+    return fault.disagreement.symptom is Symptom.NONFINITE and "+" in fault.signature.operator
+
+
+class Examiner:
+    """Judges a graph, locates the guilty operator of every disagreement, and leaves out what is known."""
+
+    def __init__(self, runner: Runner, known: Sequence[Known]):
+        self._runner, self._known = runner, known
+        self.known_seen = 0  # disagreements that were left out
+        self.doubted = 0  # disagreements in which the reference stood alone
+
+    def __call__(self, graph: Graph, phase: str, observed: Observed) -> Sequence[Fault]:
+        if observed[REFERENCE].status is Status.CRASHED:
+            raise JostleError(f"our reference fails on a model, which is a defect of ours: {observed[REFERENCE].crash}")
+        verdict = judge(graph, phase, observed, REFERENCE_BOUNDS)
+        self.doubted += len(verdict.doubted)
+        faults = self.faults(graph, verdict)
+        chains = [fault for fault in faults if _is_chain_of_infinities(fault)]
+        self.doubted += len(chains)
+        faults = [fault for fault in faults if fault not in chains]
+        new = [fault for fault in faults if reason_for(fault.signature, self._known) is None]
+        self.known_seen += len(faults) - len(new)
+        return new
+
+    def faults(self, graph: Graph, verdict: Verdict) -> list[Fault]:
+        """All that was found, known or not."""
+        return [self._fault(graph, one) for one in verdict.found]
+
+    def _fault(self, graph: Graph, disagreement: Disagreement) -> Fault:
+        located = locate(graph, disagreement, self._runner, REFERENCE_BOUNDS)
+        return Fault(signature_of(located, disagreement), disagreement, located.graph)

@@ -1,0 +1,80 @@
+"""Which models to mutate: by their score, or in depth or breadth first, with edits chosen by a strategy."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from jostle.frameworks.campaign.feedback import LIBRARY, NO_PART
+from jostle.frameworks.campaign.mutator import Plan, moves_of, numpy_randomness
+from jostle.frameworks.strategies.strategy import Moves, Random, Strategy
+from jostle.records import Lesson
+
+ORDERS = ("score", "depth", "breadth")
+TURNS = 8  # children of the newest model before an older one has its turn again, depth first
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What makes a model worth mutating (the seed paper, §3.2)."""
+
+    coverage: float = 1.0  # it makes more of the libraries work
+    time: float = 1.0  # it was found later
+    mutations: float = 1.0  # it was mutated less often
+
+
+class SeedScores:
+    """Draws parents by score, or takes the newest (depth) or the least mutated (breadth) first."""
+
+    def __init__(self, strategy: Strategy, plan: Plan, weights: Weights, order: str = "score"):
+        self._strategy, self._plan, self._weights, self._order = strategy, plan, weights, order
+        self._parts: list[int] = []  # of libraries that each entry made work
+        self._mutated: list[int] = []  # how often each entry was
+
+    def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
+        draws = numpy_randomness(rng)
+        ids = self._by_score(children, draws) if self._order == "score" else self._in_order(children)
+        self._plan.moves = self._strategy.choose(len(ids), draws)
+        return torch.tensor(ids, dtype=torch.int64)
+
+    def _by_score(self, children: int, rng: Random) -> list[int]:
+        parts, mutated = np.array(self._parts, float), np.array(self._mutated, float)
+        count, weights = len(parts), self._weights
+        scores = (
+            weights.coverage * parts / max(parts.max(), 1.0)
+            + weights.time * np.arange(1, count + 1) / count
+            + weights.mutations / (1.0 + mutated)
+        )
+        shares = scores / scores.sum() if scores.sum() > 0 else np.full(count, 1 / count)
+        return [self._taken(int(entry)) for entry in rng.choice(count, children, p=shares)]
+
+    def _in_order(self, children: int) -> list[int]:
+        following = self._newest if self._order == "depth" else self._least_mutated
+        return [self._taken(following()) for _ in range(children)]
+
+    def _taken(self, entry: int) -> int:
+        self._mutated[entry] += 1
+        return entry
+
+    def _newest(self) -> int:
+        """Each entry in turn from the newest on, some times in a row."""
+        turns = np.array(self._mutated) // TURNS
+        return int(np.flatnonzero(turns == turns.min())[-1])
+
+    def _least_mutated(self) -> int:
+        return int(np.argmin(self._mutated))
+
+    def learn(self, lesson: Lesson) -> None:
+        if len(lesson.kept):
+            self._parts += (lesson.trace.metadata[LIBRARY] != NO_PART).sum(1).tolist()
+            self._mutated += [0] * len(lesson.kept)
+        worth: defaultdict[Moves, float] = defaultdict(float)
+        for step, gain in zip(lesson.kept.steps, (lesson.gains > 0).sum(1).tolist(), strict=True):
+            worth[moves_of(step)] += gain
+        for step in lesson.found:
+            worth[moves_of(step)] += 1
+        self._strategy.learn(worth)

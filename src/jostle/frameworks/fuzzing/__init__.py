@@ -1,1 +1,0 @@
-"""Graphs in the loop: the loop handles numbers, which stand for them."""

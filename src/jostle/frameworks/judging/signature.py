@@ -1,0 +1,107 @@
+"""Which disagreements are the same defect."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, fields, replace
+from typing import Any
+
+from jostle.foreign import Crash
+from jostle.frameworks.graph import Attributes, Graph
+from jostle.frameworks.judging.disagreement import Disagreement
+from jostle.frameworks.judging.locate import Located
+from jostle.frameworks.operators.all_operators import types_of
+
+NOTHING = "-"
+# Attributes of numbers that matter as soon as they are not this.
+NEUTRAL = {
+    **dict.fromkeys(("strides", "dilations", "groups", "steps", "repeats", "block"), 1),
+    **dict.fromkeys(("before", "after", "padding", "output_padding", "diagonal", "shift", "correction"), 0),
+}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Equal for what is most likely the same defect."""
+
+    backend: str
+    phase: str
+    symptom: str
+    operator: str
+    attributes: str = NOTHING  # their classes, such as ceil=True,padding>0
+    dtype: str = NOTHING
+    frame: str = NOTHING  # of a crash: its error and where
+
+    @property
+    def text(self) -> str:
+        return " ".join(astuple(self))
+
+    @property
+    def core(self) -> Signature:
+        """The same without attributes, which a smaller graph may do without."""
+        return replace(self, attributes=NOTHING)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse(text: str) -> Signature:
+    """The signature of such a text; ValueError for any other."""
+    words = text.split()
+    if len(words) != len(fields(Signature)):
+        raise ValueError(f"{text!r} is no signature: it has {len(words)} words, not {len(fields(Signature))}")
+    return Signature(*words)
+
+
+def signature_of(located: Located, found: Disagreement) -> Signature:
+    """Of a disagreement that was located."""
+    return Signature(
+        found.backend,
+        located.disagreement.phase,
+        str(located.disagreement.symptom),
+        located.operator,
+        attribute_class(located),
+        dtype_of(located.graph),
+        frame_of(located.disagreement.crash),
+    )
+
+
+def attribute_class(located: Located) -> str:
+    """Which attributes of the guilty nodes are not the plain ones, without numbers."""
+    if located.operator.startswith(("loss.", "penalty.", "optimiser.")):
+        return NOTHING
+    classes = [one for node in located.graph.nodes for one in _classes(node.attributes)]
+    return ",".join(dict.fromkeys(classes)) or NOTHING
+
+
+def _classes(attributes: Attributes) -> Iterator[str]:
+    for name, value in sorted(attributes.items()):
+        if isinstance(value, bool | str):
+            if value is not False:
+                yield f"{name}={value}"
+        elif name in NEUTRAL:
+            yield from _against(name, value, NEUTRAL[name])
+
+
+def _against(name: str, value: Any, neutral: int) -> Iterator[str]:
+    values = value if isinstance(value, list) else [value]
+    if any(one < neutral for one in values):
+        yield f"{name}<{neutral}"
+    if any(one > neutral for one in values):
+        yield f"{name}>{neutral}"
+
+
+def dtype_of(graph: Graph) -> str:
+    """Of what the guilty part reads first."""
+    types = types_of(graph)
+    return types[graph.nodes[0].inputs[0]].dtype if graph.nodes else NOTHING
+
+
+def frame_of(crash: Crash | None) -> str:
+    """The error and where it arose, without numbers and addresses, which change from run to run."""
+    if crash is None:
+        return NOTHING
+    text = f"{crash.error}@{crash.where or crash.message}"
+    text = re.sub(r"0x[0-9a-fA-F]+|\d+", "#", text)
+    return re.sub(r"\s+", "_", text)[:120] or NOTHING

@@ -1,0 +1,1 @@
+"""What is the smallest graph, and the script, that shows a defect?"""

@@ -1,0 +1,134 @@
+"""The smallest graph that still shows a defect."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from jostle.frameworks.graph import Array, Graph, Invalid, encode
+from jostle.frameworks.judging.compare import compare
+from jostle.frameworks.judging.reference_bounds import ReferenceBounds
+from jostle.frameworks.judging.signature import Signature, frame_of
+from jostle.frameworks.observations import REFERENCE, Observation, Runner
+from jostle.frameworks.operators.all_operators import types_of
+from jostle.frameworks.reduction.cutting import Edit, cuts, training_cuts
+from jostle.frameworks.reduction.shrinking import attribute_edits, layout_edits, shape_edits, value_edits
+from jostle.frameworks.training import check_training
+
+# Which of these graphs show the same defect.
+ShowsMany = Callable[[Sequence[Graph]], list[bool]]
+ROUNDS = 8
+
+
+def reduce(
+    graph: Graph, shows_many: ShowsMany, evaluate: Callable[[Graph], Mapping[str, Array]], deadline: float
+) -> Graph:
+    """A graph that shows the same, from which nothing more can be taken, or the time (monotonic) is over."""
+    reducer = _Reducer(shows_many, deadline)
+    for _ in range(ROUNDS):
+        before = graph
+        graph = reducer.smallest(graph, lambda one: cuts(one, evaluate(one.without_training())))
+        for edits in (training_cuts, shape_edits, attribute_edits, layout_edits, value_edits):
+            graph = reducer.edited(graph, edits)
+        if graph is before or reducer.late:
+            return graph
+    return graph
+
+
+@dataclass(frozen=True)
+class SameDefect:
+    """Asks the backend of a signature which graphs show its symptom and still hold what is guilty."""
+
+    signature: Signature
+    runner: Runner
+    yardstick: ReferenceBounds
+
+    def __call__(self, graphs: Sequence[Graph]) -> list[bool]:
+        guilty = [graph for graph in graphs if _holds(graph, self.signature)]
+        told = self.runner.run(guilty, self.signature.phase, [REFERENCE, self.signature.backend]) if guilty else []
+        shown = {id(graph): self._shows(graph, one) for graph, one in zip(guilty, told, strict=True)}
+        return [shown.get(id(graph), False) for graph in graphs]
+
+    def _shows(self, graph: Graph, observations: Mapping[str, Observation]) -> bool:
+        found = compare(graph, self.signature.phase, observations, self.yardstick)
+        wanted = self.signature.symptom, self.signature.frame
+        return any((str(one.symptom), frame_of(one.crash)) == wanted for one in found)
+
+
+def _holds(graph: Graph, signature: Signature) -> bool:
+    """Whether the graph has all operators on that dtype, or that part of a training, that a signature names."""
+    part, _, name = signature.operator.partition(".")
+    if name:
+        return graph.training is not None and getattr(graph.training, part) == name
+    left = Counter(signature.operator.split("+"))
+    types = types_of(graph)
+    guilty = [node for node in graph.nodes if node.operator in left]
+    dtypes = {types[node.inputs[0]].dtype for node in guilty}
+    return signature.dtype in dtypes and not left - Counter(node.operator for node in guilty)
+
+
+class _Reducer:
+    def __init__(self, shows_many: ShowsMany, deadline: float) -> None:
+        self._shows_many, self._deadline = shows_many, deadline
+
+    @property
+    def late(self) -> bool:
+        return time.monotonic() > self._deadline
+
+    def smallest(self, graph: Graph, candidates: Callable[[Graph], Iterator[Graph]]) -> Graph:
+        """The smallest of the candidates that shows it, again and again."""
+        while not self.late:
+            valid = [one for one in candidates(graph) if weight(one) < weight(graph) and is_valid(one)]
+            shown = [one for one, shows in zip(valid, self._ask(valid), strict=True) if shows]
+            if not shown:
+                break
+            graph = min(shown, key=weight)
+        return graph
+
+    def edited(self, graph: Graph, edits: Callable[[Graph], Iterator[Edit]]) -> Graph:
+        """The graph after all edits that it can bear, each tried alone first, then together."""
+        if self.late:
+            return graph
+        trials = [(edit, after) for edit in edits(graph) if (after := applied(edit, graph)) is not None]
+        shown = self._ask([after for _, after in trials])
+        good = [edit for (edit, _), shows in zip(trials, shown, strict=True) if shows]
+        return self._together(graph, good)
+
+    def _together(self, graph: Graph, edits: Sequence[Edit]) -> Graph:
+        """All of these edits at once, or half of them after the other half."""
+        after = graph
+        for edit in edits:
+            after = applied(edit, after) or after
+        if after is graph or self._ask([after]) == [True]:
+            return after
+        if len(edits) == 1 or self.late:
+            return graph
+        middle = len(edits) // 2
+        return self._together(self._together(graph, edits[:middle]), edits[middle:])
+
+    def _ask(self, graphs: Sequence[Graph]) -> list[bool]:
+        return self._shows_many(graphs) if graphs else []
+
+
+def applied(edit: Edit, graph: Graph) -> Graph | None:
+    """The graph after an edit, unless it is the same or cannot run."""
+    try:
+        after = edit(graph)
+    except Invalid:
+        return None
+    return after if is_valid(after) and encode(after) != encode(graph) else None
+
+
+def is_valid(graph: Graph) -> bool:
+    try:
+        check_training(graph, types_of(graph))
+    except Invalid:
+        return False
+    return True
+
+
+def weight(graph: Graph) -> tuple[int, int]:
+    """How large a graph is: nodes first, then elements that are given."""
+    return len(graph.nodes), sum(leaf.array.size for leaf in graph.leaves.values())

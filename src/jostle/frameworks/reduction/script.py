@@ -1,0 +1,161 @@
+"""A finding as a script that runs anywhere the framework is installed, and as the text of an issue."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jostle.frameworks.backends.program import Lowering, arrays_of
+from jostle.frameworks.graph import Array, Graph
+from jostle.frameworks.judging.disagreement import Disagreement, Symptom
+from jostle.frameworks.judging.reference_bounds import apart
+from jostle.frameworks.judging.tolerances import RELATIVE, rounded
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
+
+WRITTEN_OUT = 200  # elements
+IMPORTING = ("import ", "from ")
+CHECK = """
+for name, (values, dtype, tolerance) in expected.items():
+    print(f"{name}: {result[name]!r}, expected: {values!r}")
+    assert (result[name].dtype, result[name].shape) == (dtype, values.shape)
+    np.testing.assert_allclose(result[name], values, rtol=0, atol=tolerance)
+"""
+
+
+def script(
+    graph: Graph, phase: str, lowering: Lowering, expected: Mapping[str, Array], seen: Mapping[str, Array] | None
+) -> str:
+    """A program that exits with 1 as long as the framework does what was seen, and with 0 once it is mended.
+
+    `seen` is None if the framework raised, which then ends the script as well.
+    """
+    program = lowering.program(graph, phase).strip("\n")
+    arrays = [f"{name} = {array_literal(array)}" for name, array in arrays_of(graph, phase).items()]
+    imports, body = _apart(program)
+    parts = [*_imports(imports, "".join(arrays)), "", *arrays, "", *body, ""]
+    if not expected:
+        return "\n".join(parts)
+    listed = [f'    "{name}": {_known(name, np.asarray(array), graph, seen)},' for name, array in expected.items()]
+    return "\n".join([*parts, "expected = {  # computed in float64", *listed, "}", CHECK.strip(), ""])
+
+
+def _apart(program: str) -> tuple[list[str], list[str]]:
+    """What a program imports first, and the rest of it."""
+    lines = program.splitlines()
+    count = next((place for place, line in enumerate(lines) if line and not line.startswith(IMPORTING)), len(lines))
+    return [line for line in lines[:count] if line], lines[count:]
+
+
+def _imports(lines: Sequence[str], arrays: str) -> list[str]:
+    """All imports of a script, each once: the standard library's before the others."""
+    standard = ["import base64", ""] if "b64decode" in arrays else []
+    return [*standard, *dict.fromkeys(["import numpy as np", *lines])]
+
+
+def _known(name: str, values: Array, graph: Graph, seen: Mapping[str, Array] | None) -> str:
+    """Of a result: values, dtype, and how far it may lie from them."""
+    dtype = _dtype(name, graph)
+    if dtype in RELATIVE:
+        values = np.where(np.abs(values) > np.finfo(dtype).max, rounded(values, dtype), values)
+    return f'({array_literal(values)}, "{dtype}", {_tolerance(values, seen, name, dtype)!r})'
+
+
+def _dtype(name: str, graph: Graph) -> str:
+    """That a result should have."""
+    types = types_of(graph)
+    return types[graph.outputs[0] if name == "loss" else name if name in types else name.removeprefix("d_")].dtype
+
+
+def _tolerance(expected: Array, seen: Mapping[str, Array] | None, name: str, dtype: str) -> float:
+    """Some roundings, or a tenth of what was seen if that was more."""
+    if dtype not in RELATIVE:
+        return 0.0
+    size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
+    usual = 10 * RELATIVE[dtype] * size
+    if seen is not None and name in seen and seen[name].shape == expected.shape:
+        far = apart(seen[name], expected)
+        largest = far[np.isfinite(far)].max(initial=0.0)
+        usual = largest / 10 if largest > RELATIVE[dtype] * size else usual
+    return float(f"{usual:.3g}")
+
+
+def array_literal(array: Array) -> str:
+    """An array as numpy reads it, short if it is simple or large."""
+    dtype = array.dtype.name
+    if array.size == 0:
+        return f'np.zeros({array.shape}, "{dtype}")'
+    if array.size > 1 and len({one.tobytes() for one in array.ravel()}) == 1:
+        return f'np.full({array.shape}, {number_literal(array.flat[0])}, "{dtype}")'
+    if array.size > WRITTEN_OUT:
+        content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+        return f'np.frombuffer(base64.b64decode("{content}"), "{dtype}").reshape({array.shape})'
+    return f'np.array({_nested(array)}, "{dtype}")'
+
+
+def _nested(array: Array) -> str:
+    if array.ndim == 0:
+        return number_literal(array[()])
+    return "[" + ", ".join(_nested(one) for one in array) + "]"
+
+
+def number_literal(value: Any) -> str:
+    """The shortest text that reads as the same number of its dtype."""
+    if np.issubdtype(type(value), np.floating) and not np.isfinite(value):
+        return {"nan": "np.nan", "inf": "np.inf", "-inf": "-np.inf"}[str(value)]
+    return str(value)
+
+
+def issue_text(graph: Graph, found: Disagreement, operator: str, versions: Mapping[str, str], reproducer: str) -> str:
+    """What a maintainer is told: what is seen, what is expected and why, and how to see it."""
+    return "\n".join(
+        [
+            f"# {title(found, operator)}",
+            "",
+            f"**Versions:** {', '.join(f'{name} {version}' for name, version in versions.items())}",
+            "",
+            f"**Seen:** {seen_text(found)}",
+            "",
+            f"**Expected:** {expected_text(found)}",
+            *[f"- `{name}` is {OPERATORS[name].meaning}" for name in dict.fromkeys(n.operator for n in graph.nodes)],
+            "",
+            "```python",
+            reproducer.rstrip("\n"),
+            "```",
+            "",
+        ]
+    )
+
+
+WHAT = {
+    Symptom.CRASH: "fails",
+    Symptom.HANG: "does not return",
+    Symptom.TYPE: "has another shape or dtype than it should",
+    Symptom.NONFINITE: "is not finite where it should be, or the reverse",
+    Symptom.VALUES: "computes wrong values",
+    Symptom.GRADIENT: "has a wrong gradient",
+    Symptom.TRAINING: "trains to wrong parameters",
+}
+
+
+def title(found: Disagreement, operator: str) -> str:
+    return f"{found.backend}: {operator} {WHAT[found.symptom]}"
+
+
+def seen_text(found: Disagreement) -> str:
+    if found.crash is not None and found.crash.fatal:
+        return f"the process ends with {found.crash.error}"
+    if found.crash is not None:
+        message = found.crash.message.strip().splitlines()
+        return f"{found.crash.error} in {found.crash.where}: {message[0] if message else ''}"
+    if found.symptom is Symptom.HANG:
+        return "the program does not end"
+    return f"`{found.tensor}`{list(found.index) if found.index else ''} is {found.seen}"
+
+
+def expected_text(found: Disagreement) -> str:
+    if found.symptom in (Symptom.CRASH, Symptom.HANG):
+        return "a result by the definition, and in any case a process that goes on:"
+    return f"{found.expected}, computed in float64 by the definition:"

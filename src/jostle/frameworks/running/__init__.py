@@ -1,1 +1,0 @@
-"""Backends in processes of their own, asked for what they make of graphs."""

@@ -1,0 +1,1 @@
+"""Who runs a graph on a framework, in which process?"""

@@ -1,0 +1,180 @@
+"""One backend in a process of its own: asked, watched, and started anew when it dies."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import jostle.frameworks
+from jostle.errors import JostleError, UsageError
+from jostle.foreign import Crash
+from jostle.frameworks.backends.all_backends import lowering_named
+from jostle.frameworks.graph import Array
+from jostle.frameworks.observations import REFERENCE, Observation, Status
+from jostle.isolation.process import Died, Limits, Worker
+
+STARTING = 120.0  # seconds to import a framework
+STARTS = 3
+HANG, HUNGRY = "Hang", "MemoryLimit"  # errors of workers that did not answer in time, or took too much
+HOUSE = Path(jostle.frameworks.__file__).parents[1]
+# Our package without what its front door imports, which needs torch.
+PROGRAM = (
+    "import sys, types; "
+    "house = types.ModuleType('jostle'); house.__path__ = [{house!r}]; sys.modules['jostle'] = house; "
+    "from jostle.frameworks.workers.backend_server import main; main()"
+)
+# What the interpreter of another installation must have.
+REQUIREMENTS = "import sys; assert sys.version_info >= (3, 11), 'Python 3.11'; import numpy"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A backend, and the interpreter that has it: `onnxruntime`, or `onnxruntime@/path/to/python`."""
+
+    backend: str
+    interpreter: str = sys.executable
+
+    @property
+    def name(self) -> str:
+        return self.backend if self.interpreter == sys.executable else f"{self.backend}@{self.interpreter}"
+
+    @staticmethod
+    def parse(text: str) -> Place:
+        backend, at, interpreter = text.partition("@")
+        if at and not interpreter:
+            raise UsageError(f"{text} names no interpreter: give its path after the @")
+        if any(sign.isspace() for sign in interpreter):
+            raise UsageError(f"{interpreter!r} has spaces: give an interpreter by a path without, such as a link")
+        if backend != REFERENCE:
+            lowering_named(backend)
+        return Place(backend, interpreter) if at else Place(backend)
+
+
+class BackendProcess:
+    """A backend's worker; a graph that kills it is told of as crashed or hung."""
+
+    def __init__(self, place: Place, limits: Limits, line_coverage: bool = False):
+        self.place, self._limits, self._line_coverage = place, limits, line_coverage
+        self._worker: Worker | None = None
+        self.versions: Mapping[str, str] = {}
+
+    def open(self) -> None:
+        """Starts the worker; what is not installed is refused with the extra that installs it."""
+        refusal = self._refusal()
+        if refusal is not None:
+            raise UsageError(refusal)
+        self._running()
+
+    def run(self, graphs: Sequence[str], phase: str, seed: int) -> list[Observation]:
+        """What the backend makes of each graph, given as JSON."""
+        if not graphs:
+            return []
+        try:
+            return self._asked(graphs, phase, seed)
+        except Died as death:
+            self._worker = None
+            if len(graphs) == 1:
+                return [self._again(graphs[0], phase, seed, death.crash)]
+        return [observation for graph in graphs for observation in self.run([graph], phase, seed)]
+
+    def _again(self, graph: str, phase: str, seed: int, crash: Crash) -> Observation:
+        """Of a graph whose worker died; where others may have spent time and memory before it, it gets a fresh one."""
+        if crash.error not in (HANG, HUNGRY):
+            return _death(crash)
+        try:
+            return self._asked([graph], phase, seed)[0]
+        except Died as death:
+            self._worker = None
+            return _death(death.crash)
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker = None
+
+    def _asked(self, graphs: Sequence[str], phase: str, seed: int) -> list[Observation]:
+        request = {"ask": "run", "graphs": list(graphs), "phase": phase, "seed": seed}
+        answer = self._running().ask(request, self._limits.seconds * len(graphs))
+        if "observations" not in answer:
+            raise JostleError(f"the worker of {self.place.name} cannot go on: {_reason(answer)}")
+        return [_observation(told) for told in answer["observations"]]
+
+    def _running(self) -> Worker:
+        for _ in range(STARTS):
+            if self._worker is not None:
+                break
+            worker = Worker(
+                [self.place.interpreter, "-P", "-c", PROGRAM.format(house=str(HOUSE))],
+                [self.place.backend],
+                self._limits,
+            )
+            try:
+                answer = worker.ask({"ask": "open", "line coverage": self._line_coverage}, STARTING)
+            except Died as death:
+                reason = death.crash.traceback.strip().splitlines()[-1:] or [str(death)]
+                continue
+            if "versions" not in answer:
+                raise UsageError(f"{self.place.name} cannot be used: {_reason(answer)}")
+            self._worker, self.versions = worker, answer["versions"]
+        if self._worker is None:
+            raise UsageError(f"the worker of {self.place.name} does not start: {reason[0]}")
+        return self._worker
+
+    def _refusal(self) -> str | None:
+        """Why this backend cannot be used here."""
+        if self.place.backend == REFERENCE:
+            return None
+        lowering = lowering_named(self.place.backend)
+        if self.place.interpreter != sys.executable:
+            reason = _lacks(self.place.interpreter, REQUIREMENTS)
+            if reason is not None:
+                return f"{self.place.interpreter} cannot run a worker, which needs Python 3.11 and numpy: {reason}"
+        reason = _lacks(self.place.interpreter, f"import importlib.util as u; assert u.find_spec({lowering.module!r})")
+        if reason is None:
+            return None
+        where = "" if self.place.interpreter == sys.executable else f" for {self.place.interpreter}"
+        extra = f"pip install 'jostle[{lowering.extra}]'" if lowering.extra else f"pip install {lowering.module}"
+        return f"{self.place.backend} is not installed{where}: {extra}"
+
+
+def _lacks(interpreter: str, check: str) -> str | None:
+    """What an interpreter says instead of passing a check."""
+    try:
+        done = subprocess.run([interpreter, "-P", "-c", check], capture_output=True, text=True, timeout=STARTING)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it fails"])[-1]
+
+
+def _reason(answer: Mapping[str, Any]) -> str:
+    crash = answer.get("crash")
+    return f"{crash['error']}: {crash['message']}" if crash else json.dumps(answer)
+
+
+def _death(crash: Crash) -> Observation:
+    return Observation(Status.HUNG if crash.error == HANG else Status.CRASHED, crash=crash)
+
+
+def _observation(told: Mapping[str, Any]) -> Observation:
+    crash = told.get("crash")
+    return Observation(
+        Status(told["status"]),
+        {name: _array(array) for name, array in told.get("arrays", {}).items()},
+        told.get("reason", ""),
+        Crash(**crash) if crash else None,
+        frozenset(told.get("signals", ())),
+        told["seconds"],
+    )
+
+
+def _array(told: Mapping[str, Any]) -> Array:
+    """In the dtype that the framework gave, which may be any."""
+    return np.frombuffer(base64.b64decode(told["bytes"]), np.dtype(told["dtype"])).reshape(told["shape"])

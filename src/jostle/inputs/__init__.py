@@ -1,0 +1,1 @@
+"""What is fed to a model, and how far has it changed?"""

@@ -1,0 +1,278 @@
+"""Seeds from a folder of images, `.npy` and `.npz` files, Python functions and torch datasets."""
+
+from __future__ import annotations
+
+import math
+import warnings
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from jostle.errors import SeedsRefused
+from jostle.foreign import Crash, attempt
+from jostle.named_objects import find_object, names_object
+from jostle.records import NO_LABEL, Seeds
+from jostle.untrusted.files import check_regular, check_unpacked
+
+# Not every format that Pillow recognises: it hands some, whatever the name of the file, to other programs.
+FORMATS = ("PNG", "JPEG", "BMP", "DIB", "GIF", "TIFF", "WEBP", "PPM")
+UNPACKED = 256 * 2**20  # bytes that an .npz may unpack to, however small it is
+RATIO = 100  # and how much larger than itself beyond that
+IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"}
+
+
+@dataclass(frozen=True)
+class ImageForm:
+    """How image files become arrays: into which value range, with which channels and size."""
+
+    low: float = 0.0
+    high: float = 1.0
+    channels: int | None = None  # 1 or 3; None is grey if all are grey, else colour
+    size: tuple[int, int] | None = None  # height, width
+
+
+def load_seeds(spec: str, form: ImageForm) -> Seeds:
+    """The seeds behind a path or `FILE.py:function`."""
+    path = Path(spec)
+    images = not names_object(spec) and (path.is_dir() or path.suffix.lower() in IMAGES)
+    if (path.is_file() or names_object(spec)) and not images:
+        _refuse_image_form(form)
+    if names_object(spec):
+        return _seeds_from_object(spec)
+    if not path.exists():
+        raise SeedsRefused(
+            f"seeds {spec} do not exist: give a folder of images, a .npy or .npz file, or FILE.py:function"
+        )
+    if path.is_dir():
+        return _seeds_from_images(path, _image_files(path), form)
+    if path.suffix.lower() in IMAGES:
+        return _seeds_from_images(path.parent, [path], form)
+    if path.suffix in (".npy", ".npz"):
+        return _seeds_from_arrays(path)
+    raise SeedsRefused(f"seeds {spec}: give a folder of images, a .npy or .npz file, or FILE.py:function")
+
+
+def _refuse_image_form(form: ImageForm) -> None:
+    if form.channels or form.size:
+        raise SeedsRefused("--channels and --size are for image files: leave them out for arrays")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Data that need not fit into memory, part by part."""
+
+    count: int  # of all inputs
+    parts: Iterator[Seeds]
+
+
+def stream_seeds(spec: str, form: ImageForm, size: int) -> Stream:
+    """As `load_seeds`, in parts of this size; images and .npy files are read as their turn comes."""
+    path = Path(spec)
+    if path.is_dir():
+        files = _image_files(path)
+        form = replace(form, channels=form.channels or _channels(files))
+        return Stream(len(files), (_seeds_from_images(path, some, form) for some in _parts(files, size)))
+    if path.is_file() and path.suffix == ".npy":
+        _refuse_image_form(form)
+        array = _array_file(path)["x"]
+        _checked(str(path), array[:1] if array.ndim else array, None)
+        return Stream(len(array), (_checked(str(path), some, None) for some in _parts(array, size)))
+    seeds = load_seeds(spec, form)
+    rows = torch.arange(len(seeds)).split(size)
+    parts = (
+        Seeds(seeds.inputs[some], seeds.labels[some], tuple(seeds.names[i] for i in some.tolist())) for some in rows
+    )
+    return Stream(len(seeds), parts)
+
+
+def _parts(items: Any, size: int) -> Iterator[Any]:
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def _image_files(folder: Path) -> list[Path]:
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in IMAGES)
+    if not files:
+        raise SeedsRefused(f"seed folder {folder} holds no images: put some there ({', '.join(sorted(IMAGES))})")
+    return files
+
+
+def _channels(files: list[Path]) -> int:
+    """1 if all images are grey, else 3."""
+    return 1 if all(_opened(file).mode in ("1", "L") for file in files) else 3
+
+
+def _seeds_from_images(folder: Path, files: list[Path], form: ImageForm) -> Seeds:
+    images = [_loaded(file) for file in files]
+    channels = form.channels or (1 if all(image.mode in ("1", "L") for image in images) else 3)
+    arrays = [_array(image, channels, form.size) for image in images]
+    for file, array in zip(files, arrays, strict=True):
+        if array.shape != arrays[0].shape:
+            raise SeedsRefused(
+                f"images differ in size: {files[0].name} is {_size(arrays[0])}, {file.name} is {_size(array)}; "
+                f"give --size HEIGHT,WIDTH to resize all"
+            )
+    pixels = torch.from_numpy(np.stack(arrays)).float() / 255 * (form.high - form.low) + form.low
+    return Seeds(pixels, _folder_labels(folder, files), tuple(str(file.relative_to(folder)) for file in files))
+
+
+def _size(array: np.ndarray[Any, Any]) -> str:
+    return f"{array.shape[1]}×{array.shape[2]}"
+
+
+def _loaded(file: Path) -> Image.Image:
+    image = _opened(file, whole=True)
+    if image.mode[0] in "IF":  # which Pillow would clip to 8 bits, not scale
+        raise SeedsRefused(f"{file} has more than 8 bits per channel: convert it to 8 bits, or give an .npy file")
+    return image
+
+
+def _opened(file: Path, whole: bool = False) -> Image.Image:
+    """The image, its pixels read too if it is wanted whole."""
+    image = attempt(partial(_decoded, file, whole))
+    if isinstance(image, Crash):
+        reason = image.message or image.error
+        raise SeedsRefused(f"{file} is not a readable image: remove or replace it ({reason})")
+    return image
+
+
+def _decoded(file: Path, whole: bool) -> Image.Image:
+    check_regular(file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a decoder thinks of the file
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        image = Image.open(file, formats=FORMATS)
+        if whole:
+            image.load()
+    return image
+
+
+def _array(image: Image.Image, channels: int, size: tuple[int, int] | None) -> np.ndarray[Any, Any]:
+    """uint8 [channels, height, width]"""
+    image = image.convert("L" if channels == 1 else "RGB")
+    if size is not None:
+        image = image.resize((size[1], size[0]), Image.Resampling.BILINEAR)
+    pixels = np.asarray(image)
+    return pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
+
+
+def _folder_labels(folder: Path, files: list[Path]) -> Tensor:
+    """A subfolder per class gives labels: its number if all names are numbers, else its position."""
+    classes = [file.relative_to(folder).parts[0] if file.parent != folder else None for file in files]
+    if None in classes:
+        return torch.full((len(files),), NO_LABEL)
+    names = sorted({name for name in classes if name is not None})
+    numbers = {name: int(name) if all(n.isdigit() for n in names) else i for i, name in enumerate(names)}
+    return torch.tensor([numbers[name] for name in classes if name is not None])
+
+
+def _array_file(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays in a file by name; that of an .npy file is x, and read as it is used."""
+    arrays = attempt(partial(_arrays, path))
+    if isinstance(arrays, Crash):
+        raise SeedsRefused(
+            f"{path} is not a readable array without Python objects: save numbers with np.save or np.savez "
+            f"({arrays.message or arrays.error})"
+        )
+    return arrays
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    check_regular(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what numpy thinks of the header
+        if path.suffix == ".npy":
+            return {"x": np.lib.format.open_memmap(path, mode="r")}  # which is as large as it says, or fails
+        with zipfile.ZipFile(path) as archive:
+            check_unpacked(archive.infolist(), max(UNPACKED, RATIO * path.stat().st_size))
+            return {info.filename.removesuffix(".npy"): _member(archive, info) for info in archive.infolist()}
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
+    """An array that is as large as its header says; numpy would allocate that before it looks."""
+    with archive.open(info) as member:
+        version = np.lib.format.read_magic(member)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(member)
+        if math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
+            raise ValueError(f"{info.filename} claims shape {list(shape)}, which is not what it holds")
+    with archive.open(info) as member:
+        return np.lib.format.read_array(member, allow_pickle=False)
+
+
+def _seeds_from_arrays(path: Path) -> Seeds:
+    arrays = _array_file(path)
+    inputs = next((arrays[name] for name in ("x", "inputs", "images", "data", "arr_0") if name in arrays), None)
+    labels = next((arrays[name] for name in ("y", "labels", "arr_1") if name in arrays), None)
+    if inputs is None:
+        raise SeedsRefused(f"{path} has no array named x (found {', '.join(arrays)}): save it as np.savez(f, x=…, y=…)")
+    return _checked(str(path), inputs, labels)
+
+
+def _seeds_from_object(spec: str) -> Seeds:
+    found = find_object(spec)
+    if not isinstance(found, Dataset | Tensor | np.ndarray | tuple):
+        function: Callable[[], object] = found  # type: ignore[assignment]
+        found = attempt(lambda: function())
+    if isinstance(found, Crash):
+        raise SeedsRefused(f"{spec} raised {found.error} in {found.where}: {found.message}")
+    if isinstance(found, Dataset):
+        pairs = attempt(partial(_gathered, found))
+        if isinstance(pairs, Crash):
+            raise SeedsRefused(f"the dataset {spec} raised {pairs.error} in {pairs.where}: {pairs.message}")
+        found = pairs
+    inputs, labels = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
+    return _checked(spec, inputs, labels)
+
+
+def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:
+    items: Iterable[Any] = [dataset[i] for i in range(len(dataset))]  # type: ignore[arg-type]
+    pairs = [item if isinstance(item, tuple | list) else (item, None) for item in items]
+    inputs = torch.stack([torch.as_tensor(np.asarray(pair[0])) for pair in pairs])
+    return inputs, None if pairs[0][1] is None else torch.tensor([int(pair[1]) for pair in pairs])
+
+
+def _checked(source: str, inputs: object, labels: object) -> Seeds:
+    array = attempt(lambda: _as_array(inputs))
+    if isinstance(array, Crash):
+        raise SeedsRefused(f"{source} gives no array ({array.message}): return one [seeds, ...], or it and labels")
+    if array.dtype.kind not in "biuf":
+        raise SeedsRefused(f"{source} holds {array.dtype} values: seeds must be real numbers, so convert them")
+    if array.ndim < 2 or not array.size:
+        raise SeedsRefused(f"{source} has shape {list(array.shape)}: give at least one seed, as [seeds, ...]")
+    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinity, which pre-flight refuses
+        values = torch.from_numpy(np.array(array, dtype=np.float32))
+    return Seeds(
+        values, _checked_labels(source, labels, len(values)), tuple(f"{source}[{i}]" for i in range(len(values)))
+    )
+
+
+def _as_array(value: object) -> np.ndarray[Any, Any]:
+    if isinstance(value, Tensor):
+        value = value.detach().cpu()
+        value = value.float() if value.dtype == torch.bfloat16 else value  # which numpy does not know
+    return np.asarray(value)
+
+
+def _checked_labels(source: str, labels: object, count: int) -> Tensor:
+    if labels is None:
+        return torch.full((count,), NO_LABEL)
+    numbers = attempt(lambda: _as_array(labels))
+    if isinstance(numbers, Crash):
+        raise SeedsRefused(f"{source}: labels are no array ({numbers.message}): give one whole number for each seed")
+    if numbers.shape != (count,) or numbers.dtype.kind not in "iu":
+        raise SeedsRefused(
+            f"{source}: labels are {numbers.dtype} of shape {list(numbers.shape)}, not one whole number for each of "
+            f"{count} seeds"
+        )
+    if count and numbers.min() < NO_LABEL:
+        raise SeedsRefused(f"{source} has label {numbers.min()}: number the classes from 0, or {NO_LABEL} for unknown")
+    return torch.from_numpy(numbers.astype(np.int64))

@@ -1,0 +1,225 @@
+"""A process that serves requests, watched from outside: hangs, memory and death are noticed and told."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import psutil
+
+from jostle.foreign import Crash
+from jostle.isolation.orphans import TAG, end_tagged, new_name
+
+GLANCE = 0.02  # seconds between two looks at a process that has not answered
+BETWEEN_WEIGHINGS = 0.1  # seconds
+WITH_CHILDREN = 0.5  # seconds after which a request's memory is that of all descendants, which are slow to find
+END = b"\n"  # of a request or an answer, which are JSON on one line
+LONGEST_ANSWER, LONGEST_CHUNK = 2**26, 2**16  # bytes
+LAST_WORDS_OF_THE_HUNGRY = 0.1  # seconds, because memory goes on growing
+LAST_WORDS = 0.3  # seconds a process gets to write its stack, and to end once it has closed its connection
+FRAME = re.compile(r'File "(?P<file>[^"]+)", line \d+ in (?P<function>\S+)')
+LIBRARIES = (sysconfig.get_path("stdlib"), str(Path(__file__).parents[1]))
+NOWHERE = "the target"
+KEPT_OUTPUT = 16 * 1024  # bytes of what a process wrote last
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a worker may use before it is ended."""
+
+    seconds: float  # for one request
+    memory: int  # bytes, of the worker and all its children
+
+
+class Died(Exception):
+    """The worker is gone; carries how it ended."""
+
+    def __init__(self, crash: Crash):
+        super().__init__(f"{crash.error}: {crash.message}")
+        self.crash = crash
+
+
+def module_program(module: str) -> list[str]:
+    """Runs a module of ours in this interpreter; -P, because a file here must not stand in for a library."""
+    return [sys.executable, "-P", "-m", module]
+
+
+class Worker:
+    """A process of its own session; whatever ends this object ends it and all that descend from it."""
+
+    def __init__(self, program: Sequence[str], arguments: Sequence[str], limits: Limits):
+        """Runs a program of ours, which finds the connection's number and our own process id first in its arguments."""
+        ours, theirs = socket.socketpair()
+        tag = new_name()
+        with theirs:
+            self._process = subprocess.Popen(
+                [*program, str(theirs.fileno()), str(os.getpid()), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, TAG: tag, "PYTHONUNBUFFERED": "1"},
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        assert self._process.stdout is not None
+        self._tail = Tail(self._process.stdout)
+        self._connection, self._limits = ours, limits
+        self._weighed = 0.0
+        self._end = weakref.finalize(self, _close, self._process, tag, ours)
+
+    def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """The answer; Died if there will be none in this time, and then nothing of the worker is left."""
+        try:
+            self._connection.settimeout(seconds)
+            self._connection.sendall(json.dumps(request).encode() + END)
+            return self._answer(seconds)
+        except (EOFError, OSError, ValueError, RecursionError):  # it closed the connection, or sent what is no answer
+            raise self._died(self._ended()) from None
+
+    def kill(self) -> None:
+        """Ends the worker and all that descend from it."""
+        self._end()
+
+    def _answer(self, seconds: float) -> dict[str, Any]:
+        asked, received = time.monotonic(), bytearray()
+        self._connection.settimeout(GLANCE)
+        while not received.endswith(END):
+            ended = self._process.poll() is not None  # before the last look at what it sent
+            with suppress(TimeoutError):
+                chunk = self._connection.recv(LONGEST_CHUNK)
+                received += chunk
+                ended = not chunk
+            if ended or len(received) > LONGEST_ANSWER:
+                raise EOFError
+            if time.monotonic() > asked + seconds:
+                raise self._died(self._hung(seconds))
+            self._weigh(asked)
+        answer = json.loads(received)
+        if not isinstance(answer, dict):
+            raise ValueError("an answer is an object")
+        return answer
+
+    def _weigh(self, asked: float) -> None:
+        """Ends a worker that uses more memory than it may."""
+        now = time.monotonic()
+        if now < self._weighed + BETWEEN_WEIGHINGS:
+            return
+        self._weighed = now
+        used = memory_of(self._process.pid, with_children=now > asked + WITH_CHILDREN)
+        if used > self._limits.memory:
+            self._ask_for_stack(LAST_WORDS_OF_THE_HUNGRY)
+            message = f"used {_size(used)} of memory where {_size(self._limits.memory)} are allowed"
+            raise self._died(self._crash("MemoryLimit", message))
+
+    def _hung(self, seconds: float) -> Crash:
+        """Of a process that does not answer in time; its stack, if it can still write it."""
+        self._ask_for_stack(LAST_WORDS)
+        return self._crash("Hang", f"no answer after {seconds:g} s")
+
+    def _ask_for_stack(self, seconds: float) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self._process.pid, signal.SIGUSR1)
+        time.sleep(seconds)
+
+    def _ended(self) -> Crash:
+        """Of a process that ended or closed its connection."""
+        try:
+            code = self._process.wait(LAST_WORDS)
+        except subprocess.TimeoutExpired:
+            return self._crash("Disconnected", "closed its connection without an answer")
+        self._tail.wait(LAST_WORDS)
+        if code < 0:
+            return self._crash(signal_name(-code), "ended the process")
+        return self._crash(f"Exit {code}", "ended the process without an answer")
+
+    def _crash(self, error: str, message: str) -> Crash:
+        text = self._tail.text()
+        return Crash(error, message, _where(text), text, fatal=True)
+
+    def _died(self, crash: Crash) -> Died:
+        self.kill()
+        return Died(crash)
+
+
+class Tail:
+    """Reads a stream to its end beside everything else, and keeps the end: a flood costs no memory."""
+
+    def __init__(self, stream: IO[bytes]):
+        self._kept = b""
+        self._thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        self._thread.start()
+
+    def text(self) -> str:
+        return self._kept.decode(errors="replace")
+
+    def wait(self, seconds: float) -> None:
+        """Until the stream has ended, but not for long: a grandchild may hold it open."""
+        self._thread.join(seconds)
+
+    def _read(self, stream: IO[bytes]) -> None:
+        with stream:
+            while chunk := stream.read1(2**16):  # type: ignore[attr-defined]
+                self._kept = (self._kept + chunk)[-KEPT_OUTPUT:]
+
+
+def _close(process: subprocess.Popen[bytes], tag: str, connection: socket.socket) -> None:
+    end_group(process, tag)
+    connection.close()
+
+
+def end_group(process: subprocess.Popen[bytes], tag: str) -> None:
+    """Kills a process with its whole group, and those that left it but still carry the tag."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    end_tagged(tag)
+
+
+def memory_of(pid: int, with_children: bool) -> int:
+    """Bytes in memory of a process, and of all that descend from it."""
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        return sum(_resident(one) for one in (process, *(process.children(recursive=True) if with_children else ())))
+    return 0
+
+
+def _resident(process: psutil.Process) -> int:
+    with suppress(psutil.Error):
+        return int(process.memory_info().rss)
+    return 0
+
+
+def signal_name(number: int) -> str:
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
+
+
+def _size(count: int) -> str:
+    """As `--rss-limit` takes it."""
+    return f"{count / 2**30:.2f}G" if count >= 2**30 else f"{count / 2**20:.0f}M"
+
+
+def _where(text: str) -> str:
+    """Where a process says it was when it died: innermost in the user's code, or else anywhere."""
+    frames = [(frame["file"], frame["function"]) for frame in FRAME.finditer(text.rpartition("Current thread")[2])]
+    named = [f"{Path(file).name}:{function}" for file, function in frames if not _is_library(file)]
+    return next(iter([*named, *(f"{Path(file).name}:{function}" for file, function in frames)]), NOWHERE)
+
+
+def _is_library(file: str) -> bool:
+    return "site-packages" in file or file.startswith((*LIBRARIES, "<"))

@@ -1,0 +1,58 @@
+"""Inside a worker: requests are answered one after another until nobody is there to ask."""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import partial
+from io import BufferedIOBase
+from typing import Any
+
+from jostle.errors import JostleError
+from jostle.foreign import Crash, attempt
+
+PARENT_DEATH_SIGNAL = 1  # of prctl
+
+# A request's fields -> what to answer
+Handler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+def serve(connection: BufferedIOBase, handlers: Mapping[str, Handler]) -> None:
+    """Answers requests by the handler they name; what foreign code raises, and what we refuse, are answers."""
+    for line in connection:
+        request = json.loads(line)
+        answer = _answer(partial(handlers[request["ask"]], request))
+        connection.write(json.dumps(answer).encode() + b"\n")
+        connection.flush()
+
+
+def _answer(handle: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+    try:
+        answer = attempt(handle)
+    except JostleError as error:
+        return {"refused": str(error), "kind": type(error).__name__}
+    return {"crash": asdict(answer)} if isinstance(answer, Crash) else answer
+
+
+def connected(number: str, parent: str) -> BufferedIOBase:
+    """The way to the process that started this one, without which this one ends; a fatal signal writes its stack."""
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the campaign ends the worker when it is done
+    die_with(int(parent))
+    return socket.socket(fileno=int(number)).makefile("rwb")
+
+
+def die_with(parent: int) -> None:
+    """This process ends when the one that started it does."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        raise SystemExit  # it died meanwhile

@@ -1,0 +1,1 @@
+"""How is an option declared, read and refused?"""

@@ -1,1 +1,0 @@
-"""The recipe that fuzzes frameworks: models as inputs, backends as target."""

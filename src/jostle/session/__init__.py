@@ -1,0 +1,1 @@
+"""What stands around a campaign: defaults, checks, assembling, finishing, going on?"""

@@ -1,0 +1,156 @@
+"""When the budget is spent: findings are minimised, and what the model says of each is noted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jostle.config import Settings
+from jostle.errors import OutputRefused
+from jostle.foreign import Crash, attempt
+from jostle.inputs.distances import as_image_file, columns, sizes, within
+from jostle.inputs.geometry import unmoved
+from jostle.interfaces import Differentiable, Oracle, Target
+from jostle.records import MODEL, NO_GRADIENT, NO_PARENT, Candidates, Seeds
+from jostle.scores import probabilities
+from jostle.session.preflight import gives_classes
+from jostle.storage.findings import SavedFinding, add_to_finding, read_finding, recorded, write_png
+from jostle.targets.contained import ContainedGradients
+from jostle.triage.minimise import Boundary, Shrinking, minimised
+
+Recorded = tuple[Path, dict[str, Any]]  # a finding's folder and record
+# Shows how far work has come: (parts, how many findings in all) -> the same parts
+Progress = Callable[[Iterable[list[Recorded]], int], Iterable[list[Recorded]]]
+AT_ONCE = 64  # findings, because the graph behind a gradient takes memory
+
+
+def silently(parts: Iterable[list[Recorded]], count: int) -> Iterable[list[Recorded]]:
+    return parts
+
+
+@dataclass(frozen=True)
+class Finisher:
+    """Finishes the findings of one campaign; those that were finished before are left alone."""
+
+    settings: Settings
+    target: Target
+    gradients: Differentiable
+    seeds: Seeds
+    classes: int
+    oracles: Mapping[str, Oracle]  # by the kind of what they find
+
+    def finish(self, folder: Path, progress: Progress = silently) -> None:
+        """Works through all findings in the campaign's folder that are not finished yet, some at a time."""
+        open_ones = [(place, told) for place, told in recorded(folder / "findings") if "change" not in told]
+        alike: dict[tuple[str, bool], list[Recorded]] = {}
+        for place, told in open_ones:
+            alike.setdefault((told["kind"], told["mutation"] == NO_GRADIENT), []).append((place, told))
+        batches = [
+            group[start : start + AT_ONCE] for group in alike.values() for start in range(0, len(group), AT_ONCE)
+        ]
+        for some in progress(batches, len(open_ones)):
+            self._finish([read_finding(place, told) for place, told in some])
+
+    def _finish(self, findings: list[SavedFinding]) -> None:
+        """Measures, shrinks and asks about findings of one kind, then writes what came of it."""
+        rows = self._candidates(findings)
+        references = torch.stack([finding.reference for finding in findings])
+        arrays = {"reference": references, "input": rows.inputs}
+        changes = {"change": _sized(rows.inputs, references)}
+        if self._shrinks(findings[0]):
+            arrays["minimised"] = self._minimised(rows, references, findings)
+            changes["minimised"] = _sized(arrays["minimised"], references)
+        asked = {"seed": rows.originals, **arrays}
+        crashed = findings[0].told["kind"] == "crash"
+        if crashed:
+            del asked["input"]  # there is no answer, and waiting for one may take long
+        answers = {name: self._answers(replace(rows, inputs=inputs)) for name, inputs in asked.items()}
+        for row, finding in enumerate(findings):
+            said = {name: each[row] for name, each in answers.items()} if self.classes else {}
+            said |= {"input": {}} if crashed else {}
+            told = {**{name: each[row] for name, each in changes.items()}, "answers": said}
+            self._write(finding, {name: array[row] for name, array in arrays.items() if name != "reference"}, told)
+
+    def _write(self, finding: SavedFinding, arrays: Mapping[str, Tensor], told: Mapping[str, Any]) -> None:
+        if self.settings.as_images:
+            for name, array in arrays.items():
+                write_png(finding.folder / f"{name}.png", array, *self.settings.range)
+        add_to_finding(finding, {name: array for name, array in arrays.items() if name != "input"}, told)
+
+    def _shrinks(self, finding: SavedFinding) -> bool:
+        """A finding of one of our oracles can be shrunk; not one of a gradient, which no forward pass shows."""
+        gradient = finding.told["mutation"] == NO_GRADIENT
+        return bool(self.settings.minimise) and finding.told["kind"] in self.oracles and not gradient
+
+    def _candidates(self, findings: list[SavedFinding]) -> Candidates:
+        roots = torch.tensor([finding.told["root"] for finding in findings])
+        for finding in findings:
+            shapes = {finding.input.shape, finding.reference.shape}
+            if not 0 <= finding.told["root"] < len(self.seeds) or shapes != {self.seeds.inputs.shape[1:]}:
+                raise OutputRefused(f"{finding.folder} is not of these seeds: move the folder away")
+        return Candidates(
+            torch.stack([finding.input for finding in findings]),
+            self.seeds,
+            torch.full((len(findings),), NO_PARENT),
+            roots,
+            tuple(finding.told["mutation"] for finding in findings),
+            unmoved(len(findings)),
+        )
+
+    def _minimised(self, rows: Candidates, references: Tensor, findings: list[SavedFinding]) -> Tensor:
+        kind = findings[0].told["kind"]
+        oracle = self.oracles[kind]
+        bugs = torch.tensor([finding.told["bug"] for finding in findings])
+        low, high = self.settings.range
+
+        def shows(some: Tensor, inputs: Tensor) -> Tensor:
+            tried = replace(rows.select(some), inputs=inputs)
+            return oracle.judge(tried, self.target.run(tried, oracle.looks_inside)).bugs == bugs[some]
+
+        def storable(inputs: Tensor) -> Tensor:
+            fit = as_image_file if self.settings.as_images else within
+            return fit(inputs, low, high)
+
+        realistic = self.settings.perturbation not in (None, "gradient")
+        how = Shrinking(references, shows, storable, same_kind=realistic)
+        if kind == "flip" and not realistic:
+            gradients = attempt(lambda: ContainedGradients(self.gradients, rows.inputs[:1]))
+            taken_for = torch.tensor([finding.told["details"]["taken for"] for finding in findings])
+            if not isinstance(gradients, Crash):
+                how = replace(how, boundary=partial(_boundary, gradients, taken_for))
+        small = minimised(rows.inputs, how)
+        alone = [bool(shows(row, small[row])[0]) for row in torch.arange(len(small)).split(1)]
+        return torch.where(columns(torch.tensor(alone), small), small, rows.inputs)
+
+    def _answers(self, rows: Candidates) -> list[dict[str, Any]]:
+        """What each model says of each input, and how sure it is; nothing where it fails or scores are not finite."""
+        trace = self.target.run(rows, watched=False)
+        said: list[dict[str, Any]] = [{} for _ in range(len(rows))]
+        for name, outputs in trace.outputs.items():
+            if gives_classes(outputs):
+                sure, labels = probabilities(outputs.float()).max(1)
+                for row, (label, confidence) in enumerate(zip(labels.tolist(), sure.tolist(), strict=True)):
+                    if math.isfinite(confidence):
+                        said[row][name] = {"label": label, "confidence": confidence}
+        return said
+
+
+def _boundary(gradients: Differentiable, taken_for: Tensor, inputs: Tensor) -> Boundary:
+    """Between the class that each finding is taken for and the likeliest other one."""
+    passed = gradients.linearise(inputs)
+    scores = passed.scores[MODEL]
+    others = scores.scatter(1, taken_for[:, None], -torch.inf).argmax(1, keepdim=True)
+    weights = torch.zeros_like(scores).scatter_(1, others, -1.0).scatter_(1, taken_for[:, None], 1.0)
+    return Boundary((weights * scores).sum(1), passed.pull({MODEL: weights}, {}))
+
+
+def _sized(inputs: Tensor, references: Tensor) -> list[dict[str, float]]:
+    measures = {name: values.tolist() for name, values in sizes(inputs, references).items()}
+    return [{name: values[row] for name, values in measures.items()} for row in range(len(inputs))]

@@ -1,0 +1,1 @@
+"""What must be true of a stranger's file before a library opens it?"""

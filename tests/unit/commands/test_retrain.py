@@ -1,0 +1,338 @@
+"""A model trained further on what a campaign found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.nn import functional
+
+from jostle.commands.retrain import Labelled, Retraining, Training, _split_findings, fit, loss, retrain
+from jostle.config import Settings
+from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
+from jostle.session.assemble import assemble
+from jostle.storage.checksums import sealed
+from jostle.targets.loading import load_model
+from jostle.targets.torch_target import TorchTarget
+from jostle.zoo import lenet1, mnist_sample
+from making import saved_findings
+
+SEEDS = 14
+QUICK = Training(epochs=3, rate=1e-3, batch=32, share=0.5)
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign in `out`, and data to train on; nobody writes there."""
+    folder = tmp_path_factory.mktemp("workshop")
+    images, labels = mnist_sample()
+    x, y = images.numpy(), labels.numpy()
+    np.savez(folder / "seeds.npz", x=x[:SEEDS], y=y[:SEEDS])
+    np.savez(folder / "data.npz", x=x[100:300], y=y[100:300])
+    np.savez(folder / "test.npz", x=x[300:], y=y[300:])
+    np.save(folder / "unlabelled.npy", x[100:300])
+    np.savez(folder / "bytes.npz", x=x[100:110] * 255, y=y[100:110])
+    np.savez(folder / "cropped.npz", x=x[100:110, :, :20, :20], y=y[100:110])
+    np.savez(folder / "beyond.npz", x=x[100:110], y=y[100:110] + 10)
+    np.savez(folder / "one.npz", x=x[100:101], y=y[100:101])
+    done = assemble(settings_of(folder))
+    done.campaign.run()
+    done.archive.close()
+    return folder
+
+
+def settings_of(folder: Path, **choices: Any) -> Settings:
+    named: dict[str, Any] = {"model": "jostle.zoo:lenet1", "seeds": str(folder / "seeds.npz"), "recipe": "dlfuzz"}
+    return Settings(**{**named, "rounds": 1, "executions": 400, "out": str(folder / "out"), **choices})
+
+
+@pytest.fixture
+def out(workshop: Path, tmp_path: Path) -> Path:
+    """The campaign, to be written to."""
+    return Path(shutil.copytree(workshop / "out", tmp_path / "out"))
+
+
+Train = Callable[..., Retraining]
+
+
+@pytest.fixture
+def train(workshop: Path, out: Path) -> Train:
+    def trained(
+        data: str = "data.npz",
+        test: str | None = "test.npz",
+        to: Path | None = None,
+        training: Training = QUICK,
+        model: str | None = None,
+    ) -> Retraining:
+        named = None if test is None else str(workshop / test)
+        return retrain(out, model, str(workshop / data), named, to, training)
+
+    return trained
+
+
+def test_findings_trained_on_are_read_rightly_afterwards(train: Train) -> None:
+    result = train()
+    assert result.findings > 5 and result.before.trained == 0
+    assert result.after.trained > 0.5
+    assert result.after.clean > result.before.clean - 0.05
+    assert (result.data, result.held_out) == (200, 200)
+
+
+def test_the_saved_weights_are_those_that_were_measured(train: Train, out: Path, workshop: Path) -> None:
+    result = train()
+    assert Path(result.out) == out / "retrained.safetensors"
+    model = lenet1()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    model.load_state_dict(load_file(result.out))
+    images, labels = mnist_sample()
+    accuracy = float((model(images[300:]).argmax(1) == labels[300:]).float().mean())
+    assert accuracy == pytest.approx(result.after.clean)
+    assert all(not torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert torch.equal(lenet1().state_dict()["conv1.weight"], before["conv1.weight"])
+
+
+def test_an_exported_program_is_saved_whole_and_takes_any_number_of_inputs(train: Train, tmp_path: Path) -> None:
+    result = train(to=tmp_path / "retrained.pt2")
+    model = load_model(result.out)
+    images, labels = mnist_sample()
+    accuracy = float((model.module(images[300:]).argmax(1) == labels[300:]).float().mean())
+    assert model.batch is None and accuracy == pytest.approx(result.after.clean)
+
+
+def test_the_same_seed_trains_the_same_model(train: Train, tmp_path: Path) -> None:
+    weights = []
+    for name, seed in (("one", 0), ("two", 0), ("three", 1)):
+        torch.manual_seed(hash(name) % 100)
+        to = tmp_path / f"{name}.safetensors"
+        train(to=to, training=replace(QUICK, seed=seed))
+        weights.append(load_file(to)["conv1.weight"])
+    assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
+
+
+@pytest.mark.parametrize("to", [None, "mine.safetensors", "mine.pt2"])
+def test_nothing_is_ever_overwritten(to: str | None, train: Train, out: Path, tmp_path: Path) -> None:
+    place = out / "retrained.safetensors" if to is None else tmp_path / to
+    place.write_bytes(b"precious")
+    with pytest.raises(OutputRefused, match="exists and is not overwritten: give another --out"):
+        train(to=None if to is None else place)
+    assert place.read_bytes() == b"precious"
+
+
+def test_the_campaign_is_left_as_it_was(train: Train, out: Path) -> None:
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    result = train()
+    after = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert after.pop(Path(result.out)) and after == before
+
+
+# Splitting
+
+
+def roots_of(findings: Labelled, out: Path) -> set[int]:
+    known = {one.input.numpy().tobytes(): one.told["root"] for one in saved_findings(out)}
+    return {known[input.numpy().tobytes()] for input in findings.inputs}
+
+
+@pytest.mark.parametrize("held_out", [0.05, 0.2, 0.5])
+def test_findings_are_split_by_the_seed_that_they_came_from(held_out: float, out: Path) -> None:
+    for seed in range(5):
+        rng = torch.Generator().manual_seed(seed)
+        found, unseen = _split_findings(out, Training(held_out=held_out), rng)
+        trained, measured = roots_of(found, out), roots_of(unseen, out)
+        assert trained and measured and not trained & measured
+        flips = [one for one in saved_findings(out) if one.told["parent"] >= 0]
+        assert len(found) + len(unseen) == len(flips)
+        assert len(measured) == max(1, round(held_out * len(trained | measured)))
+
+
+def test_a_finding_is_labelled_as_its_seed_is_and_not_as_the_model_says(out: Path) -> None:
+    labels = mnist_sample()[1]
+    found, _ = _split_findings(out, Training(), torch.Generator())
+    by_input = {one.input.numpy().tobytes(): one for one in saved_findings(out)}
+    for input, label in zip(found.inputs, found.labels.tolist(), strict=True):
+        assert label == labels[by_input[input.numpy().tobytes()].told["root"]]
+
+
+def test_a_seed_that_fails_itself_is_not_trained_on(out: Path) -> None:
+    first = saved_findings(out)[0]
+    (first.folder / "finding.json").write_text(json.dumps(sealed({**first.told, "parent": -1})))
+    found, unseen = _split_findings(out, Training(), torch.Generator())
+    assert len(found) + len(unseen) == len(saved_findings(out)) - 1
+    assert not (torch.cat([found.inputs, unseen.inputs]) == first.input).flatten(1).all(1).any()
+
+
+@pytest.mark.parametrize("held_out", [0.8, 0.95, 0.999])
+def test_however_much_is_held_out_something_is_left_to_train_on_or_it_is_refused(held_out: float, out: Path) -> None:
+    roots = {one.told["root"] for one in saved_findings(out)}
+    for finding in saved_findings(out):
+        if finding.told["root"] not in sorted(roots)[:2]:
+            shutil.rmtree(finding.folder)
+    try:
+        found, unseen = _split_findings(out, Training(held_out=held_out), torch.Generator())
+    except UsageError as error:
+        assert "--held-out" in str(error)
+    else:
+        assert len(found) and len(unseen)
+
+
+def test_without_test_data_some_of_the_data_is_held_out(train: Train) -> None:
+    result = train(test=None)
+    assert (result.data, result.held_out) == (160, 40)
+
+
+# What cannot be trained on
+
+
+@pytest.mark.parametrize(
+    ("choices", "refused", "cause", "fix"),
+    [
+        ({"data": "unlabelled.npy"}, SeedsRefused, "has inputs without labels", "give an .npz with x and y"),
+        ({"test": "unlabelled.npy"}, SeedsRefused, "--test", "give an .npz with x and y"),
+        ({"data": "gone.npz"}, SeedsRefused, "gone.npz do not exist", "give a folder of images"),
+        ({"data": "bytes.npz"}, UsageError, "outside the declared range 0 to 1", "give --range"),
+        ({"data": "cropped.npz", "test": None}, UsageError, "[1, 20, 20]", "give data as"),
+        ({"data": "cropped.npz"}, UsageError, "[1, 20, 20]", "give data as"),
+        ({"data": "beyond.npz", "test": None}, ModelRefused, "for labels up to 1", "data of its classes"),
+        ({"data": "beyond.npz"}, ModelRefused, "for labels up to 1", "data of its classes"),
+        ({"data": "one.npz", "test": None}, SeedsRefused, "holds 1 inputs, and some must be held out", "or --test"),
+        ({"model": "torch:relu"}, ModelRefused, "gives outputs of shape [1, 28, 28]", "give a classifier"),
+    ],
+)
+def test_what_cannot_be_trained_on_is_refused_in_one_line_and_nothing_is_written(
+    choices: dict[str, Any], refused: type[UsageError], cause: str, fix: str, train: Train, out: Path
+) -> None:
+    with pytest.raises(refused) as error:
+        train(**choices)
+    assert cause in str(error.value) and fix in str(error.value) and "\n" not in str(error.value)
+    assert not (out / "retrained.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"), [("weights.bin", "ends in .safetensors or .pt2"), ("gone/w.pt2", "its folder does not exist")]
+)
+def test_a_place_that_cannot_be_written_to_is_refused_before_training(
+    name: str, fix: str, train: Train, tmp_path: Path
+) -> None:
+    with pytest.raises(OutputRefused, match=fix):
+        train(to=tmp_path / name)
+
+
+@pytest.mark.parametrize("flips", [0, 1])
+def test_a_campaign_with_flips_of_fewer_than_two_seeds_is_refused(flips: int, train: Train, out: Path) -> None:
+    first = saved_findings(out)[0].told["root"]
+    for finding in saved_findings(out):
+        if not flips or finding.told["root"] != first:
+            shutil.rmtree(finding.folder)
+    with pytest.raises(UsageError, match=f"found changed labels from {flips} seeds, and some must be held out"):
+        train()
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        ({"share": 0.0}, "--share 0.0"),
+        ({"share": 1.0}, "--share 1.0"),
+        ({"share": float("nan")}, "--share nan"),
+        ({"held_out": 0.0}, "--held-out 0.0"),
+        ({"held_out": 1.5}, "--held-out 1.5"),
+        ({"rate": 0.0}, "--rate 0.0"),
+        ({"rate": -1.0}, "--rate -1.0"),
+        ({"rate": float("nan")}, "--rate nan"),
+        ({"rate": float("inf")}, "--rate inf"),
+    ],
+)
+def test_a_number_that_makes_no_sense_is_refused_by_its_flag(choices: dict[str, float], said: str) -> None:
+    with pytest.raises(UsageError, match=f"{said}: give"):
+        Training(**choices)  # type: ignore[arg-type]
+
+
+def test_a_program_that_takes_one_batch_size_only_is_refused(train: Train, tmp_path: Path) -> None:
+    images = mnist_sample()[0]
+    torch.export.save(torch.export.export(lenet1(), (images[:16],)), tmp_path / "static.pt2")
+    with pytest.raises(ModelRefused, match=r"static.pt2 takes only batches of 16: export it with a dynamic batch"):
+        train(model=str(tmp_path / "static.pt2"))
+
+
+# The training itself
+
+
+def some_data(count: int = 24) -> Labelled:
+    rng = torch.Generator().manual_seed(0)
+    inputs = torch.rand(count, 4, generator=rng)
+    return Labelled(inputs, (inputs.sum(1) > 2).long())
+
+
+def test_every_batch_holds_the_wanted_share_of_findings() -> None:
+    seen: list[Tensor] = []
+
+    class Noting(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(4, 2)
+
+        def forward(self, inputs: Tensor) -> Tensor:
+            seen.append(inputs.detach().clone())
+            return self.fc(inputs)
+
+    data = some_data()
+    findings = Labelled(torch.full((5, 4), 9.0), torch.zeros(5).long())
+    training = Training(epochs=2, batch=8, share=0.25)
+    net = Noting()
+    fit(net, TorchTarget(net), data, findings, training, torch.Generator().manual_seed(0))
+    assert len(seen) == 2 * 4
+    assert all((batch == 9).all(1).sum() == 2 and len(batch) == 8 for batch in seen)
+    clean = torch.cat([batch[(batch != 9).any(1)] for batch in seen[:4]])
+    assert torch.equal(clean.sort(0).values, data.inputs.sort(0).values)  # each once in an epoch
+
+
+def test_inputs_are_normalised_as_the_campaign_did() -> None:
+    seen: list[Tensor] = []
+
+    class Noting(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(4, 2)
+
+        def forward(self, inputs: Tensor) -> Tensor:
+            seen.append(inputs.detach())
+            return self.fc(inputs)
+
+    net = Noting()
+    target = TorchTarget(net, mean=(100.0,), std=(2.0,))
+    fit(net, target, some_data(), some_data(), Training(epochs=1, batch=8), torch.Generator())
+    assert all((batch < -49).all() for batch in seen)
+
+
+def test_frozen_weights_stay_and_a_model_of_frozen_weights_is_refused() -> None:
+    net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+    net[0].requires_grad_(False)
+    before = [weight.detach().clone() for weight in net.parameters()]
+    fit(net, TorchTarget(net), some_data(), some_data(), Training(epochs=1), torch.Generator())
+    kept = [torch.equal(weight, was) for weight, was in zip(net.parameters(), before, strict=True)]
+    assert kept == [True, True, False, False]
+    with pytest.raises(ModelRefused, match="no weights that can be trained"):
+        fit(net.requires_grad_(False), TorchTarget(net), some_data(), some_data(), Training(), torch.Generator())
+
+
+def test_the_loss_of_probabilities_is_that_of_their_scores() -> None:
+    scores, labels = torch.randn(6, 5), torch.arange(6) % 5
+    expected = functional.cross_entropy(scores, labels)
+    torch.testing.assert_close(loss(scores, labels), expected)
+    torch.testing.assert_close(loss(scores.softmax(1), labels), expected)
+    torch.testing.assert_close(loss(scores.log_softmax(1), labels), expected)
+    assert loss(torch.eye(5)[[1, 0, 0, 0, 0, 0]], labels).isfinite()
+
+
+def test_arrays_are_taken_as_they_are_however_the_campaign_read_its_images(train: Train, out: Path) -> None:
+    config = out / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "channels": 1, "size": [28, 28]}))
+    assert train().data == 200

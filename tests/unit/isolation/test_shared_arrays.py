@@ -1,0 +1,90 @@
+"""Arrays in a file that two processes have in memory at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jostle.errors import JostleError
+from jostle.isolation.shared_arrays import ALIGNED, DTYPES, Arena
+
+
+def bits(array: torch.Tensor) -> torch.Tensor:
+    """So that NaN equals itself."""
+    return array.contiguous().flatten().view(torch.uint8)
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(
+    shapes=st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=6),
+    dtypes=st.lists(st.sampled_from(sorted(DTYPES)), min_size=6, max_size=6),
+)
+def test_what_one_process_puts_another_gets(
+    shapes: list[list[int]], dtypes: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("arena") / "arrays"
+    arrays = {
+        f"array {i}/é": (torch.randn(shape) * 3).to(DTYPES[dtype])
+        for i, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=False))
+    }
+    Arena(path).put(arrays)
+    got = Arena(path).get()
+    assert list(got) == list(arrays)
+    for name, array in arrays.items():
+        assert got[name].dtype == array.dtype and got[name].shape == array.shape
+        assert torch.equal(bits(got[name]), bits(array))
+
+
+def test_it_grows_and_shrinks_with_what_is_put(tmp_path: Path) -> None:
+    putting, getting = Arena(tmp_path / "arrays"), Arena(tmp_path / "arrays")
+    for size in (10, 3_000_000, 7):
+        putting.put({"x": torch.arange(size)})
+        assert torch.equal(getting.get()["x"], torch.arange(size))
+    Arena(tmp_path / "arrays").put({"x": torch.ones(2)})  # a new process on the old file
+    assert torch.equal(getting.get()["x"], torch.ones(2))
+
+
+def test_views_and_slices_are_put_as_they_look(tmp_path: Path) -> None:
+    whole = torch.arange(24).view(4, 6)
+    arena = Arena(tmp_path / "arrays")
+    arena.put({"across": whole.T, "some": whole[1:3, ::2], "spread": torch.ones(1, 3).expand(5, 3)})
+    got = arena.get()
+    assert torch.equal(got["across"], whole.T) and torch.equal(got["some"], whole[1:3, ::2])
+    assert got["spread"].shape == (5, 3)
+
+
+def test_a_type_that_cannot_be_handed_over_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="x is of complex64"):
+        Arena(tmp_path / "arrays").put({"x": torch.zeros(2, dtype=torch.complex64)})
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        [{"name": "x", "dtype": "float32", "shape": [10**9], "start": 0}],
+        [{"name": "x", "dtype": "float32", "shape": [-1], "start": 0}],
+        [{"name": "x", "dtype": "float32", "shape": [1], "start": -(2**20)}],
+        [{"name": "x", "dtype": "float32", "shape": [1], "start": 2**40}],
+    ],
+)
+def test_a_table_that_points_outside_the_file_is_refused(table: list[dict[str, object]], tmp_path: Path) -> None:
+    head = json.dumps(table).encode()
+    (tmp_path / "arrays").write_bytes(len(head).to_bytes(8, "little") + head + bytes(4 * ALIGNED))
+    with pytest.raises(ValueError, match="outside the file"):
+        Arena(tmp_path / "arrays").get()
+
+
+def test_a_table_longer_than_the_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "arrays").write_bytes((10**9).to_bytes(8, "little") + bytes(100))
+    with pytest.raises(ValueError, match="longer than the file"):
+        Arena(tmp_path / "arrays").get()
+
+
+def test_a_file_that_cannot_be_written_is_our_failure_and_not_the_targets(tmp_path: Path) -> None:
+    with pytest.raises(JostleError, match="cannot keep a batch"):
+        Arena(tmp_path / "no folder" / "arrays").put({"x": torch.ones(1)})

@@ -1,0 +1,126 @@
+"""From settings to a campaign ready to run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from jostle.config import Settings
+from jostle.errors import UsageError
+from jostle.session.assemble import Assembled, assemble
+
+NETS = """
+import torch
+from torch import nn
+
+class Positions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.where, self.head = nn.Embedding(4, 3), nn.Linear(3, 2)
+    def forward(self, x):
+        return self.head(x + self.where(torch.zeros(1, dtype=torch.long)))
+
+def loss(inputs, outputs, labels):
+    return {"loss": outputs.square().sum(1)}
+
+class InPlace(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.head = nn.Threshold(0.5, 0.0, inplace=True), nn.Linear(3, 2)
+    def forward(self, x):
+        return self.head(self.first(x))
+
+def largest():
+    return nn.Sequential(nn.Identity())
+
+def rows():
+    return torch.rand(6, 3, generator=torch.Generator().manual_seed(0))
+"""
+
+
+@pytest.fixture
+def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nets.py").write_text(NETS)
+    return tmp_path
+
+
+def assembled(**choices: Any) -> Assembled:
+    settings: dict[str, Any] = {"model": "nets.py:Positions", "seeds": "nets.py:rows", "executions": 200, "batch": 32}
+    return assemble(Settings(**{**settings, **choices}))
+
+
+def test_a_layer_that_does_not_give_one_row_per_input_is_not_watched(nets: Path) -> None:
+    run = assembled()
+    assert run.watched == ("head",)
+    assert run.campaign.run().executions == 200
+
+
+def test_inputs_can_be_kept_and_found_while_gradients_are_watched(nets: Path) -> None:
+    run = assembled(model="nets.py:largest", metadata="nets.py:loss", gradients=True, oracle=("nan", "flip"), sigma=0.5)
+    summary = run.campaign.run()
+    assert summary.corpus > 6 and summary.findings["flip"] > 0
+
+
+def test_a_model_that_works_in_place_leaves_the_seeds_alone(nets: Path) -> None:
+    run = assembled(model="nets.py:InPlace", recipe="random")
+    run.campaign.run()
+    expected = torch.rand(6, 3, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(run.campaign.corpus.select(torch.arange(6)).inputs, expected)
+
+
+def test_the_same_settings_go_on_where_they_stopped(nets: Path) -> None:
+    first = assembled()
+    first.campaign.run()
+    first.archive.close()
+    journal = first.archive.folder / "journal.jsonl"
+    with journal.open("a") as file:
+        file.write('{"step": 99, "torn')
+    second = assembled(executions=400)
+    assert second.archive.folder == first.archive.folder
+    assert second.history is not None and second.history.executions == 200
+    assert second.campaign.run(second.history).executions == 400
+    steps = [json.loads(line)["step"] for line in journal.read_text().splitlines()]
+    assert steps == list(range(len(steps)))
+
+
+@pytest.mark.parametrize(
+    ("choices", "cause"),
+    [
+        ({"recipe": "tensorfuz"}, "did you mean tensorfuzz"),
+        ({"oracle": ("nam",)}, "did you mean nan"),
+        ({"oracle": ("agree",)}, "--twin"),
+        ({"coverage": ("nearest", "kmcn")}, "did you mean kmnc"),
+        ({"scheduler": "recnt"}, "did you mean recent"),
+        ({"mutator": ("nois",)}, "did you mean noise"),
+        ({"recency": 0.9}, "--recency needs --scheduler smooth"),
+        ({"recipe": "deephunter"}, "no images"),
+        ({"distance": "manhattan"}, "euclidean, cosine"),
+        ({"twin": "float17"}, "did you mean float16"),
+        ({"units": "some"}, "channels, every"),
+        ({"layers": ("haed",)}, "nearest names: head"),
+        ({"gradients": True}, "--metadata"),
+        ({"mean": (0.5,)}, "--mean has 1 numbers, --std has 0: give both"),
+        ({"recipe": "random", "coverage": ("nearest",)}, "leave out --coverage"),
+        ({"metadata": "nets.py:lss"}, "did you mean loss"),
+        ({"threshold": -1.0}, "--threshold"),
+        ({"agree": "top9", "twin": "float16"}, "only 2 outputs"),
+    ],
+)
+def test_a_wrong_choice_is_refused_with_the_fix_before_anything_is_written(
+    choices: dict[str, Any], cause: str, nets: Path
+) -> None:
+    with pytest.raises(UsageError, match=cause):
+        assembled(**choices)
+    assert not (nets / "jostle-runs").exists()
+
+
+@pytest.mark.parametrize("twin", ["float16", "bfloat16", "weights16", "int8", "nets.py:InPlace"])
+def test_with_a_twin_both_are_run_and_compared(twin: str, nets: Path) -> None:
+    summary = assembled(twin=twin, oracle=("agree",), agree="1e-9").campaign.run()
+    assert summary.violations["agree"] > 0
+    assert summary.rates.keys() == {"model", "twin"}

@@ -1,0 +1,300 @@
+"""When the budget is spent: findings are minimised, and what the model says of each is noted."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from jostle.config import Settings
+from jostle.errors import OutputRefused
+from jostle.inputs.distances import as_image_file, relative_distances
+from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.session.assemble import Assembled, assemble
+from jostle.session.finish import Finisher
+from jostle.storage.checksums import sealed
+from jostle.storage.findings import SavedFinding
+from jostle.targets.torch_target import TorchTarget
+from jostle.zoo import lenet1, mnist_sample
+from making import saved_findings
+
+NETS = """
+import numpy as np
+import torch
+from torch import nn
+from jostle.zoo import lenet1, mnist_sample
+
+class Picky(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.digits = lenet1()
+    def forward(self, images):
+        if (images[:, 0, 0, 0] > 0.1).any():
+            raise ArithmeticError("the corner is lit")
+        return self.digits(images)
+
+class Rooted(nn.Module):
+    "The derivative is not finite where the first value is above 0.7."
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.net = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 3))
+    def forward(self, rows):
+        first = rows[:, :1]
+        return self.net(rows) + first + ((0.7 - first) * (first < 0.7)).sqrt() * 1e-3 * torch.tensor([1.0, 0.0, 0.0])
+
+DIGITS = lenet1()
+
+def in_numpy(images: np.ndarray):
+    with torch.no_grad():
+        return DIGITS(torch.from_numpy(images)).numpy()
+
+def rows():
+    some = torch.rand(12, 6, generator=torch.Generator().manual_seed(0))
+    some[:, 0] = 0.65
+    return some
+"""
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("workshop")
+    images, labels = mnist_sample()
+    np.savez(folder / "digits.npz", x=images[:12].numpy(), y=labels[:12].numpy())
+    (folder / "nets.py").write_text(NETS)
+    return folder
+
+
+def run(workshop: Path, out: Path, **choices: Any) -> Assembled:
+    """A campaign that has run and is not finished yet."""
+    usual: dict[str, Any] = {"model": "jostle.zoo:lenet1", "seeds": str(workshop / "digits.npz"), "recipe": "dlfuzz"}
+    settings = {"rounds": 1, "executions": 1000, "out": str(out), **usual, **choices}
+    done = assemble(Settings(**{name: value for name, value in settings.items() if value is not None}))
+    done.archive.conclude(done.campaign.run())
+    return done
+
+
+@pytest.fixture(scope="module")
+def unfinished(workshop: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Finisher, Path]:
+    out = tmp_path_factory.mktemp("runs") / "unfinished"
+    return run(workshop, out).finisher, out
+
+
+@pytest.fixture(scope="module")
+def finished(unfinished: tuple[Finisher, Path], tmp_path_factory: pytest.TempPathFactory) -> list[SavedFinding]:
+    finisher, out = unfinished
+    copy = Path(shutil.copytree(out, tmp_path_factory.mktemp("runs") / "finished"))
+    finisher.finish(copy)
+    return saved_findings(copy)
+
+
+@pytest.fixture
+def copied(unfinished: tuple[Finisher, Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(unfinished[1], tmp_path / "copied"))
+
+
+def minimised(finding: SavedFinding) -> Tensor:
+    return torch.from_numpy(np.load(finding.folder / "minimised.npy"))
+
+
+def contents(folder: Path) -> dict[Path, tuple[bytes, int]]:
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_a_finding_is_told_of_in_full(finished: list[SavedFinding]) -> None:
+    assert len(finished) > 5
+    for finding in finished:
+        change = finding.input - finding.reference
+        assert finding.told["change"] == pytest.approx(
+            {
+                "L0": int((change != 0).sum()),
+                "L2": float(change.norm()),
+                "relative L2": float(change.norm() / finding.reference.norm()),
+                "L∞": float(change.abs().max()),
+            }
+        )
+        small = minimised(finding) - finding.reference
+        assert finding.told["minimised"]["L2"] == pytest.approx(float(small.norm()))
+
+
+def test_what_the_model_answers_is_noted_with_how_sure_it_is(finished: list[SavedFinding]) -> None:
+    for finding in finished:
+        arrays = {"reference": finding.reference, "input": finding.input, "minimised": minimised(finding)}
+        assert finding.told["answers"].keys() == {"seed", *arrays}
+        for name, array in arrays.items():
+            surest = TorchTarget(lenet1()).predict(array[None]).softmax(1).max(1)
+            (answer,) = finding.told["answers"][name].values()
+            assert answer == {"label": int(surest.indices), "confidence": pytest.approx(float(surest.values), abs=1e-4)}
+        labels = {name: said["model"]["label"] for name, said in finding.told["answers"].items()}
+        assert labels["reference"] == finding.told["details"]["label"]
+        assert labels["input"] == labels["minimised"] == finding.told["details"]["taken for"]
+
+
+def test_what_was_known_of_a_finding_stays_known(
+    finished: list[SavedFinding], unfinished: tuple[Finisher, Path]
+) -> None:
+    before = saved_findings(unfinished[1])
+    for old, new in zip(before, finished, strict=True):
+        assert new.told.items() >= old.told.items()
+        assert new.told.keys() - old.told.keys() == {"change", "minimised", "answers"}
+        assert torch.equal(old.input, new.input) and torch.equal(old.reference, new.reference)
+
+
+def test_minimised_findings_are_nearer_and_fit_into_image_files(finished: list[SavedFinding]) -> None:
+    before = relative_distances(
+        *(torch.stack([getattr(one, name) for one in finished]) for name in ("input", "reference"))
+    )
+    small = torch.stack([minimised(one) for one in finished])
+    after = relative_distances(small, torch.stack([one.reference for one in finished]))
+    assert (after <= before).all() and float(after.median()) < 0.9 * float(before.median())
+    assert torch.equal(as_image_file(small, 0, 1), small)
+    for one, array in zip(finished, small, strict=True):
+        for name, expected in (("minimised", array), ("input", one.input)):
+            read = load_seeds(str(one.folder / f"{name}.png"), ImageForm())
+            torch.testing.assert_close(read.inputs[0], expected, rtol=0, atol=1e-6)
+
+
+def test_finishing_twice_is_finishing_once(unfinished: tuple[Finisher, Path], copied: Path) -> None:
+    finisher, _ = unfinished
+    finisher.finish(copied)
+    before = contents(copied)
+    worked_on: list[int] = []
+    finisher.finish(copied, lambda parts, count: worked_on.append(count) or parts)  # type: ignore[func-returns-value]
+    assert worked_on == [0]
+    assert contents(copied) == before
+
+
+def test_only_findings_that_are_not_finished_are_worked_on(unfinished: tuple[Finisher, Path], copied: Path) -> None:
+    finisher, _ = unfinished
+    finisher.finish(copied)
+    first, *others = saved_findings(copied)
+    whole = (first.folder / "finding.json").read_text()
+    told = {name: value for name, value in first.told.items() if name not in ("change", "minimised", "answers")}
+    (first.folder / "finding.json").write_text(json.dumps(sealed(told)))
+    before = contents(others[0].folder)
+    finisher.finish(copied)
+    assert contents(others[0].folder) == before
+    again = json.loads((first.folder / "finding.json").read_text())
+    assert again["minimised"]["L2"] == pytest.approx(json.loads(whole)["minimised"]["L2"], rel=0.05)
+
+
+def test_a_batch_of_findings_is_finished_as_its_findings_alone(
+    unfinished: tuple[Finisher, Path], copied: Path, finished: list[SavedFinding]
+) -> None:
+    finisher, _ = unfinished
+    for number, finding in enumerate(saved_findings(copied)):
+        if number >= 4:
+            shutil.rmtree(finding.folder)
+            continue
+        only = copied.parent / str(number)
+        shutil.copytree(finding.folder, only / "findings" / finding.folder.name)
+        finisher.finish(only)
+    for number, together in enumerate(finished[:4]):
+        (alone,) = saved_findings(copied.parent / str(number))
+        assert alone.told["minimised"]["L2"] == pytest.approx(together.told["minimised"]["L2"], rel=0.1)
+
+
+def test_without_minimising_findings_are_only_measured(workshop: Path, tmp_path: Path) -> None:
+    done = run(workshop, tmp_path / "out", minimise=False, as_images=False)
+    done.finisher.finish(tmp_path / "out")
+    findings = saved_findings(tmp_path / "out")
+    assert findings
+    for finding in findings:
+        assert "change" in finding.told and "minimised" not in finding.told
+        assert finding.told["answers"].keys() == {"seed", "reference", "input"}
+        assert sorted(path.name for path in finding.folder.iterdir()) == ["finding.json", "input.npy", "reference.npy"]
+
+
+def test_a_model_without_gradients_has_its_findings_minimised_too(workshop: Path, tmp_path: Path) -> None:
+    choices: dict[str, Any] = {"recipe": "random", "minimise": True, "oracle": ("flip",), "rounds": None}
+    choices |= {"sigma": 0.4, "radius": 1.0}
+    done = run(workshop, tmp_path / "out", model=f"{workshop / 'nets.py'}:in_numpy", **choices)
+    done.finisher.finish(tmp_path / "out")
+    findings = saved_findings(tmp_path / "out")
+    mutants = [finding for finding in findings if finding.told["change"]["L2"] > 0]
+    assert mutants
+    for finding in mutants:
+        assert finding.told["minimised"]["L2"] <= finding.told["change"]["L2"]
+        assert int(lenet1()(minimised(finding)[None]).argmax()) == finding.told["details"]["taken for"]
+    assert any(finding.told["minimised"]["L2"] < 0.8 * finding.told["change"]["L2"] for finding in mutants)
+
+
+def test_an_input_that_crashes_the_model_is_measured_and_has_no_answer(workshop: Path, tmp_path: Path) -> None:
+    choices: dict[str, Any] = {"recipe": "random", "minimise": True, "sigma": 0.3, "rounds": None, "executions": 300}
+    done = run(workshop, tmp_path / "out", model=f"{workshop / 'nets.py'}:Picky", **choices)
+    done.finisher.finish(tmp_path / "out")
+    (crash,) = (one for one in saved_findings(tmp_path / "out") if one.told["kind"] == "crash")
+    assert crash.told["change"]["L2"] > 0 and "minimised" not in crash.told
+    assert crash.told["answers"]["input"] == {}
+    assert crash.told["answers"]["reference"]["model"]["label"] == mnist_sample()[1][crash.told["root"]]
+
+
+def gradient_is_finite(done: Assembled, input: Tensor) -> bool:
+    passed = done.finisher.gradients.linearise(input[None])
+    return bool(passed.pull(passed.scores, {}).isfinite().all())
+
+
+@pytest.fixture
+def without_gradient(workshop: Path, tmp_path: Path) -> Assembled:
+    """A campaign that came upon an input whose gradient is not finite, though that of its seed is."""
+    nets = workshop / "nets.py"
+    choices: dict[str, Any] = {"model": f"{nets}:Rooted", "seeds": f"{nets}:rows", "others": 2, "neurons": 0}
+    choices |= {"mutator": ("noise", "gradient"), "coverage": ("nearest",), "scheduler": "uniform", "rounds": None}
+    return run(workshop, tmp_path / "out", oracle=("nan",), batch=32, threshold=0.01, **choices)
+
+
+def test_the_input_that_is_stored_has_the_gradient_that_is_not_finite(without_gradient: Assembled) -> None:
+    (found,) = saved_findings(without_gradient.archive.folder)
+    assert found.told["fingerprint"] == "nan:gradient"
+    assert gradient_is_finite(without_gradient, found.reference)
+    assert not gradient_is_finite(without_gradient, found.input)
+
+
+def test_what_only_a_gradient_shows_is_measured_and_not_minimised(without_gradient: Assembled) -> None:
+    """No forward pass could tell whether what is smaller still shows it."""
+    without_gradient.finisher.finish(without_gradient.archive.folder)
+    (found,) = saved_findings(without_gradient.archive.folder)
+    assert found.told["change"]["L2"] > 0 and "minimised" not in found.told
+    assert not (found.folder / "minimised.npy").exists()
+
+
+def test_a_finding_of_a_seed_itself_stays_where_it_is(workshop: Path, tmp_path: Path) -> None:
+    images, labels = mnist_sample()
+    wrong = (lenet1()(images).argmax(1) != labels).nonzero().flatten()[:2]
+    some = torch.cat([wrong, torch.arange(2)])
+    np.savez(tmp_path / "wrong.npz", x=images[some].numpy(), y=labels[some].numpy())
+    done = run(workshop, tmp_path / "out", seeds=str(tmp_path / "wrong.npz"), executions=4)
+    done.finisher.finish(tmp_path / "out")
+    findings = saved_findings(tmp_path / "out")
+    assert len(findings) == 2
+    for finding in findings:
+        assert finding.told["change"]["L2"] == finding.told["minimised"]["L2"] == 0
+        assert torch.equal(minimised(finding), finding.input)
+
+
+def test_a_finding_of_a_seed_that_does_not_exist_is_refused(unfinished: tuple[Finisher, Path], copied: Path) -> None:
+    finding = saved_findings(copied)[0]
+    (finding.folder / "finding.json").write_text(json.dumps(sealed({**finding.told, "root": 10**6})))
+    with pytest.raises(OutputRefused, match="is not of these seeds"):
+        unfinished[0].finish(copied)
+
+
+def test_pictures_of_finished_findings_show_what_was_minimised(workshop: Path, tmp_path: Path) -> None:
+    """Also where the campaign was closed before, as an interruption does."""
+    done = run(workshop, tmp_path / "out")
+    done.archive.close()
+    again = assemble(done.finisher.settings)
+    again.finisher.finish(tmp_path / "out")
+    again.archive.close()
+    at_once = run(workshop, tmp_path / "at once")
+    at_once.finisher.finish(tmp_path / "at once")
+    at_once.archive.close()
+    name = saved_findings(tmp_path / "out")[0].folder.name
+    one, other = (tmp_path / out / "findings" / name / "picture.png" for out in ("out", "at once"))
+    assert one.read_bytes() == other.read_bytes()
