@@ -18,7 +18,7 @@ from jostle.campaign import Budget, Campaign
 from jostle.commands.coverage_meter import CoverageMeter
 from jostle.config import Settings
 from jostle.inputs.distances import as_image_file, relative_distances
-from jostle.interfaces import Oracle, Target
+from jostle.interfaces import ModelTarget, Oracle
 from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Summary, Trace, Verdicts
 from jostle.session.defaults import settled
 from jostle.session.finish import Finisher
@@ -68,7 +68,7 @@ class Collecting:
 class Counting:
     """A target that lets a meter count the neurons of every input it runs."""
 
-    def __init__(self, target: Target, meter: CoverageMeter):
+    def __init__(self, target: ModelTarget, meter: CoverageMeter):
         self._target, self.meter = target, meter
 
     def predict(self, inputs: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.foreign import CRASH
-from jostle.interfaces import Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Subject
+from jostle.interfaces import Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
 from jostle.randomness import randomness
 from jostle.records import (
     NO_BUG,
@@ -81,7 +81,7 @@ class Campaign:
     def __init__(
         self,
         *,
-        target: Subject,
+        target: Target,
         mutator: Mutator,
         feedbacks: Sequence[Feedback],
         oracles: Sequence[Oracle],

@@ -11,14 +11,14 @@ from torch import Tensor
 from jostle.records import Candidates, Lesson, Linearised, StepRecord, Trace, Verdicts
 
 
-class Subject(Protocol):
+class Target(Protocol):
     """What happens to this batch?"""
 
     def run(self, batch: Candidates, watched: bool = True) -> Trace:
         """Everything watched while the batch runs; unwatched, all but what happens inside layers."""
 
 
-class Target(Subject, Protocol):
+class ModelTarget(Target, Protocol):
     """What does the model do with this batch?"""
 
     def predict(self, inputs: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What does the model do with this batch? What holds of every Target."""
+"""What does the model do with this batch? What holds of every ModelTarget."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from jostle.config import Settings
-from jostle.interfaces import Target
+from jostle.interfaces import ModelTarget
 from jostle.isolation.process import Limits
 from jostle.records import MODEL, Candidates, Trace
 from jostle.session.isolate import isolated
@@ -43,13 +43,13 @@ def scaled_in_place(images: np.ndarray) -> np.ndarray:
 
 
 @cache
-def isolated_lenet1() -> Target:
+def isolated_lenet1() -> ModelTarget:
     """One worker for all laws, because it takes seconds to start."""
     settings = Settings("jostle.zoo:lenet1", "jostle.zoo:mnist_sample", layers=tuple(WATCHED))
     return isolated(settings, mnist_sample()[0][:1], Limits(60, 2**40))[0].target
 
 
-TARGETS: dict[str, Callable[[], Target]] = {
+TARGETS: dict[str, Callable[[], ModelTarget]] = {
     "torch": lambda: TorchTarget(lenet1(), WATCHED),
     "torch, every unit": lambda: TorchTarget(lenet1(), WATCHED, every_unit),
     "torch, normalised": lambda: TorchTarget(lenet1(), WATCHED, mean=[0.13], std=[0.31]),

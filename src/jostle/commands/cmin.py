@@ -18,7 +18,7 @@ from jostle.errors import OutputRefused, UsageError
 from jostle.feedback.cover import covering_rows
 from jostle.feedback.neurons import NeuronCoverage
 from jostle.inputs.seeds import load_seeds
-from jostle.interfaces import Feedback, Target
+from jostle.interfaces import Feedback, ModelTarget
 from jostle.profile import load_profile
 from jostle.records import NO_LABEL, NO_PARENT, Candidates, Trace, all_rows
 from jostle.session.assemble import PROFILE
@@ -77,7 +77,7 @@ def _reduced(folder: Path, loaded: Loaded, out: Path) -> Reduction:
 class Runs:
     """The entries of a campaign, run in batches."""
 
-    def __init__(self, target: Target, kept: Candidates, batch: int):
+    def __init__(self, target: ModelTarget, kept: Candidates, batch: int):
         self._target, self._kept, self._batch = target, kept, batch
         self.rows = all_rows(len(kept))
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
-from jostle.interfaces import Differentiable, Target
+from jostle.interfaces import Differentiable, ModelTarget
 from jostle.isolation.messages import batch_of, pass_arrays, trace_arrays, ungrouped
 from jostle.isolation.server import Handler
 from jostle.isolation.shared_arrays import Arena
@@ -21,7 +21,7 @@ class Opening(Protocol):
     def load(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """Loads what the fields name; what a person should know of it."""
 
-    def watch(self, sample: Tensor) -> tuple[Target, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
+    def watch(self, sample: Tensor) -> tuple[ModelTarget, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
         """The target, the same as a differentiable one, and what a campaign must know of both."""
 
 

@@ -12,7 +12,7 @@ from jostle.campaign import Budget, Campaign
 from jostle.config import Settings
 from jostle.errors import UsageError
 from jostle.inputs.distances import as_image_file
-from jostle.interfaces import Feedback, Listener, Oracle, Target
+from jostle.interfaces import Feedback, Listener, ModelTarget, Oracle
 from jostle.options.choices import chosen
 from jostle.profile import Profile, encode_profile, load_profile
 from jostle.records import History, Seeds, all_rows
@@ -138,7 +138,7 @@ def _save_profile(archive: Archive, profile: Profile, loaded: Loaded) -> None:
         write_whole(path, content, synced=True)
 
 
-def _rehearse(target: Target, seeds: Seeds, feedbacks: Sequence[Feedback], judges: Sequence[Oracle]) -> None:
+def _rehearse(target: ModelTarget, seeds: Seeds, feedbacks: Sequence[Feedback], judges: Sequence[Oracle]) -> None:
     """Some seeds through all that looks at a trace, so that what refuses them does so before anything is written."""
     sample = seeds.as_candidates().select(all_rows(len(seeds))[:: -(-len(seeds) // REHEARSED)])
     trace = target.run(sample)

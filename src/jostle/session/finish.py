@@ -17,7 +17,7 @@ from jostle.errors import OutputRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.distances import as_image_file, columns, sizes, within
 from jostle.inputs.geometry import unmoved
-from jostle.interfaces import Differentiable, Oracle, Target
+from jostle.interfaces import Differentiable, ModelTarget, Oracle
 from jostle.records import MODEL, NO_GRADIENT, NO_PARENT, Candidates, Seeds
 from jostle.scores import probabilities
 from jostle.session.preflight import gives_classes
@@ -40,7 +40,7 @@ class Finisher:
     """Finishes the findings of one campaign; those that were finished before are left alone."""
 
     settings: Settings
-    target: Target
+    target: ModelTarget
     gradients: Differentiable
     seeds: Seeds
     classes: int

@@ -14,7 +14,7 @@ from torch import Tensor
 from jostle.config import Settings
 from jostle.errors import UsageError
 from jostle.foreign import Crash, attempt
-from jostle.interfaces import Target
+from jostle.interfaces import ModelTarget
 from jostle.named_objects import find_object, names_object
 from jostle.options.choices import chosen
 from jostle.randomness import seeded
@@ -43,7 +43,7 @@ from jostle.targets.twins import TWINS, Twins, twin_named
 class Watched:
     """A model as a target, with the layers that are watched."""
 
-    target: Target  # what the model raises, it raises
+    target: ModelTarget  # what the model raises, it raises
     gradients: Member
     layers: list[str]  # watched
     novelty_layers: list[str]
@@ -167,7 +167,7 @@ def _own_target(settings: Settings, model: Model, watched: Sequence[str], extrem
     )
 
 
-def plain_target(settings: Settings, model: Model) -> Target:
+def plain_target(settings: Settings, model: Model) -> ModelTarget:
     """A model that is only asked for its outputs."""
     return _sized(TorchTarget(model.module, mean=settings.mean, std=settings.std), model.batch)
 

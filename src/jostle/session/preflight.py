@@ -11,7 +11,7 @@ from torch import Tensor
 
 from jostle.errors import PreflightFailed
 from jostle.foreign import Crash, attempt
-from jostle.interfaces import Target
+from jostle.interfaces import ModelTarget
 from jostle.records import NO_LABEL, Seeds
 
 TRIED = 16  # seeds, before a model that fails on all of them is taken not to fit them
@@ -32,7 +32,7 @@ class Flight:
 
 
 def preflight(
-    target: Target, seeds: Seeds, low: float, high: float, batch: int, force: bool, training: bool = False
+    target: ModelTarget, seeds: Seeds, low: float, high: float, batch: int, force: bool, training: bool = False
 ) -> Flight:
     """Clears seeds and model, or raises; with force, doubts become warnings.
 
@@ -68,7 +68,7 @@ def _likely_end(least: float, most: float) -> float:
     return 255 if least >= 0 and 1 < most <= 255 else max(most, 1)
 
 
-def _first_accepted(target: Target, seeds: Seeds) -> tuple[int, Tensor]:
+def _first_accepted(target: ModelTarget, seeds: Seeds) -> tuple[int, Tensor]:
     """The first seed that the model does not fail on, and its output; a model that fails on many does not fit them."""
     crashes = []
     for position, seed in enumerate(seeds.inputs[:TRIED].split(1)):
@@ -85,13 +85,13 @@ def _first_accepted(target: Target, seeds: Seeds) -> tuple[int, Tensor]:
     )
 
 
-def _outputs(target: Target, inputs: Tensor, batch: int, like: Tensor) -> Tensor:
+def _outputs(target: ModelTarget, inputs: Tensor, batch: int, like: Tensor) -> Tensor:
     """Outputs [seeds, ...], NaN for a seed that the model fails on alone: it will be a finding."""
     deaths: list[Crash] = []
     return torch.cat([_some_outputs(target, some, like, deaths) for some in inputs.split(batch)])
 
 
-def _some_outputs(target: Target, inputs: Tensor, like: Tensor, deaths: list[Crash]) -> Tensor:
+def _some_outputs(target: ModelTarget, inputs: Tensor, like: Tensor, deaths: list[Crash]) -> Tensor:
     outputs = attempt(partial(target.predict, inputs))
     if not isinstance(outputs, Crash):
         return outputs
@@ -108,7 +108,7 @@ def _some_outputs(target: Target, inputs: Tensor, like: Tensor, deaths: list[Cra
     return torch.cat([_some_outputs(target, part, like, deaths) for part in inputs.tensor_split(parts)])
 
 
-def _check_runs(target: Target, seeds: Seeds, accepted: int) -> None:
+def _check_runs(target: ModelTarget, seeds: Seeds, accepted: int) -> None:
     """One seed through everything that is watched, so that a broken metadata function shows here."""
     for crash in target.run(seeds.as_candidates().select(torch.tensor([accepted]))).crashes.values():
         raise PreflightFailed(
@@ -123,7 +123,9 @@ def _doubts_about_span(seeds: Seeds, low: float, high: float) -> Iterator[str]:
         yield f"seeds span only {least:g} to {most:g} of the declared {low:g} to {high:g}: give their real --range"
 
 
-def _doubts(training: bool, target: Target, seeds: Seeds, outputs: Tensor, accuracy: float | None) -> Iterator[str]:
+def _doubts(
+    training: bool, target: ModelTarget, seeds: Seeds, outputs: Tensor, accuracy: float | None
+) -> Iterator[str]:
     if training:
         yield "a layer is in training mode although eval() was called: fix the model's train()"
     again = _outputs(target, seeds.inputs[:8], batch=8, like=outputs[:1])

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from jostle.config import settings_from
-from jostle.interfaces import Differentiable, Target
+from jostle.interfaces import Differentiable, ModelTarget
 from jostle.isolation.server import connected, serve
 from jostle.isolation.target_server import Host
 from jostle.session.instrument import Models
@@ -25,7 +25,7 @@ class Opening:
         self._models = Models(settings_from(fields["settings"]))
         return {}
 
-    def watch(self, sample: Tensor) -> tuple[Target, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
+    def watch(self, sample: Tensor) -> tuple[ModelTarget, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
         watched = self._models.watched(sample)
         names = ("layers", "novelty_layers", "belongs_to", "weights", "training")
         return watched.target, watched.gradients, {name: getattr(watched, name) for name in names}, watched.incoming

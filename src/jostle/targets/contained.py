@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from jostle.foreign import Crash, attempt
-from jostle.interfaces import Differentiable, Target
+from jostle.interfaces import Differentiable, ModelTarget
 from jostle.records import Candidates, Linearised, Outcome, Trace, all_rows
 
 MOST_DEATHS = 4  # of one batch, because a process takes seconds to start; what then has not run is skipped
@@ -23,7 +23,7 @@ class Contained:
     than a process to start; what comes after it runs as a batch.
     """
 
-    def __init__(self, target: Target):
+    def __init__(self, target: ModelTarget):
         self._target = target
         self._blank: Trace | None = None  # one row of NaN in the shape of a trace
 

@@ -8,11 +8,11 @@ from typing import Protocol
 
 from torch import Tensor
 
-from jostle.interfaces import Differentiable, Target
+from jostle.interfaces import Differentiable, ModelTarget
 from jostle.records import MODEL, Candidates, Linearised, Trace
 
 
-class Member(Target, Differentiable, Protocol):
+class Member(ModelTarget, Differentiable, Protocol):
     """A model of a panel."""
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from jostle.errors import UsageError
-from jostle.interfaces import Target
+from jostle.interfaces import ModelTarget
 from jostle.records import MODEL, TWIN, Candidates, Trace
 from jostle.targets.values import first_tensor
 
@@ -19,7 +19,7 @@ from jostle.targets.values import first_tensor
 class Twins:
     """Runs the model, then its twin; the trace is the model's with the twin's outputs added."""
 
-    def __init__(self, model: Target, twin: Target):
+    def __init__(self, model: ModelTarget, twin: ModelTarget):
         self._model, self._twin = model, twin
 
     def predict(self, inputs: Tensor) -> Tensor:
