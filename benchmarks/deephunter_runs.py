@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from torch import Tensor, nn
-
-from jostle.campaign import Budget, Campaign
-from jostle.commands.coverage_meter import CoverageMeter
 from jostle.config import Settings
-from jostle.interfaces import Listener
-from jostle.profile import Profile
-from jostle.records import Seeds, Summary
 from jostle.session.defaults import settled
 from jostle.session.gradient_ascent import Means
 from jostle.session.instrument import contained, watch
 from jostle.session.parts import RANGED, Guides, feedbacks_of, mutator_of, oracles, scheduler_of
-from jostle.storage.archive import open_archive
 from jostle.targets.layers import layers_of
 from jostle.targets.loading import Model
+from torch import Tensor, nn
+
+from jostle.campaign import Budget, Campaign
+from jostle.commands.coverage_meter import CoverageMeter
+from jostle.interfaces import Listener
+from jostle.profile import Profile
+from jostle.records import Seeds, Summary
+from jostle.storage.archive import open_archive
 
 
 def profile_of(

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from jostle.config import Settings
 
 from deepxplore_lenets import counted_layers, network
 from jostle.commands.retrain import Accuracy, Training, retrain
-from jostle.config import Settings
 from jostle.session.assemble import assemble
 from mnist_data import data_folder, held_out_images, training_images
 from spread import spread

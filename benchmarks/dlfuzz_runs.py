@@ -11,24 +11,24 @@ from typing import Any
 
 import numpy as np
 import torch
+from jostle.config import Settings
+from jostle.session.defaults import settled
+from jostle.session.gradient_ascent import Means
+from jostle.session.instrument import contained, seated, watch
+from jostle.session.parts import Guides, feedbacks_of, mutator_of, oracles, scheduler_of
+from jostle.targets.layers import layers_of
+from jostle.targets.loading import Model
 from PIL import Image
 from torch import Tensor, nn
 
 from jostle.campaign import Budget, Campaign
 from jostle.commands.coverage_meter import CoverageMeter
-from jostle.config import Settings
 from jostle.inputs.distances import as_image_file, relative_distances
 from jostle.interfaces import ModelTarget, Oracle
 from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Summary, Trace, Verdicts
-from jostle.session.defaults import settled
 from jostle.session.finish import Finisher
-from jostle.session.gradient_ascent import Means
-from jostle.session.instrument import contained, seated, watch
-from jostle.session.parts import Guides, feedbacks_of, mutator_of, oracles, scheduler_of
 from jostle.storage.archive import open_archive
 from jostle.storage.findings import recorded, write_png
-from jostle.targets.layers import layers_of
-from jostle.targets.loading import Model
 
 UNLIMITED = 3600.0
 

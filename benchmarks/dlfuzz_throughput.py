@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 import torch
+from jostle.targets.layers import layers_of, speaking
 from torch import Tensor, nn
 
 from deepxplore_lenets import counted_layers, network
@@ -19,8 +20,7 @@ from jostle.mutators.ascent import Ascent
 from jostle.mutators.goals import AnotherClass
 from jostle.mutators.neuron_choice import STRATEGIES, NeuronChoice
 from jostle.records import NO_LABEL, Seeds
-from jostle.targets.layers import layers_of, speaking
-from jostle.targets.torch_target import TorchTarget
+from jostle.subjects.torch_target import TorchTarget
 from mnist_data import data_folder, held_out_images
 from resnet50 import photos, resnet50
 from spread import spread

@@ -11,8 +11,8 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-
 from jostle.config import Settings
+
 from jostle.session.assemble import assemble
 from jostle.storage.archive import Archive
 from spread import spread

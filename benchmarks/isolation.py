@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 import torch
-
 from jostle.config import Settings
+
 from jostle.session.assemble import assemble
 from spread import spread
 

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import torch
+from jostle.config import Settings
 
 from jostle import Noise, Seeds
-from jostle.config import Settings
 from jostle.session.assemble import assemble
 from jostle.zoo import lenet5, mnist_sample
 from spread import spread

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from jostle.foreign import Crash
 from jostle.inputs.geometry import unmoved
-from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Lesson, Outcome, Seeds, Trace
+from jostle.options.schema import Given
+from jostle.recipes.settle import FUZZ
+from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Lesson, Outcome, Seeds, Summary, Trace
+from jostle.session.session import Session
 from jostle.storage.findings import SavedFinding, read_finding, recorded
+
+
+def options(**chosen: Any) -> Given:
+    """Options of `jostle fuzz` by their names; None leaves one open."""
+    return FUZZ.parsed(chosen)
+
+
+def run_session(session: Session) -> Summary:
+    """Runs a campaign into its folder, and leaves its findings unfinished."""
+    summary = session.campaign.run(session.history, listeners=[session.archive])
+    session.archive.close()
+    session.close()
+    return summary
+
 
 CRASH = Crash(error="ValueError", message="no", where="model.py:forward", traceback="…")
 

@@ -24,14 +24,13 @@ from jostle.records import Candidates, Seeds, StepRecord, Summary, Trace, Verdic
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
 from jostle.schedulers.least_fuzzed import SeldomFuzzed
-from jostle.schedulers.recent import NewestFew, SmoothRecency
+from jostle.schedulers.recent import NewestFew, SmoothRecency, Uniform
 from jostle.schedulers.seed_list import SeedList
-from jostle.schedulers.uniform import Uniform
 from jostle.schedulers.with_seeds import WithSeeds
 from jostle.storage.archive import Archive, open_archive
+from jostle.subjects.torch_target import TorchTarget
 from jostle.targets.contained import Contained
 from jostle.targets.panel import Panel
-from jostle.targets.torch_target import TorchTarget
 from jostle.targets.twins import Twins
 
 __version__ = version("jostle")

@@ -90,18 +90,15 @@ class Campaign:
         budget: Budget,
         seed: int = 0,
         batch: int = 256,
-        listeners: Sequence[Listener] = (),
         saved: Callable[[Tensor], Tensor] | None = None,
-        full: Callable[[], bool] = lambda: False,
     ):
-        """`saved` tells what a file gives back of inputs [batch, ...]: with it, only what survives that is found.
-
-        `full` tells whether there is no more room for what listeners write, which ends the run as a spent budget does.
-        """
+        """`saved` tells what a file gives back of inputs [batch, ...]: with it, only what survives that is found."""
         self._target, self._mutator, self._feedbacks = target, mutator, feedbacks
-        self._oracles, self._scheduler, self._listeners = oracles, scheduler, listeners
+        self._oracles, self._scheduler = oracles, scheduler
         self._seeds, self._budget, self._seed, self._batch = seeds, budget, seed, batch
-        self._saved, self._full = saved, full
+        self._saved = saved
+        self._listeners: Sequence[Listener] = ()
+        self._full: Callable[[], bool] = lambda: False
         self._learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
         self.corpus = Corpus(seeds)
         self._step = 0
@@ -116,8 +113,19 @@ class Campaign:
         self._executions_before = 0  # of earlier runs, whose times by variant are not kept
         self._stopping = False
 
-    def run(self, history: History | None = None, redone: Redone = unnoticed) -> Summary:
-        """Goes on until the budget is spent, from the seeds or from where an earlier run stopped."""
+    def run(
+        self,
+        history: History | None = None,
+        *,
+        listeners: Sequence[Listener] = (),
+        redone: Redone = unnoticed,
+        full: Callable[[], bool] = lambda: False,
+    ) -> Summary:
+        """Goes on until the budget is spent, from the seeds or from where an earlier run stopped.
+
+        `full` tells whether there is no more room for what listeners write, which ends the run as a spent budget does.
+        """
+        self._listeners, self._full = listeners, full
         if history is None:
             self._plant()
         else:

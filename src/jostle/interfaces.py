@@ -32,6 +32,10 @@ class Differentiable(Protocol):
         """A forward pass over inputs [batch, ...] with its vector-Jacobian product; rows do not mix."""
 
 
+class DifferentiableTarget(ModelTarget, Differentiable, Protocol):
+    """A model that runs batches and can be differentiated; one that cannot raises in `linearise`."""
+
+
 class Mutator(Protocol):
     """What do we try next?"""
 

@@ -15,10 +15,9 @@ from running import Ended
 
 import hostile
 from jostle.cli.terminal import Exit
-from jostle.config import Settings
 from jostle.isolation.process import Limits
 from jostle.session.isolate import HOST, isolated
-from making import batch_of
+from making import batch_of, options
 from soaking import times
 
 Run = Callable[..., Ended]
@@ -73,10 +72,10 @@ def test_what_a_hostile_target_does_is_found_and_shown_again(
 @pytest.mark.parametrize("again", range(times(1, 20)))
 @pytest.mark.parametrize("name", ["hang", "spin", "stop", "one_byte"])
 def test_a_target_that_does_not_answer_is_ended_in_time(name: str, again: int) -> None:
-    settings = Settings(model=f"{hostile.__file__}:{name}_model", seeds="seeds.npy")
-    watched, service = isolated(settings, torch.zeros(1, 3), Limits(TIMEOUT, 2**40))
+    given = options(model=f"{hostile.__file__}:{name}_model", seeds="seeds.npy")
+    model, service = isolated(given, torch.zeros(1, 3), Limits(TIMEOUT, 2**40))
     started = time.monotonic()
-    trace = watched.target.run(batch_of(torch.ones(1, 3)))
+    trace = model.target.run(batch_of(torch.ones(1, 3)))
     assert TIMEOUT <= time.monotonic() - started < TIMEOUT + 2
     assert [crash.error for crash in trace.crashes.values()] == ["Hang"]
     service.close()

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from running import ENVIRONMENT, JOSTLE, PATIENCE, Ended
 
+from jostle.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS
 from jostle.cli.terminal import Exit
 from jostle.mutators.neuron_choice import STRATEGIES
 from jostle.mutators.perturbations import PERTURBATIONS
 from jostle.mutators.transforms import TRANSFORMS
-from jostle.session.parts import CRITERIA, MUTATORS, ORACLES, SCHEDULERS
 
 Run = Callable[..., Ended]
 KINDS = (

@@ -14,12 +14,13 @@ from torch import Tensor, nn
 from jostle.interfaces import Differentiable
 from jostle.randomness import randomness
 from jostle.records import MODEL, Linearised
+from jostle.subjects.layers import scores_layer
+from jostle.subjects.torch_layers import layers_of
+from jostle.subjects.torch_probes import every_unit
+from jostle.subjects.torch_target import TorchTarget
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import ContainedGradients
-from jostle.targets.layers import layers_of, scores_layer
 from jostle.targets.panel import Panel
-from jostle.targets.probes import every_unit
-from jostle.targets.torch_target import TorchTarget
 from jostle.zoo import LeNet, lenet1, lenet4, mnist_sample
 
 WATCHED = ["conv1", "relu1", "conv2", "fc1"]

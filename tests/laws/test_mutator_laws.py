@@ -21,7 +21,7 @@ from jostle.mutators.noise import Noise
 from jostle.mutators.perturbations import occlusion
 from jostle.randomness import randomness
 from jostle.records import Candidates
-from jostle.targets.torch_target import TorchTarget
+from jostle.subjects.torch_target import TorchTarget
 from jostle.zoo import lenet1
 from making import batch_of
 

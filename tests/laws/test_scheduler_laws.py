@@ -16,9 +16,8 @@ from jostle.randomness import randomness
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
 from jostle.schedulers.least_fuzzed import Priority, SeldomFuzzed
-from jostle.schedulers.recent import NewestFew, SmoothRecency
+from jostle.schedulers.recent import NewestFew, SmoothRecency, Uniform
 from jostle.schedulers.seed_list import SeedList
-from jostle.schedulers.uniform import Uniform
 from jostle.schedulers.with_seeds import WithSeeds
 from making import batch_of, lesson, seeds_of
 

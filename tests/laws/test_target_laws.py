@@ -10,20 +10,20 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from jostle.config import Settings
 from jostle.interfaces import ModelTarget
 from jostle.isolation.process import Limits
 from jostle.records import MODEL, Candidates, Trace
 from jostle.session.isolate import isolated
+from jostle.subjects.subject import EVERY
+from jostle.subjects.torch_function import Function
+from jostle.subjects.torch_target import TorchTarget
+from jostle.subjects.torch_twins import int8
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained
-from jostle.targets.functions import Function
 from jostle.targets.panel import Panel
-from jostle.targets.probes import every_unit
-from jostle.targets.torch_target import TorchTarget
-from jostle.targets.twins import Twins, int8
+from jostle.targets.twins import Twins
 from jostle.zoo import lenet1, lenet5, mnist_sample
-from making import batch_of
+from making import batch_of, options
 
 WATCHED = ["conv1", "conv2", "fc1"]
 MANY = 11
@@ -45,13 +45,13 @@ def scaled_in_place(images: np.ndarray) -> np.ndarray:
 @cache
 def isolated_lenet1() -> ModelTarget:
     """One worker for all laws, because it takes seconds to start."""
-    settings = Settings("jostle.zoo:lenet1", "jostle.zoo:mnist_sample", layers=tuple(WATCHED))
-    return isolated(settings, mnist_sample()[0][:1], Limits(60, 2**40))[0].target
+    given = options(model="jostle.zoo:lenet1", seeds="jostle.zoo:mnist_sample", layers=WATCHED)
+    return isolated(given, mnist_sample()[0][:1], Limits(60, 2**40))[0].target
 
 
 TARGETS: dict[str, Callable[[], ModelTarget]] = {
     "torch": lambda: TorchTarget(lenet1(), WATCHED),
-    "torch, every unit": lambda: TorchTarget(lenet1(), WATCHED, every_unit),
+    "torch, every unit": lambda: TorchTarget(lenet1(), WATCHED, EVERY),
     "torch, normalised": lambda: TorchTarget(lenet1(), WATCHED, mean=[0.13], std=[0.31]),
     "torch, loss": lambda: TorchTarget(lenet1(), WATCHED, metadata=losses),
     "torch, gradients": lambda: TorchTarget(lenet1(), WATCHED, metadata=losses, gradients=True),

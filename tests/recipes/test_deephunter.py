@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from jostle import CoverageMeter
-from jostle.config import Settings
 from jostle.records import Candidates, Summary, Trace
 from jostle.session.assemble import assemble
 from jostle.targets.contained import Contained
 from jostle.zoo import lenet5, mnist_sample
+from making import options, run_session
 
 EXECUTIONS = 5_000
 TRAINING = "jostle.zoo:mnist_sample"
@@ -41,12 +41,10 @@ def fuzz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fuzz:
         seeds = tmp_path / f"{digits}.npz"
         np.savez(seeds, x=images[:digits].numpy(), y=labels[:digits].numpy())
         out = str(tmp_path / f"{settings['recipe']}-{seed}")
-        named = Settings("jostle.zoo:lenet5", str(seeds), seed=seed, executions=executions, out=out, **settings)
-        assembled = assemble(named)
+        named = {"model": "jostle.zoo:lenet5", "seeds": str(seeds), "seed": seed, "executions": executions, "out": out}
+        session = assemble(options(**named, **settings))
         ran.clear()  # of the training data, which a profile runs
-        summary = assembled.campaign.run()
-        assembled.archive.close()
-        return summary, torch.cat(ran)
+        return run_session(session), torch.cat(ran)
 
     return run
 

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from jostle.config import Settings
 from jostle.inputs.distances import as_image_file, relative_distances
 from jostle.inputs.seeds import ImageForm, load_seeds
 from jostle.records import NO_BUG, Summary
-from jostle.session.assemble import Assembled, assemble
+from jostle.session.assemble import assemble
+from jostle.session.finish import InputFinisher
+from jostle.session.session import Session
 from jostle.storage.archive import journal_line
-from jostle.targets.torch_target import TorchTarget
+from jostle.subjects.torch_target import TorchTarget
 from jostle.zoo import lenet1, lenet4, lenet5, mnist_sample
-from making import saved_findings
+from making import options, run_session, saved_findings
 
 DIGITS = 20
 every_seed = pytest.mark.parametrize("seed", [0, 1, 2])
@@ -31,16 +32,14 @@ class Fuzzing:
         images, labels = mnist_sample()
         np.savez(folder / "digits.npz", x=images[:DIGITS].numpy(), y=labels[:DIGITS].numpy())
 
-    def assembled(self, listeners: Any = (), **choices: Any) -> Assembled:
+    def assembled(self, **choices: Any) -> Session:
         self._runs += 1
         usual = {"model": "jostle.zoo:lenet1", "seeds": str(self._folder / "digits.npz")}
-        return assemble(Settings(**{**usual, "out": str(self._folder / str(self._runs)), **choices}), listeners)
+        return assemble(options(**{**usual, "out": str(self._folder / str(self._runs)), **choices}))
 
     def run(self, **choices: Any) -> tuple[Summary, Path]:
-        assembled = self.assembled(**choices)
-        summary = assembled.campaign.run()
-        assembled.archive.close()
-        return summary, assembled.archive.folder
+        session = self.assembled(**choices)
+        return run_session(session), session.archive.folder
 
 
 @pytest.fixture
@@ -73,9 +72,9 @@ def test_every_violating_input_survives_as_an_image_of_eight_bits(seed: int, fuz
         return verdict
 
     run.campaign._judge = noted  # type: ignore[method-assign]
-    summary = run.campaign.run()
+    summary = run.campaign.run(listeners=[run.archive])
     run.archive.conclude(summary)
-    run.finisher.finish(run.archive.folder)
+    run.finisher.finish()
     inputs = torch.cat([some.inputs for some in violating])
     labels = torch.cat([some.labels for some in violating])
     references = torch.cat([some.references for some in violating])
@@ -106,7 +105,6 @@ def test_gradients_and_transformations_share_a_campaign_which_its_seed_determine
     def journal(seed: int) -> list[dict[str, Any]]:
         told: list[dict[str, Any]] = []
         run = fuzzing.assembled(
-            [lambda record: told.append(journal_line(record))],
             recipe="dlfuzz",
             mutator=("gradient", "metamorphic"),
             executions=800,
@@ -114,7 +112,7 @@ def test_gradients_and_transformations_share_a_campaign_which_its_seed_determine
             batch=64,
         )
         torch.manual_seed(seed + 1000)
-        run.campaign.run()
+        run.campaign.run(listeners=[run.archive, lambda record: told.append(journal_line(record))])
         run.archive.close()
         return told
 
@@ -126,9 +124,11 @@ def test_gradients_and_transformations_share_a_campaign_which_its_seed_determine
 
 def test_the_oracle_agrees_with_what_was_stored(fuzzing: Fuzzing) -> None:
     run = fuzzing.assembled(recipe="dlfuzz", rounds=1)
-    run.archive.conclude(run.campaign.run())
-    run.finisher.finish(run.archive.folder)
+    run.archive.conclude(run.campaign.run(listeners=[run.archive]))
+    finisher = run.finisher
+    assert isinstance(finisher, InputFinisher)
+    finisher.finish()
     findings = saved_findings(run.archive.folder)
-    rows = run.finisher._candidates(findings)
-    bugs = run.finisher.oracles["flip"].judge(rows, run.finisher.target.run(rows)).bugs
+    rows = finisher._candidates(findings)
+    bugs = finisher.oracles["flip"].judge(rows, finisher.target.run(rows)).bugs
     assert bugs.tolist() == [finding.told["bug"] for finding in findings] and NO_BUG not in bugs

@@ -15,7 +15,8 @@ import pytest
 import torch
 
 from jostle import Element, Property, Seeds, TorchTarget
-from jostle.config import resolve
+from jostle.options.toml_files import given_by
+from jostle.recipes.settle import FUZZ
 from jostle.zoo import lenet5, mnist_sample
 
 ROOT = Path(__file__).parents[2]
@@ -67,5 +68,9 @@ def test_the_predicates_agree_on_real_answers():
 
 def test_the_configuration_is_read(tmp_path: Path):
     (tmp_path / "jostle.toml").write_text(block("toml"))
-    settings = resolve({}, tmp_path)
-    assert (settings.model, settings.oracle, settings.budget) == ("models.py:classifier", ("nan", "flip"), 600.0)
+    given = given_by(FUZZ, {}, tmp_path)
+    assert tuple(given.get(name) for name in ("model", "oracle", "budget")) == (
+        "models.py:classifier",
+        ("nan", "flip"),
+        600.0,
+    )

@@ -15,7 +15,7 @@ import torch
 from jostle.errors import UsageError
 from jostle.inputs.seeds import ImageForm, load_seeds
 from jostle.profile import load_profile
-from jostle.targets.loading import load_model
+from jostle.subjects.registry import load as load_subject
 
 
 def load(path: Path, source: str) -> str | None:
@@ -23,9 +23,9 @@ def load(path: Path, source: str) -> str | None:
     try:
         match path.parent.name:
             case "models":
-                load_model(str(path))
+                load_subject(str(path))
             case "weights":
-                load_model(source, weights=str(path))
+                load_subject(source, weights=str(path))
             case "seeds":
                 load_seeds(str(path), ImageForm())
             case "profiles":

@@ -25,7 +25,7 @@ from jostle.cli.terminal import Exit
 from jostle.errors import UsageError
 from jostle.inputs.seeds import ImageForm, load_seeds
 from jostle.profile import load_profile
-from jostle.targets.loading import load_model
+from jostle.subjects.registry import load as load_subject
 
 Load = Callable[[Path], object]
 
@@ -66,9 +66,9 @@ def test_every_payload_runs_where_it_is_trusted(carrier: str, canary: Path) -> N
 
 
 ROUTES: dict[str, Callable[[Path], object]] = {
-    **{suffix: lambda path: load_model(str(path)) for suffix in (".pt", ".pkl", ".ckpt", ".pt2")},
+    **{suffix: lambda path: load_subject(str(path)) for suffix in (".pt", ".pkl", ".ckpt", ".pt2")},
     **{
-        f"weights{suffix}": lambda path: load_model(f"{path.with_name('net.py')}:build", True, str(path))
+        f"weights{suffix}": lambda path: load_subject(f"{path.with_name('net.py')}:build", True, str(path))
         for suffix in (".pth", ".bin", ".safetensors")
     },
     **{suffix: lambda path: load_seeds(str(path), ImageForm()) for suffix in (".npy", ".npz", ".png", ".tif")},
@@ -189,7 +189,7 @@ def test_members_are_read_and_never_unpacked_so_links_and_notes_do_nothing(canar
     for content in (_linked("/etc/passwd"), _program(**{"extra/../../canary": b"x"})):
         path = canary.with_name("model.pt2")
         path.write_bytes(content)
-        load_model(str(path))  # nothing in it names the link
+        load_subject(str(path))  # nothing in it names the link
         path.unlink()
         assert sorted(canary.parent.rglob("*")) == before
 

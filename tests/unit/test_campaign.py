@@ -26,14 +26,13 @@ from jostle.records import NO_PARENT, History, Lesson, StepRecord, Trace
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
 from jostle.schedulers.least_fuzzed import SeldomFuzzed
-from jostle.schedulers.recent import NewestFew
+from jostle.schedulers.recent import NewestFew, Uniform
 from jostle.schedulers.seed_list import SeedList
-from jostle.schedulers.uniform import Uniform
 from jostle.storage.archive import open_archive
 from jostle.storage.history import read_history
 from jostle.storage.journal import journal_line
+from jostle.subjects.torch_target import TorchTarget
 from jostle.targets.contained import Contained
-from jostle.targets.torch_target import TorchTarget
 from making import seeds_of
 
 SEEDS = seeds_of(torch.rand(12, 4, generator=randomness(5, 5)) * 0.5, torch.zeros(12).long())

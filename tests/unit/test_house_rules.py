@@ -17,8 +17,8 @@ HOUSE = Path(jostle.__file__).parent
 GROUND = {
     f"jostle.{name}"
     for name in (
-        *("records", "interfaces", "errors", "foreign", "named_objects", "randomness"),
-        *("profile", "scaling", "scores", "config"),
+        *("records", "interfaces", "errors", "foreign", "named_objects", "randomness", "digests", "progress"),
+        *("profile", "scaling", "scores", "part"),
     )
 }
 # A room, and the other rooms that it may know.
@@ -27,7 +27,8 @@ KNOWS: dict[str, tuple[str, ...]] = {
     "options": (),
     "isolation": (),
     "inputs": ("untrusted",),
-    "targets": ("isolation", "untrusted"),
+    "targets": ("isolation",),
+    "subjects": ("options", "targets", "untrusted"),
     "mutators": ("options", "inputs"),
     "feedback": ("options",),
     "oracles": ("options",),
@@ -39,7 +40,7 @@ KNOWS: dict[str, tuple[str, ...]] = {
 # Where Exception may be caught, and why.
 CATCH_BROADLY = {
     "foreign.py",  # runs foreign code
-    "targets/exported_file.py",  # torch raises anything on a damaged archive
+    "untrusted/exported_program.py",  # torch raises anything on a damaged archive
     "storage/background_writer.py",  # hands what failed in its thread to the loop
     "cli/main.py",  # the last resort, which says that the defect is ours
 }
@@ -132,7 +133,7 @@ def test_torch_load_and_numpy_load_never_unpickle_but_for_the_trusted_model() ->
             if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
                 assert isinstance(node.value, ast.Constant) and node.value.value is False, name_of(path)
             if isinstance(node, ast.keyword) and node.arg == "weights_only" and not node.value.value:
-                assert name_of(path) == "targets/loading.py"
+                assert name_of(path) == "subjects/torch_pickled.py"
 
 
 def broad(handler: ast.ExceptHandler) -> bool:

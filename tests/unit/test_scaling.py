@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from jostle.records import Trace
 from jostle.scaling import extremes_in, layer_numbers, scaled
-from jostle.targets.probes import every_unit
-from jostle.targets.torch_target import TorchTarget
+from jostle.subjects.torch_probes import every_unit
+from jostle.subjects.torch_target import TorchTarget
 from making import batch_of
 
 LAYERS = (("conv", 2), ("fc", 3))

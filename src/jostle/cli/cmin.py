@@ -9,20 +9,22 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli import options
 from jostle.cli.display import coverage_text
+from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import output, say
 from jostle.commands.cmin import Reduction, reduced
+from jostle.recipes.settle import FUZZ
 
 
+@taking(FUZZ, ["trust_model"])
 def cmin(
+    flags: Flags,
     campaign: Annotated[Path, typer.Argument(help="Folder that `jostle fuzz` wrote to.")],
     out: Annotated[Path | None, typer.Option(help="Where to save, .npz (reduced.npz in the campaign).")] = None,
-    trust_model: options.TrustModel = None,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Reduce what a campaign kept to fewer inputs with the same coverage; the file can serve as --seeds."""
-    reduction = reduced(campaign, out, bool(trust_model))
+    reduction = reduced(campaign, out, bool(flags["trust_model"]))
     if as_json:
         print(json.dumps(asdict(reduction)))
     else:

@@ -34,6 +34,10 @@ class Display:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Takes the panel from the terminal."""
         if self._live is not None:
             self._live.stop()
 

@@ -10,30 +10,32 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from jostle.cli import options
+from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.in_subprocess import apart_if_from_file
 from jostle.cli.terminal import output
 from jostle.commands.evaluate import Evaluation
 from jostle.commands.evaluate import evaluate as scored
+from jostle.recipes.settle import FUZZ
 from jostle.session.isolate import named_models
-from jostle.session.reopen import settings_of
+from jostle.session.reopen import reopen
 
 QUANTISED = ("weights16:1%", "weights16:50%", "weights16")
 
 
-@apart_if_from_file(lambda campaign, models, **_: [*named_models(settings_of(campaign)[0]), *(models or ())])
+@apart_if_from_file(lambda campaign, models, **_: [*named_models(reopen(campaign).given), *(models or ())])
+@taking(FUZZ, ["trust_model"])
 def evaluate(
+    flags: Flags,
     campaign: Annotated[Path, typer.Argument(help="Folder that `jostle fuzz` wrote to.")],
     models: Annotated[
         list[str] | None,
         typer.Argument(help="Models or twins (weights16:50%, int8, …); if none is given, three 16-bit twins."),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Draws of a twin with random weights, averaged.")] = 5,
-    trust_model: options.TrustModel = None,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run the tests that a campaign kept on other models, and show their accuracy beside that on the seeds."""
-    evaluation = scored(campaign, models or QUANTISED, repeats, bool(trust_model))
+    evaluation = scored(campaign, models or QUANTISED, repeats, bool(flags["trust_model"]))
     if as_json:
         print(json.dumps(asdict(evaluation)))
     else:

@@ -17,7 +17,8 @@ import psutil
 from jostle.errors import ModelRefused
 from jostle.isolation.orphans import TAG, clean_up, new_name
 from jostle.isolation.process import end_group, memory_of, signal_name
-from jostle.session.isolate import MEMORY_SHARE, is_file
+from jostle.session.isolate import MEMORY_SHARE
+from jostle.subjects.registry import is_file
 
 GLANCE = 0.1  # seconds
 # Its main, after it was made to die with this process.

@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from jostle.catalogue import CRITERIA, MUTATORS, ORACLES, OWN_PROPERTY, SCHEDULERS
 from jostle.cli.terminal import output
 from jostle.frameworks.backends.all_backends import LOWERINGS
 from jostle.frameworks.edits.all_edits import edits_with
@@ -21,18 +22,19 @@ from jostle.mutators.neuron_choice import STRATEGIES
 from jostle.mutators.perturbations import PERTURBATIONS
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, told
 from jostle.oracles.properties import Property
-from jostle.session.defaults import RECIPES
-from jostle.session.parts import CRITERIA, MUTATORS, ORACLES, SCHEDULERS, Counting, Named, NamedMutator, Ranging
-from jostle.targets.twins import TWINS
+from jostle.part import Part, first_line
+from jostle.recipes.all_recipes import RECIPES
+from jostle.recipes.recipe import Recipe
+from jostle.subjects.registry import TWINS
 
 CATALOGUE: Mapping[str, Mapping[str, object]] = {
-    "recipe": {name: recipe.choices for name, recipe in RECIPES.items()},
+    "recipe": RECIPES,
     "mutator": MUTATORS,
     "transform": TRANSFORMS,
     "strategy": STRATEGIES,
     "perturbation": PERTURBATIONS,
     "coverage": CRITERIA,
-    "oracle": {**ORACLES, "FILE.py:function": Property},
+    "oracle": {**ORACLES, OWN_PROPERTY: Property},
     "scheduler": SCHEDULERS,
     "twin": TWINS,
     "backend": LOWERINGS,
@@ -44,7 +46,7 @@ CATALOGUE: Mapping[str, Mapping[str, object]] = {
 
 def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """List every part that has a name, from recipes to operators of frameworks, with one line each."""
-    lines = {kind: {name: _first_line(part) for name, part in parts.items()} for kind, parts in CATALOGUE.items()}
+    lines = {kind: {name: _line(part) for name, part in parts.items()} for kind, parts in CATALOGUE.items()}
     if as_json:
         print(json.dumps(lines))
         return
@@ -55,12 +57,11 @@ def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one J
     output().print(table)
 
 
-def _first_line(part: object) -> str:
-    if isinstance(part, Counting | Ranging):
+def _line(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Part | Recipe):
         return part.line
     if isinstance(part, Linear | Filter | Affine):
         return told(part)
-    if isinstance(part, Edit | Operator):
-        return part.meaning
-    described = part.part if isinstance(part, Named | NamedMutator) else part
-    return (described.__doc__ or "").strip().splitlines()[0]
+    return part.meaning if isinstance(part, Edit | Operator) else first_line(part)

@@ -9,25 +9,24 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli import options
+from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import Exit, output, say
 from jostle.commands.replay import Replay
 from jostle.commands.replay import replay as replayed
+from jostle.recipes.settle import FUZZ
 
 
+@taking(FUZZ, ["timeout", "rss_limit", "trust_model"])
 def replay(
+    flags: Flags,
     finding: Annotated[Path, typer.Argument(help="Folder of a finding: CAMPAIGN/findings/0001-…")],
-    timeout: options.Timeout = None,
-    rss_limit: options.RssLimit = None,
-    trust_model: options.TrustModel = None,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> Exit:
     """Run the input of a finding once more, alone and in a process of its own, and say what it shows.
 
     Exit code: 1 if it shows the same defect again, else 0.
     """
-    flags = {"timeout": timeout, "rss_limit": rss_limit, "trust_model": trust_model}
-    result = replayed(finding, options.given(flags))
+    result = replayed(finding, FUZZ.parsed(FUZZ.read(flags)))
     if as_json:
         print(json.dumps({**asdict(result), "again": result.again}))
     else:

@@ -12,18 +12,21 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from jostle.cli import options
+from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.in_subprocess import apart_if_from_file
 from jostle.cli.progress import shown
 from jostle.cli.terminal import output
 from jostle.commands.retrain import Retraining, Training
 from jostle.commands.retrain import retrain as trained
+from jostle.recipes.settle import FUZZ
 from jostle.session.isolate import named_models
-from jostle.session.reopen import settings_of
+from jostle.session.reopen import reopen
 
 
-@apart_if_from_file(lambda campaign, model, **_: [model] if model else named_models(settings_of(campaign)[0]))
+@apart_if_from_file(lambda campaign, model, **_: [model] if model else named_models(reopen(campaign).given))
+@taking(FUZZ, ["trust_model"])
 def retrain(
+    flags: Flags,
     campaign: Annotated[Path, typer.Argument(help="Folder that `jostle fuzz` wrote to.")],
     data: Annotated[str, typer.Option(help="Labelled training data: folder of classes, .npz, FILE.py:function.")],
     model: Annotated[str | None, typer.Option(help="The model to train (the campaign's own).")] = None,
@@ -37,13 +40,12 @@ def retrain(
     out: Annotated[
         Path | None, typer.Option(help="Where to save: .safetensors (weights) or .pt2 (model); in the campaign.")
     ] = None,
-    trust_model: options.TrustModel = None,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train a copy of the model on its data and on the findings, and show what that did; nothing is overwritten."""
     training = Training(epochs, rate, batch, share, held_out, seed)
     progress = partial(shown, Console(stderr=True, quiet=as_json), "retraining")
-    result = trained(campaign, model, data, test, out, training, bool(trust_model), progress)
+    result = trained(campaign, model, data, test, out, training, bool(flags["trust_model"]), progress)
     if as_json:
         print(json.dumps(asdict(result)))
     else:

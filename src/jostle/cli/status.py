@@ -12,8 +12,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from jostle.cli import options
 from jostle.cli.display import coverage_text, findings_text
+from jostle.cli.flags import AsJson
 from jostle.cli.terminal import output, visible
 from jostle.storage.overview import Overview, overview_of
 
@@ -22,7 +22,7 @@ UNKNOWN = "not known yet"
 
 def status(
     campaign: Annotated[Path, typer.Argument(help="Folder that `jostle fuzz` writes or wrote to.")],
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say how a campaign is doing, running or finished, without disturbing it; writes nothing."""
     overview = overview_of(campaign)

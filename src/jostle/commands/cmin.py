@@ -13,18 +13,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jostle.config import Settings
+from jostle.catalogue import CRITERIA, PartOptions
 from jostle.errors import OutputRefused, UsageError
 from jostle.feedback.cover import covering_rows
+from jostle.feedback.nearest import NearestOptions
 from jostle.feedback.neurons import NeuronCoverage
 from jostle.inputs.seeds import load_seeds
 from jostle.interfaces import Feedback, ModelTarget
+from jostle.options.campaign import BatchOptions, InputOptions
+from jostle.options.schema import Settings
+from jostle.part import PartContext
 from jostle.profile import load_profile
+from jostle.recipes.compose import needs_profile
 from jostle.records import NO_LABEL, NO_PARENT, Candidates, Trace, all_rows
-from jostle.session.assemble import PROFILE
 from jostle.session.load import Loaded, image_form, load
-from jostle.session.parts import RANGED, Guides, criterion
-from jostle.session.reopen import settings_of
+from jostle.session.profiles import PROFILE
+from jostle.session.reopen import reopen
 from jostle.storage.files import write_whole
 from jostle.storage.history import read_kept
 
@@ -46,30 +50,32 @@ class Reduction:
 
 def reduced(folder: Path, out: Path | None = None, trust_model: bool = False) -> Reduction:
     """Writes a part of what the campaign kept that covers the same as all of it."""
-    settings, digest = settings_of(folder)
+    campaign = reopen(folder)
     out = _writable(out or folder / "reduced.npz")
-    with closing(load(replace(settings, trust_model=trust_model, force=True, isolate=None))) as loaded:
-        if loaded.digest != digest:
+    given = campaign.given.over(trust_model=trust_model, force=True, isolate=None)
+    with closing(load(given)) as loaded:
+        if loaded.digest != campaign.digest:
             raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
         return _reduced(folder, loaded, out)
 
 
 def _reduced(folder: Path, loaded: Loaded, out: Path) -> Reduction:
     settings = loaded.settings
-    if not settings.coverage:
+    if not settings[PartOptions].coverage:
         raise UsageError(f"the campaign in {folder} was unguided, so there is no coverage to keep")
     kept = read_kept(folder, loaded.flight.seeds)
     if not len(kept):
         raise UsageError(f"the campaign in {folder} kept nothing, so there is nothing to reduce")
-    corpus = Runs(loaded.watched.target, kept, settings.batch)
-    guides = _guides(folder, loaded)
-    whole = _criteria(settings, guides, {})
+    corpus = Runs(loaded.model.target, kept, settings[BatchOptions].batch)
+    context = _context(folder, loaded)
+    whole = _criteria(settings, context, {})
     corpus.plant(whole)
     before = _figures(whole)
-    rows = smallest(corpus, whole, _criteria(settings, guides, before))
-    again = _criteria(settings, guides, before)
+    rows = smallest(corpus, whole, _criteria(settings, context, before))
+    again = _criteria(settings, context, before)
     corpus.assess(again, rows)
-    labels = load_seeds(settings.seeds, image_form(settings)).labels[kept.roots]
+    inputs = settings[InputOptions]
+    labels = load_seeds(inputs.seeds, image_form(inputs)).labels[kept.roots]
     write_whole(out, _encoded(kept.inputs[rows], labels[rows]), synced=True)
     return Reduction(len(kept), len(rows), before, _figures(again), _lost(whole, again), str(out))
 
@@ -128,18 +134,20 @@ def _covering(corpus: Runs, counting: Sequence[NeuronCoverage]) -> Tensor:
     return covering_rows(torch.cat(rows), torch.cat(units))
 
 
-def _criteria(settings: Settings, guides: Guides, known: Figures) -> list[Feedback]:
+def _criteria(settings: Settings, context: PartContext, known: Figures) -> list[Feedback]:
     """The campaign's criteria as new, with the thresholds that were calibrated."""
-    return [
-        criterion(replace(settings, threshold=known.get(name, {}).get("threshold", settings.threshold)), name, guides)
-        for name in settings.coverage
-    ]
+    names = settings[PartOptions].coverage
+    return [CRITERIA[name].make(_calibrated(settings, known.get(name, {})), context) for name in names]
 
 
-def _guides(folder: Path, loaded: Loaded) -> Guides:
-    ranged = set(RANGED) & set(loaded.settings.coverage)
-    profile = load_profile(folder / PROFILE, loaded.watched.belongs_to) if ranged else None
-    return Guides(loaded.watched.novelty_layers, profile)
+def _calibrated(settings: Settings, figures: Mapping[str, float]) -> Settings:
+    nearest = settings[NearestOptions]
+    return settings.over(replace(nearest, threshold=figures.get("threshold", nearest.threshold)))
+
+
+def _context(folder: Path, loaded: Loaded) -> PartContext:
+    ranged = needs_profile(loaded.settings)
+    return loaded.prepared.context(load_profile(folder / PROFILE, loaded.model.belongs_to) if ranged else None)
 
 
 def _figures(feedbacks: Sequence[Feedback]) -> Figures:

@@ -2,48 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from jostle.config import Settings
 from jostle.errors import PreflightFailed, UsageError
+from jostle.feedback.neuron_parts import NEURON_CRITERIA, RANGED, ProfileOptions
 from jostle.foreign import Crash, attempt
 from jostle.interfaces import Feedback
+from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.choices import chosen
+from jostle.options.schema import Given
+from jostle.part import PartContext
 from jostle.profile import Profile, profiled
+from jostle.progress import Progress
+from jostle.recipes.compose import watching
+from jostle.recipes.deephunter import DEEPHUNTER
+from jostle.recipes.settle import FUZZ, settled
 from jostle.records import NO_LABEL, Seeds, Trace
-from jostle.session.instrument import Watched, contained, watch
 from jostle.session.load import check_normalisation
-from jostle.session.parts import NEURON_CRITERIA, RANGED, Guides, feedbacks_of
-from jostle.session.profiles import sound_trace
-from jostle.targets.layers import layers_of
-from jostle.targets.loading import Model
+from jostle.session.profiles import data_parts, profile_named, sound_trace
+from jostle.subjects.instrument import Instrumented, instrument, layers_on_one
+from jostle.subjects.models import load_seeded
+from jostle.subjects.registry import subject_of
+from jostle.subjects.subject import Subject
 
 
 class CoverageMeter:
     """Neuron coverage of a model, accumulated over batches.
 
-    Criteria are those of `jostle coverage`; those that measure against ranges need a profile, given or taken. Settings
-    are those of `jostle fuzz` under the same names: layers, units, mean, std, sections, buckets, top, active.
+    Criteria are those of `jostle coverage`; those that measure against ranges need a profile, given or taken. The
+    model is a torch module, a function of a batch or a subject. Options are those of `jostle fuzz` under the same
+    names: layers, units, mean, std, sections, buckets, top, active.
     """
 
-    def __init__(
-        self, model: nn.Module | Model, criteria: Sequence[str], profile: Profile | None = None, **settings: Any
-    ):
+    def __init__(self, model: object, criteria: Sequence[str], profile: Profile | None = None, **options: Any):
         if not criteria:
             raise UsageError(f"--criteria names none: choose from {', '.join(NEURON_CRITERIA)}")
         if len(set(criteria)) < len(criteria):
             raise UsageError("--criteria names a criterion twice: name each once")
         for name in criteria:
             chosen("--criteria", name, NEURON_CRITERIA)
-        self._model = model if isinstance(model, Model) else Model(model, lambda: model)
-        self._settings = Settings("", "", recipe="deephunter", coverage=tuple(criteria), **settings)
+        self._subject = _as_subject(model)
+        self._given = FUZZ.parsed({**options, "coverage": tuple(criteria)})
         self.profile = profile
-        self._watched: Watched | None = None
+        self._model: Instrumented | None = None
         self._feedbacks: list[Feedback] = []
 
     def take_profile(self, batches: Iterable[Tensor]) -> Profile:
@@ -57,19 +63,18 @@ class CoverageMeter:
         """Counts a batch [batch, ...]; how many units each input is first to cover [batch, criteria]."""
         trace = self._trace(inputs)
         if not self._feedbacks:
-            self._feedbacks = self._begun()
+            self._feedbacks = self._begun(_unlabelled(inputs))
         return torch.stack([feedback.assess(trace) for feedback in self._feedbacks], 1)
 
     def coverage(self) -> Mapping[str, Mapping[str, float]]:
         """Figures so far, by criterion."""
         return {name: figures for feedback in self._feedbacks for name, figures in feedback.coverage().items()}
 
-    def watched(self, sample: Tensor) -> Watched:
+    def instrumented(self, sample: Tensor) -> Instrumented:
         """The model as a target; its layers are those that run on the sample [batch, ...]."""
-        if self._watched is None:
-            check_normalisation(self._settings, sample.shape[1])
-            two = sample[:1].expand(self._model.batch or 2, *sample.shape[1:]).clone()
-            layers = attempt(partial(layers_of, self._model.module.eval(), two))
+        if self._model is None:
+            check_normalisation(self._given.of(InputOptions), sample.shape[1])
+            layers = attempt(partial(layers_on_one, self._subject, sample[:1]))
             if isinstance(layers, Crash):
                 raise PreflightFailed(
                     f"the model fails on inputs of shape {list(sample.shape[1:])} ({layers.error} in {layers.where}: "
@@ -77,20 +82,61 @@ class CoverageMeter:
                 )
             if not layers:
                 raise UsageError("this model shows no layers, so it has no neurons to count")
-            self._watched = contained(watch(self._settings, self._model, None, layers))
-        return self._watched
+            self._model = instrument(watching(DEEPHUNTER, self._given), self._subject, sample[:1]).contained()
+        return self._model
 
     @property
     def belongs_to(self) -> Mapping[str, Any]:
         """What a profile of this model says it is of, once a batch was seen."""
-        return {} if self._watched is None else self._watched.belongs_to
+        return {} if self._model is None else self._model.belongs_to
 
     def _trace(self, inputs: Tensor) -> Trace:
-        seeds = Seeds(inputs, torch.full((len(inputs),), NO_LABEL), ("",) * len(inputs))
-        return sound_trace(self.watched(inputs), seeds)
+        return sound_trace(self.instrumented(inputs), _unlabelled(inputs))
 
-    def _begun(self) -> list[Feedback]:
-        unranged = [name for name in self._settings.coverage if name in RANGED and self.profile is None]
+    def _begun(self, inputs: Seeds) -> list[Feedback]:
+        names = self._given.get("coverage")
+        unranged = [name for name in names if name in RANGED and self.profile is None]
         if unranged:
             raise UsageError(f"measuring {' and '.join(unranged)} needs neuron ranges: give training data as --profile")
-        return feedbacks_of(self._settings, Guides((), self.profile))
+        settings, context = settled(DEEPHUNTER, self._given, classes=False), PartContext(inputs, profile=self.profile)
+        return [NEURON_CRITERIA[name].make(settings, context) for name in names]
+
+
+def _unlabelled(inputs: Tensor) -> Seeds:
+    return Seeds(inputs, torch.full((len(inputs),), NO_LABEL), ("",) * len(inputs))
+
+
+def _as_subject(model: object) -> Subject:
+    if isinstance(model, Subject):
+        return model
+    subject = subject_of(model)
+    if subject is None:
+        raise UsageError(f"a {type(model).__name__} is no model: give a torch module or a function of a batch")
+    return subject
+
+
+def measured(given: Given, criteria: Sequence[str], progress: Callable[[str], Progress]) -> CoverageMeter:
+    """The coverage of the model by the data that options name; a bar is shown for each thing done."""
+    meter, profile = meter_of(given, criteria), given.of(ProfileOptions).profile
+    for part in data_parts(given, given.of(InputOptions).seeds, progress("measuring")):
+        if meter.profile is None and profile is not None and set(criteria) & set(RANGED):
+            model = meter.instrumented(part.inputs)
+            meter.profile = profile_named(given, profile, model, progress("profiling"))
+        meter.add(part.inputs)
+    return meter
+
+
+def take_profile(given: Given, progress: Progress) -> tuple[Profile, Mapping[str, Any]]:
+    """The ranges of all neurons of the model over the data that options name, and what they belong to."""
+    meter = meter_of(given, RANGED)
+    parts = data_parts(given, given.of(InputOptions).seeds, progress)
+    return meter.take_profile(part.inputs for part in parts), meter.belongs_to
+
+
+def meter_of(given: Given, criteria: Sequence[str]) -> CoverageMeter:
+    """A meter for the model that options name."""
+    options = given.of(ModelOptions)
+    subject = load_seeded(given, options.model, options.weights)
+    return CoverageMeter(
+        subject, criteria, **{name: value for name, value in given.values.items() if name != "profile"}
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -11,18 +11,20 @@ from statistics import mean
 import torch
 from torch import Tensor
 
-from jostle.config import Settings
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import Crash, attempt
+from jostle.inputs.preflight import preflight
 from jostle.inputs.seeds import load_seeds
+from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
+from jostle.options.schema import Given
 from jostle.records import NO_PARENT, Candidates
-from jostle.session.instrument import Models, plain_target, twin_or_model
 from jostle.session.load import digest_of_all, image_form
-from jostle.session.preflight import TRIED, preflight
-from jostle.session.reopen import settings_of
+from jostle.session.reopen import reopen
 from jostle.storage.history import read_kept
-from jostle.targets.loading import Model
-from jostle.targets.twins import share_of_weights
+from jostle.subjects.instrument import plain_target
+from jostle.subjects.models import load_models, twin_or_model
+from jostle.subjects.registry import is_drawn
+from jostle.subjects.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,15 @@ class Evaluation:
 
 def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model: bool = False) -> Evaluation:
     """Runs what the campaign in the folder kept on its own model and on each of these."""
-    settings, digest = settings_of(folder)
-    settings = replace(settings, trust_model=trust_model)  # consent is the user's to give, not the folder's
-    seeds = load_seeds(settings.seeds, image_form(settings))
-    own_models = Models(settings)
-    own = own_models.own
-    if digest_of_all(seeds, own_models.watched(seeds.inputs[:TRIED]).weights) != digest:
+    campaign = reopen(folder)
+    given = campaign.given.over(trust_model=trust_model)  # consent is the user's to give, not the folder's
+    inputs, batch = given.of(InputOptions), given.of(BatchOptions).batch
+    seeds = load_seeds(inputs.seeds, image_form(inputs))
+    models_of_campaign = load_models(given)
+    own = models_of_campaign.own
+    if digest_of_all(seeds, models_of_campaign.digest) != campaign.digest:
         raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
-    target = plain_target(settings, own)
-    flight = preflight(target, seeds, *settings.range, settings.batch, force=True)
+    flight = preflight(plain_target(own, inputs), seeds, *inputs.range, batch, force=True)
     if not flight.classes:
         raise UsageError("evaluation compares labels, and this campaign's model gives no class scores")
     kept = read_kept(folder, flight.seeds)
@@ -64,31 +66,31 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     planted, tests = (kept.select(rows.nonzero().squeeze(1)) for rows in (seed, ~seed))
     if not len(tests):
         raise UsageError(f"the campaign in {folder} kept no tests besides its seeds: let it run longer")
-    judge = _Judge(settings, own, planted, tests, flight.classes)
-    scores = [judge.score(settings.model, [own])]
+    judge = _Judge(given, own, planted, tests, flight.classes)
+    scores = [judge.score(given.of(ModelOptions).model, [own])]
     for name in models:
-        draws = range(repeats if share_of_weights(name) is not None else 1)
-        scores.append(judge.score(name, (twin_or_model(settings, "MODEL", name, own, draw) for draw in draws)))
+        draws = range(repeats if is_drawn(name) else 1)
+        scores.append(judge.score(name, (twin_or_model(given, "MODEL", name, own, draw) for draw in draws)))
     return Evaluation(len(planted), len(tests), repeats, tuple(scores))
 
 
 class _Judge:
     """Compares answers on seeds and tests with their labels and with the campaign's own model."""
 
-    def __init__(self, settings: Settings, own: Model, seeds: Candidates, tests: Candidates, classes: int):
-        self._settings, self._classes = settings, classes
+    def __init__(self, given: Given, own: Subject, seeds: Candidates, tests: Candidates, classes: int):
+        self._inputs, self._batch, self._classes = given.of(InputOptions), given.of(BatchOptions).batch, classes
         self._sets = (seeds, tests)
-        self._own = [self._labels(settings.model, own, inputs.inputs) for inputs in self._sets]
+        self._own = [self._labels(given.of(ModelOptions).model, own, inputs.inputs) for inputs in self._sets]
 
-    def score(self, name: str, models: Iterable[Model]) -> Score:
+    def score(self, name: str, models: Iterable[Subject]) -> Score:
         answers = [[self._labels(name, model, inputs.inputs) for inputs in self._sets] for model in models]
         right = [mean(float((some[i] == self._sets[i].labels).float().mean()) for some in answers) for i in (0, 1)]
         unlike = [mean(int((some[i] != self._own[i]).sum()) for some in answers) for i in (0, 1)]
         return Score(name, *right, *unlike)
 
-    def _labels(self, name: str, model: Model, inputs: Tensor) -> Tensor:
-        target = plain_target(self._settings, model)
-        parts = [attempt(partial(target.predict, some)) for some in inputs.split(self._settings.batch)]
+    def _labels(self, name: str, model: Subject, inputs: Tensor) -> Tensor:
+        target = plain_target(model, self._inputs)
+        parts = [attempt(partial(target.predict, some)) for some in inputs.split(self._batch)]
         for part in parts:
             if isinstance(part, Crash):
                 raise ModelRefused(

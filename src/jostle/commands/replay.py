@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
+from jostle.catalogue import oracles_of
 from jostle.errors import OutputRefused, UsageError
 from jostle.inputs.geometry import unmoved
+from jostle.options.schema import Given
 from jostle.records import NO_BUG, NO_GRADIENT, NO_PARENT, Candidates, Violation
 from jostle.session.load import Loaded, load
-from jostle.session.parts import oracles
-from jostle.session.reopen import told_settings
+from jostle.session.reopen import recorded_campaign
 from jostle.storage.findings import SavedFinding, read_finding, read_record
+
+NOTHING_ELSE = Given({})
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Replay:
         return any(violation.fingerprint == self.recorded for violation in self.shown)
 
 
-def replay(folder: Path, changes: Mapping[str, Any]) -> Replay:
-    """Runs the input of a finding in a process of its own, as its campaign did but for these settings."""
+def replay(folder: Path, changes: Given = NOTHING_ELSE) -> Replay:
+    """Runs the input of a finding in a process of its own, as its campaign did but for these options."""
     whole = folder.resolve()
     campaign = whole.parent.parent
     try:
@@ -45,10 +46,10 @@ def replay(folder: Path, changes: Mapping[str, Any]) -> Replay:
         ) from error
     if told["mutation"] == NO_GRADIENT:
         raise UsageError(f"{folder} is of a gradient that is not finite, which a run of the model alone does not show")
-    settings, config = told_settings(campaign)
-    chosen = replace(settings, **{"trust_model": False, "isolate": True, "force": True, **changes})
+    reopened = recorded_campaign(campaign)
+    chosen = reopened.given.over(**{"trust_model": False, "isolate": True, "force": True, **changes.values})
     with closing(load(chosen)) as loaded:
-        changed = loaded.digest != config["seeds and weights"] or settings.contents() != config.get("files")
+        changed = loaded.digest != reopened.digest or reopened.files_changed()
         return Replay(told["fingerprint"], _shown(loaded, read_finding(whole, told)), changed)
 
 
@@ -58,6 +59,7 @@ def _shown(loaded: Loaded, finding: SavedFinding) -> tuple[Violation, ...]:
         raise OutputRefused(f"{finding.folder} is not of these seeds: move the folder away")
     parents, roots, steps = torch.tensor([NO_PARENT]), torch.tensor([root]), (finding.told["mutation"],)
     row = Candidates(finding.input[None], seeds, parents, roots, steps, unmoved(1))
-    trace = loaded.watched.target.run(row)
-    verdicts = [judge.judge(row, trace) for judge in oracles(loaded.settings, bool(loaded.flight.classes))]
+    trace = loaded.model.target.run(row)
+    judges = oracles_of(loaded.settings, loaded.prepared.context()).values()
+    verdicts = [judge.judge(row, trace) for judge in judges]
     return tuple(verdict.describe(0) for verdict in verdicts if int(verdict.bugs[0]) != NO_BUG)

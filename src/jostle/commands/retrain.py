@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 
-import safetensors.torch
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
-from jostle.config import Settings
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.foreign import Crash, attempt
+from jostle.inputs.preflight import check_range
 from jostle.inputs.seeds import load_seeds
+from jostle.interfaces import ModelTarget
+from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
+from jostle.progress import Progress, quietly
 from jostle.records import NO_LABEL, NO_PARENT
-from jostle.scores import are_probabilities
-from jostle.session.instrument import load_seeded
 from jostle.session.load import check_normalisation, image_form
-from jostle.session.preflight import check_range
-from jostle.session.reopen import settings_of
+from jostle.session.reopen import reopen
 from jostle.storage.files import write_whole
 from jostle.storage.findings import read_finding, recorded
-from jostle.targets.torch_target import TorchTarget
-from jostle.targets.values import first_tensor
-
-SUFFIXES = (".safetensors", ".pt2")
-# Shows how far work has come: (parts, how many inputs in all) -> the same parts
-Progress = Callable[[Iterable[Tensor], int], Iterable[Tensor]]
-
-
-def silently(parts: Iterable[Tensor], count: int) -> Iterable[Tensor]:
-    return parts
+from jostle.subjects.models import load_seeded
+from jostle.subjects.subject import Trainable, Watch
 
 
 @dataclass(frozen=True)
@@ -102,83 +90,64 @@ def retrain(
     out: Path | None,
     training: Training,
     trust_model: bool = False,
-    progress: Progress = silently,
+    progress: Progress = quietly,
 ) -> Retraining:
-    """Trains a copy of the model on the data and on the campaign's findings, and saves it beside nothing but itself."""
-    settings, _ = settings_of(folder)
-    settings = replace(settings, trust_model=trust_model)
+    """Trains a copy of the model on the data and on the campaign's findings, and saves it as a new file."""
+    given = reopen(folder).given.over(trust_model=trust_model)
     if model is not None:
-        settings = replace(settings, model=model, weights=None)
+        given = given.over(model=model, weights=None)
+    options, inputs = given.of(ModelOptions), given.of(InputOptions)
     out = _free(out or folder / "retrained.safetensors")
     rng = torch.Generator().manual_seed(training.seed)
     found, unseen = _split_findings(folder, training, rng)
-    kept, measured = _split_data(settings, data, test, training, rng)
-    loaded = load_seeded(settings, settings.model, settings.weights)
-    if loaded.batch is not None:
-        raise ModelRefused(f"{settings.model} takes only batches of {loaded.batch}: export it with a dynamic batch")
-    module = loaded.copy()
-    target = TorchTarget(module, mean=settings.mean, std=settings.std)
-    _check(settings, target, kept, found)
+    kept, measured = _split_data(inputs, data, test, training, rng)
+    subject = load_seeded(given, options.model, options.weights)
+    trained = subject.trainable(Watch(mean=inputs.mean, std=inputs.std))
+    if out.suffix not in trained.suffixes:
+        raise OutputRefused(f"--out {out}: give a file that ends in {' or '.join(trained.suffixes)}")
+    accuracy = partial(_accuracy, trained.target, given.of(BatchOptions).batch)
+    _check(accuracy, kept, found)
     sets = (measured, unseen, found)
-
-    def accuracies() -> Accuracy:
-        module.eval()
-        return Accuracy(*(_accuracy(settings, target, some) for some in sets))
-
-    before = accuracies()
-    fit(module, target, kept, found, training, rng, progress)
-    after = accuracies()
-    _save(module.eval(), out, target.prepared(measured.inputs[:1]))
+    before = Accuracy(*map(accuracy, sets))
+    fit(trained, kept, found, training, rng, progress)
+    after = Accuracy(*map(accuracy, sets))
+    write_whole(out, trained.saved(out.suffix, measured.inputs[:1]), synced=True)
     return Retraining(len(kept), len(measured), len(found), len(unseen), before, after, str(out))
 
 
-def _check(settings: Settings, target: TorchTarget, data: Labelled, findings: Labelled) -> None:
+def _check(accuracy: Callable[[Labelled], float], data: Labelled, findings: Labelled) -> None:
     """Data must be as findings are, and of the model's classes."""
     if data.inputs.shape[1:] != findings.inputs.shape[1:]:
         raise SeedsRefused(
             f"--data has inputs of shape {list(data.inputs.shape[1:])}, the campaign's seeds "
             f"{list(findings.inputs.shape[1:])}: give data as its seeds are"
         )
-    _accuracy(settings, target, data.select(data.labels.argmax()[None]))  # the largest label
+    accuracy(data.select(data.labels.argmax()[None]))  # the largest label
 
 
 def fit(
-    module: nn.Module,
-    target: TorchTarget,
+    model: Trainable,
     data: Labelled,
     findings: Labelled,
     training: Training,
     rng: torch.Generator,
-    progress: Progress = silently,
+    progress: Progress = quietly,
 ) -> None:
-    """Trains the module in place; every batch holds the wanted share of findings."""
-    if not any(weight.requires_grad for weight in module.parameters()):
-        raise ModelRefused("the model has no weights that can be trained: name one that has with --model")
-    optimiser = torch.optim.Adam([one for one in module.parameters() if one.requires_grad], training.rate)
+    """Trains the model; every batch holds the wanted share of findings."""
     adversarial = max(1, round(training.share * training.batch))
     plain = max(1, training.batch - adversarial)
 
-    def batches() -> Iterator[Tensor]:
+    def chosen() -> Iterator[Tensor]:
         for _ in range(training.epochs):
             yield from torch.randperm(len(data), generator=rng).split(plain)
 
-    module.train()
-    for rows in progress(batches(), training.epochs * len(data)):
-        some = findings.select(torch.randint(len(findings), (adversarial,), generator=rng))
-        clean = data.select(rows)
-        inputs, labels = torch.cat([clean.inputs, some.inputs]), torch.cat([clean.labels, some.labels])
-        scores = first_tensor(module(target.prepared(inputs)))
-        assert scores is not None, "it gave outputs before"
-        optimiser.zero_grad()
-        loss(scores, labels.to(scores.device)).backward()
-        optimiser.step()
+    def batches() -> Iterator[tuple[Tensor, Tensor]]:
+        for rows in progress(chosen(), training.epochs * len(data)):
+            some = findings.select(torch.randint(len(findings), (adversarial,), generator=rng))
+            clean = data.select(rows)
+            yield torch.cat([clean.inputs, some.inputs]), torch.cat([clean.labels, some.labels])
 
-
-def loss(scores: Tensor, labels: Tensor) -> Tensor:
-    """Cross-entropy, of probabilities too where a model ends in softmax."""
-    if are_probabilities(scores.detach()).all():
-        return functional.nll_loss(scores.clamp(min=1e-12).log(), labels)
-    return functional.cross_entropy(scores, labels)
+    model.train(batches(), training.rate)
 
 
 def _split_findings(folder: Path, training: Training, rng: torch.Generator) -> tuple[Labelled, Labelled]:
@@ -210,11 +179,11 @@ def _split_findings(folder: Path, training: Training, rng: torch.Generator) -> t
 
 
 def _split_data(
-    settings: Settings, data: str, test: str | None, training: Training, rng: torch.Generator
+    inputs: InputOptions, data: str, test: str | None, training: Training, rng: torch.Generator
 ) -> tuple[Labelled, Labelled]:
-    known = _labelled(settings, "--data", data)
+    known = _labelled(inputs, "--data", data)
     if test is not None:
-        return known, _labelled(settings, "--test", test)
+        return known, _labelled(inputs, "--test", test)
     if len(known) < 2:
         raise SeedsRefused(f"--data {data} holds {len(known)} inputs, and some must be held out: give more, or --test")
     order = torch.randperm(len(known), generator=rng)
@@ -227,13 +196,13 @@ def _held(training: Training, count: int) -> int:
     return min(count - 1, max(1, round(training.held_out * count)))
 
 
-def _labelled(settings: Settings, option: str, spec: str) -> Labelled:
-    form = image_form(settings)
+def _labelled(inputs: InputOptions, option: str, spec: str) -> Labelled:
+    form = image_form(inputs)
     if not Path(spec).is_dir():  # arrays are as they are, however the campaign read its images
         form = replace(form, channels=None, size=None)
     seeds = load_seeds(spec, form)
-    check_normalisation(settings, seeds.inputs.shape[1])
-    check_range(seeds, *settings.range)
+    check_normalisation(inputs, seeds.inputs.shape[1])
+    check_range(seeds, *inputs.range)
     if (seeds.labels == NO_LABEL).any():
         raise SeedsRefused(
             f"{option} {spec} has inputs without labels: give an .npz with x and y, folders named by class, or "
@@ -242,8 +211,8 @@ def _labelled(settings: Settings, option: str, spec: str) -> Labelled:
     return Labelled(seeds.inputs, seeds.labels)
 
 
-def _accuracy(settings: Settings, target: TorchTarget, data: Labelled) -> float:
-    parts = [attempt(partial(target.predict, some)) for some in data.inputs.split(settings.batch)]
+def _accuracy(target: ModelTarget, batch: int, data: Labelled) -> float:
+    parts = [attempt(partial(target.predict, some)) for some in data.inputs.split(batch)]
     for part in parts:
         if isinstance(part, Crash):
             raise ModelRefused(
@@ -260,33 +229,8 @@ def _accuracy(settings: Settings, target: TorchTarget, data: Labelled) -> float:
 
 
 def _free(out: Path) -> Path:
-    if out.suffix not in SUFFIXES:
-        raise OutputRefused(f"--out {out}: give a file that ends in {' or '.join(SUFFIXES)}")
     if out.exists():
         raise OutputRefused(f"{out} exists and is not overwritten: give another --out")
     if not out.parent.is_dir():
         raise OutputRefused(f"--out {out}: its folder does not exist: make it first")
     return out
-
-
-def _save(module: nn.Module, out: Path, sample: Tensor) -> None:
-    """The weights, or the whole model as an exported program."""
-    if out.suffix == ".safetensors":
-        state = {name: value.detach().clone().contiguous() for name, value in module.state_dict().items()}
-        write_whole(out, safetensors.torch.save(state), synced=True)
-        return
-    exported = attempt(lambda: _exported(module, sample))
-    if isinstance(exported, Crash):
-        raise OutputRefused(
-            f"the model cannot be exported ({exported.error}: {exported.message}): save as .safetensors"
-        )
-    write_whole(out, exported, synced=True)
-
-
-def _exported(module: nn.Module, sample: Tensor) -> bytes:
-    content, two = BytesIO(), torch.cat([sample, sample])  # with one row, its size would be taken for fixed
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch's own, about what it does inside
-        shapes = ({0: torch.export.Dim("batch", min=1)},)
-        torch.export.save(torch.export.export(module, (two,), dynamic_shapes=shapes), content)
-    return content.getvalue()

@@ -15,11 +15,44 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.feedback.new_units import NewUnits
+from jostle.options.campaign import ActivityOptions
+from jostle.options.declaration import Theme, check, option
+from jostle.options.kinds import COUNT
 from jostle.profile import Layers, Profile
 from jostle.scaling import layer_numbers, spans
 
 LEVELS = 50  # from the middle of a range to its end
 ROUNDING = 1e-5  # of a range: in batches of another size, the same input differs by less
+
+
+@dataclass(frozen=True)
+class SectionOptions:
+    """How finely the range of a neuron is cut."""
+
+    sections: int = option(COUNT, "Sections of a neuron's range (kmnc)", Theme.GUIDES, default=1000)
+
+
+@dataclass(frozen=True)
+class BucketOptions:
+    """How far beyond the range of a neuron is counted."""
+
+    buckets: int = option(COUNT, "Sections counted beyond a range (nbc, snac)", Theme.GUIDES, default=10)
+
+
+@dataclass(frozen=True)
+class RankOptions:
+    """How many neurons of a layer count as its most or least active."""
+
+    top: int = option(COUNT, "How many of a layer count (tknc, bknc)", Theme.GUIDES, default=10)
+
+
+@dataclass(frozen=True)
+class LevelOptions:
+    """How the search is led to neurons that are not active yet."""
+
+    levels: int = option(
+        COUNT, "Levels below that, which lead the search and count for nothing (dlfuzz 100)", Theme.GUIDES, default=10
+    )
 
 
 @dataclass(frozen=True)
@@ -48,9 +81,9 @@ class ActiveNeurons:
     Units are each neuron above the threshold, and levels on the way there, which lead the search and count for nothing.
     """
 
-    def __init__(self, layers: Layers, threshold: float = 0.75, levels: int = 10):
-        if not 0 < threshold < 1:
-            raise UsageError(f"--active {threshold}: activations are scaled to 0..1: give a number between")
+    def __init__(self, layers: Layers, threshold: float = ActivityOptions.active, levels: int = LevelOptions.levels):
+        check(ActivityOptions, active=threshold)
+        check(LevelOptions, levels=levels)
         self._threshold, self._levels = threshold, levels
         self._layer_of = layer_numbers(layers)
         self._neurons = len(self._layer_of)
@@ -71,9 +104,8 @@ class ActiveNeurons:
 class Sections:
     """Sections of the range that each neuron has on known data, k equal ones (KMNC)."""
 
-    def __init__(self, profile: Profile, k: int = 1000):
-        if k < 1:
-            raise UsageError(f"--sections {k}: give at least 1")
+    def __init__(self, profile: Profile, k: int = SectionOptions.sections):
+        check(SectionOptions, sections=k)
         self._range = _Range(profile)
         self._k = k
         self._bases = torch.arange(self._range.neurons) * k
@@ -96,10 +128,15 @@ class Boundaries:
     of the range to either end are units too: they lead the search there and count for nothing.
     """
 
-    def __init__(self, profile: Profile, both_sides: bool, buckets: int = 10, sections: int = 1000):
-        for option, number in (("buckets", buckets), ("sections", sections)):
-            if number < 1:
-                raise UsageError(f"--{option} {number}: give at least 1")
+    def __init__(
+        self,
+        profile: Profile,
+        both_sides: bool,
+        buckets: int = BucketOptions.buckets,
+        sections: int = SectionOptions.sections,
+    ):
+        check(BucketOptions, buckets=buckets)
+        check(SectionOptions, sections=sections)
         self._range = _Range(profile)
         self._both, self._buckets, self._sections = both_sides, buckets, sections
         self._above = torch.arange(self._range.neurons) * (LEVELS + buckets)
@@ -132,9 +169,8 @@ class Boundaries:
 class Ranked:
     """Neurons that were among the k most (TKNC) or least (BKNC) active of their layer; units are neuron and rank."""
 
-    def __init__(self, layers: Layers, k: int = 10, least: bool = False):
-        if k < 1:
-            raise UsageError(f"--top {k}: give at least 1")
+    def __init__(self, layers: Layers, k: int = RankOptions.top, least: bool = False):
+        check(RankOptions, top=k)
         self._sizes = [size for _, size in layers]
         if k > max(self._sizes):
             raise UsageError(f"--top {k}: the largest watched layer has {max(self._sizes)} neurons: give fewer")

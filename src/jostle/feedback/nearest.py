@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -10,6 +11,10 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.feedback.neighbours import Neighbours
+from jostle.options.declaration import Theme, check, option
+from jostle.options.kinds import choice, number
+from jostle.options.schema import Settings
+from jostle.part import Part, PartContext, first_line
 from jostle.records import MODEL, Trace
 
 # Squares of larger values leave float32; clipped, they still lie far from everything ordinary.
@@ -33,6 +38,22 @@ def magnitudes(activations: Sequence[Tensor]) -> Tensor:
 
 EMBEDDINGS: Mapping[str, Embedding] = {"nearest": as_they_are, "magnitude": magnitudes}
 
+DISTANCES = ("euclidean", "cosine")
+
+
+@dataclass(frozen=True)
+class NearestOptions:
+    """When activations lie far from all seen before."""
+
+    distance: str = option(
+        choice(lambda: DISTANCES), "Of activations: euclidean or cosine", Theme.GUIDES, default="euclidean"
+    )
+    threshold: float | None = option(
+        number("give a distance above 0, or leave it out to calibrate", above=0),
+        "Distance above which activations are new; calibrated on the seeds if left out",
+        Theme.GUIDES,
+    )
+
 
 class FarFromSeen:
     """New is a row whose activations lie farther than a threshold from the nearest seen before.
@@ -48,8 +69,7 @@ class FarFromSeen:
         cosine: bool = False,
         criterion: str = "nearest",
     ):
-        if threshold is not None and not threshold > 0:
-            raise UsageError(f"--threshold {threshold}: give a distance above 0, or leave it out to calibrate")
+        check(NearestOptions, threshold=threshold)
         self._layers = layers
         self._threshold = threshold
         self._cosine = cosine
@@ -115,3 +135,14 @@ def _admitted_in_order(points: Tensor, threshold: float) -> tuple[Tensor, Tensor
         admitted[row] = not (close[row] & admitted).any()
     rows = torch.from_numpy(np.flatnonzero(admitted))
     return rows, earlier[rows][:, rows].min(1).values
+
+
+def _part(criterion: str) -> Part[FarFromSeen]:
+    def make(settings: Settings, context: PartContext) -> FarFromSeen:
+        options = settings[NearestOptions]
+        return FarFromSeen(context.novelty_layers, options.threshold, options.distance == "cosine", criterion)
+
+    return Part(first_line(EMBEDDINGS[criterion]), make, (NearestOptions,))
+
+
+NEAREST, MAGNITUDE = _part("nearest"), _part("magnitude")

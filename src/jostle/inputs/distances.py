@@ -33,6 +33,13 @@ def as_image_file(inputs: Tensor, low: float, high: float, dtype: torch.dtype | 
     return within(levels / LEVELS * (high - low) + low, low, high, dtype or inputs.dtype)
 
 
+def are_image_files(inputs: Tensor, low: float, high: float) -> bool:
+    """Whether 8-bit image files could hold inputs [batch, ...] just as they are."""
+    if inputs.ndim != 4 or inputs.shape[1] not in (1, 3):
+        return False
+    return torch.allclose(as_image_file(inputs, low, high).float(), inputs.float(), rtol=0, atol=1e-6 * (high - low))
+
+
 def within(inputs: Tensor, low: float, high: float, dtype: torch.dtype | None = None) -> Tensor:
     """The nearest inputs in range, as numbers of that type or of their own."""
     inside, dtype = inputs.clamp(low, high), dtype or inputs.dtype

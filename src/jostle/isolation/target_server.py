@@ -42,8 +42,8 @@ class Host:
         }
 
     def _watch(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        self._target, self._gradients, told, arrays = self._opening.watch(self._arrays(request)["inputs"].clone())
-        return self._answered(arrays, told=told)
+        self._target, self._gradients, facts, arrays = self._opening.watch(self._arrays(request)["inputs"].clone())
+        return self._answered(arrays, facts=facts)
 
     def _predict(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         return self._answered({"outputs": self._target.predict(self._arrays(request)["inputs"])})

@@ -11,13 +11,40 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.inputs.geometry import place
 from jostle.mutators.screening import Witnesses
+from jostle.mutators.transform_ranges import transforms_named
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, Transform, blur, noise
+from jostle.options.campaign import ChangeOptions, InputOptions
+from jostle.options.declaration import Theme, check, option
+from jostle.options.kinds import NAMES, number, whole
+from jostle.options.schema import Settings
+from jostle.part import Part, PartContext, first_line
 from jostle.records import NO_PARENT, UNCHANGED, Candidates
 
 VISIBLE = 1 / 510  # of the value range: less than half a step of eight bits is no change
 ROUNDING = 1e-6
 MOST_TRIES = 1000
 AT_ONCE = ((1, 2, 7), (10, 10, MOST_TRIES))  # tries made at once; the second draw is for the few rows on which ten fail
+
+
+@dataclass(frozen=True)
+class MetamorphicOptions:
+    """Which image transformations are tried, and how long."""
+
+    transforms: tuple[str, ...] = option(
+        NAMES, "Of `metamorphic`: 'rotation=-15:15,noise,blur' (all eight)", Theme.MUTATION, default=()
+    )
+    alpha: float = option(
+        number("give a share above 0 and below 1 (alpha 0.02, beta 0.2)", above=0, below=1),
+        "Share of values that may change by any amount",
+        Theme.MUTATION,
+        default=0.02,
+    )
+    tries: int = option(
+        whole(1, MOST_TRIES, f"give a whole number of at least 1 and at most {MOST_TRIES}"),
+        "Tries for a meaningful transformation",
+        Theme.MUTATION,
+        default=50,
+    )
 
 
 @dataclass(frozen=True)
@@ -69,16 +96,15 @@ class Metamorphic:
         self,
         low: float,
         high: float,
-        alpha: float = 0.02,
-        beta: float = 0.2,
-        tries: int = 50,
+        alpha: float = MetamorphicOptions.alpha,
+        beta: float = ChangeOptions.beta,
+        tries: int = MetamorphicOptions.tries,
         transforms: Mapping[str, Transform] = TRANSFORMS,
     ):
-        for name, share in (("alpha", alpha), ("beta", beta)):
-            if not 0 < share < 1:
-                raise UsageError(f"--{name} {share}: give a share above 0 and below 1 (alpha 0.02, beta 0.2)")
-        if not 1 <= tries <= MOST_TRIES or not transforms:
-            raise UsageError(f"--tries {tries} of {len(transforms)} transformations: give 1 to {MOST_TRIES} of some")
+        check(MetamorphicOptions, alpha=alpha, tries=tries)
+        check(ChangeOptions, beta=beta)
+        if not transforms:
+            raise UsageError("there is no transformation to try: name some")
         self._low, self._span = low, high - low
         self._alpha, self._beta = alpha, beta
         self._rounds = _rounds(tries)
@@ -239,3 +265,14 @@ def _rounds(tries: int) -> list[list[int]]:
             rounds[-1].append(min(width, tries))
             tries -= rounds[-1][-1]
     return [[width for width in widths if width] for widths in rounds if any(widths)]
+
+
+def _metamorphic(settings: Settings, context: PartContext) -> Metamorphic:
+    options = settings[MetamorphicOptions]
+    transforms = transforms_named(options.transforms)
+    return Metamorphic(
+        *settings[InputOptions].range, options.alpha, settings[ChangeOptions].beta, options.tries, transforms
+    )
+
+
+METAMORPHIC = Part(first_line(Metamorphic), _metamorphic, (MetamorphicOptions, ChangeOptions))

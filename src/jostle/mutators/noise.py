@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 
-from jostle.errors import UsageError
+from jostle.options.campaign import InputOptions
+from jostle.options.declaration import Derived, Facts, Theme, check, option
+from jostle.options.kinds import number
+from jostle.options.schema import Settings
+from jostle.part import Part, PartContext, first_line
 from jostle.records import Candidates
+
+SIGMA_SHARE = 0.1  # of the value range: TensorFuzz's σ of 0.2 on values from -1 to 1
+FLIP_SHARE = 0.1  # of the value range: farther from its root, a mutant may rightly have another label
+
+
+def _flip_radius(facts: Facts) -> float | None:
+    return FLIP_SHARE * facts.span if "flip" in facts.oracle else None
+
+
+@dataclass(frozen=True)
+class NoiseOptions:
+    """What the noise is like."""
+
+    sigma: float = option(
+        number("the noise needs a standard deviation above 0", above=0),
+        "Standard deviation of the noise",
+        Theme.MUTATION,
+        default=Derived(lambda facts: SIGMA_SHARE * facts.span, "a tenth of the range"),
+    )
+    radius: float | None = option(
+        number("the L∞ radius around the root seed must be above 0", above=0),
+        "Largest change from the root seed",
+        Theme.MUTATION,
+        default=Derived(_flip_radius, "flip: a tenth of the range"),
+    )
 
 
 class Noise:
     """Gaussian noise, clipped to the value range and, with a radius, to an L∞ ball around the root seed."""
 
     def __init__(self, sigma: float, low: float, high: float, radius: float | None = None):
-        if not sigma > 0:
-            raise UsageError(f"--sigma {sigma}: the noise needs a standard deviation above 0")
-        if radius is not None and not radius > 0:
-            raise UsageError(f"--radius {radius}: the L∞ radius around the root seed must be above 0")
+        check(NoiseOptions, sigma=sigma, radius=radius)
         self._sigma, self._low, self._high, self._radius = sigma, low, high, radius
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
@@ -25,3 +53,11 @@ class Noise:
             nearest, farthest = parents.references - self._radius, parents.references + self._radius
             children = torch.minimum(torch.maximum(children, nearest, out=nearest), farthest, out=farthest)
         return parents.mutated(children, "noise")
+
+
+def _noise(settings: Settings, context: PartContext) -> Noise:
+    options = settings[NoiseOptions]
+    return Noise(options.sigma, *settings[InputOptions].range, options.radius)
+
+
+NOISE = Part(first_line(Noise), _noise, (NoiseOptions,))

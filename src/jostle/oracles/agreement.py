@@ -10,7 +10,11 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
+from jostle.options.declaration import Derived, Facts, Theme, option
+from jostle.options.kinds import WORD
+from jostle.options.schema import Settings
 from jostle.oracles.numbering import bug_number
+from jostle.part import Part, PartContext, first_line
 from jostle.records import MODEL, TWIN, Candidates, Trace, Verdicts, Violation
 
 
@@ -138,3 +142,26 @@ def comparison_named(name: str) -> Comparison:
     if not 0 <= tolerance < math.inf:
         raise UsageError(f"--agree {name!r}: give argmax, topK (such as top5) or a tolerance (such as 1e-3)")
     return Close(tolerance)
+
+
+def _when_twins_agree(facts: Facts) -> str:
+    return "argmax" if facts.classes else "1e-5"
+
+
+@dataclass(frozen=True)
+class AgreementOptions:
+    """What it means that two models agree."""
+
+    agree: str = option(
+        WORD,
+        "When twins agree: argmax, topK or a tolerance like 1e-3",
+        Theme.DEFECTS,
+        default=Derived(_when_twins_agree, "argmax of class scores, else 1e-5"),
+    )
+
+
+def _agreement(settings: Settings, context: PartContext) -> Agreement:
+    return Agreement(comparison_named(settings[AgreementOptions].agree))
+
+
+AGREE = Part(first_line(Agreement), _agreement, (AgreementOptions,))

@@ -6,6 +6,7 @@ import torch
 
 from jostle.foreign import CRASH
 from jostle.oracles.numbering import bug_number
+from jostle.part import Part, first_line
 from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
 
 
@@ -29,3 +30,6 @@ def _describe(trace: Trace, row: int) -> Violation:
         f"{crash.error} in {crash.where}: {crash.message}",
         {"error": crash.error, "message": crash.message, "where": crash.where, "traceback": crash.traceback},
     )
+
+
+CRASHES = Part(first_line(NoCrash), lambda settings, _: NoCrash())

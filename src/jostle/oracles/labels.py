@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jostle.part import Part, first_line
 from jostle.records import MODEL, NO_LABEL, Candidates, Trace, Verdicts, Violation
 
 
@@ -30,3 +31,6 @@ class LabelKept:
             )
 
         return Verdicts.where("flip", trace, flipped, bugs, describe)
+
+
+FLIP = Part(first_line(LabelKept), lambda settings, _: LabelKept())

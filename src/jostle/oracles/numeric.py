@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from jostle.oracles.numbering import bug_number
+from jostle.part import Part, first_line
 from jostle.records import NO_BUG, NO_GRADIENT, Candidates, Trace, Verdicts, Violation
 
 
@@ -48,3 +49,6 @@ def _shown(values: Tensor) -> list[tuple[str, Tensor]]:
 
 def _violation(place: str, word: str) -> Violation:
     return Violation("nan", f"nan:{word.lower()}:{place}", f"{word} first in {place}", {"place": place, "value": word})
+
+
+NAN = Part(first_line(Finite), lambda settings, _: Finite())

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.foreign import Crash, attempt
+from jostle.named_objects import find_object
 from jostle.oracles.numbering import bug_number
 from jostle.records import MODEL, Candidates, Trace, Verdicts, Violation
 
@@ -103,3 +104,11 @@ def _row(batch: Element, row: int) -> Element:
         rows(batch.activations),
         rows(batch.metadata),
     )
+
+
+def property_named(name: str) -> Property:
+    """The property behind FILE.py:function."""
+    function = find_object(name)
+    if not callable(function):
+        raise UsageError(f"--oracle {name} is not a function")
+    return Property(name, function)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from jostle.options.campaign import PanelOptions
+from jostle.part import Part, first_line
 from jostle.records import Candidates, Trace, Verdicts, Violation
 
 MANY = 1_000_003  # more than there are classes, and prime: numbers of many models may wrap around, and do not meet
@@ -31,3 +33,6 @@ class Unanimous:
             return Violation("differ", fingerprint, told, {"labels": answers})
 
         return Verdicts.where("differ", trace, differ, bugs, describe)
+
+
+DIFFER = Part(first_line(Unanimous), lambda settings, _: Unanimous(), (PanelOptions,))

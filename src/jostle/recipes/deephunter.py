@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
-from jostle.config import Settings
+from jostle.campaign import Campaign
+from jostle.options.schema import Given
+from jostle.recipes.compose import campaign_of
+from jostle.recipes.recipe import Chosen, Recipe
+from jostle.records import Seeds
+from jostle.subjects.subject import Subject
 
 FRESH = 0.5  # beyond the paper: half of the mutants come from seeds, which alone can still be moved
 
 
-def deephunter(settings: Settings) -> Settings:
-    """Image transformations that keep the meaning, guided by neuron coverage; finds labels that change."""
-    return replace(
-        settings,
-        mutator=settings.mutator or ("metamorphic",),
-        coverage=settings.coverage or ("kmnc",),
-        scheduler=settings.scheduler or ("adaptive" if len(settings.coverage) > 1 else "pool"),
-        fresh=FRESH if settings.fresh is None else settings.fresh,
-    )
+def _choices(given: Given) -> Chosen:
+    several = len(given.get("coverage", ())) > 1
+    return {
+        "mutator": ("metamorphic",),
+        "coverage": ("kmnc",),
+        "scheduler": "adaptive" if several else "pool",
+        "fresh": FRESH,
+    }
+
+
+DEEPHUNTER = Recipe(
+    "deephunter",
+    "Image transformations that keep the meaning, guided by neuron coverage; finds labels that change.",
+    _choices,
+    hunts=("flip", "nan"),
+)
+
+
+def deephunter(subject: Subject, seeds: Seeds, **options: Any) -> Campaign:
+    """Image transformations, guided by neuron criteria, on a batch pool."""
+    return campaign_of(DEEPHUNTER, subject, seeds, options)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
-from jostle.config import Settings
-from jostle.recipes.dlfuzz import dlfuzz
+from jostle.campaign import Campaign
+from jostle.options.schema import Given
+from jostle.recipes import dlfuzz
+from jostle.recipes.compose import campaign_of
+from jostle.recipes.recipe import Chosen, Recipe
+from jostle.records import Seeds
+from jostle.subjects.subject import Subject
 
 BALANCE = 0.1  # what neurons weigh, as in its experiments on MNIST
 ITERATIONS = 20  # with steps that adapt; it takes up to 50 of one size
@@ -13,15 +18,28 @@ REACH = 10.0  # realistic changes may be large: of light, up to white
 ONLY_SEEDS = 0.0  # the limit: no mutant is near enough to its root to be mutated itself
 
 
-def deepxplore(settings: Settings) -> Settings:
-    """Realistic changes (light, occlusion, blackout) that make one of several models answer otherwise."""
-    return replace(
-        dlfuzz(settings),
-        perturbation=settings.perturbation or "light",
-        strategy=settings.strategy or ("uncovered",),
-        neurons=1 + len(settings.models) if settings.neurons is None else settings.neurons,
-        balance=BALANCE if settings.balance is None else settings.balance,
-        iterations=settings.iterations or ITERATIONS,
-        reach=REACH if settings.reach is None else settings.reach,
-        limit=ONLY_SEEDS if settings.limit is None else settings.limit,
-    )
+def _choices(given: Given) -> Chosen:
+    return {
+        **dlfuzz.choices(given),
+        "perturbation": "light",
+        "strategy": ("uncovered",),
+        "neurons": 1 + len(given.get("models", ())),
+        "balance": BALANCE,
+        "iterations": ITERATIONS,
+        "reach": REACH,
+        "limit": ONLY_SEEDS,
+    }
+
+
+DEEPXPLORE = Recipe(
+    "deepxplore",
+    "Realistic changes (light, occlusion, blackout) that make one of several models answer otherwise.",
+    _choices,
+    hunts=("differ", "nan"),
+    shrinks=True,
+)
+
+
+def deepxplore(subject: Subject, seeds: Seeds, **options: Any) -> Campaign:
+    """Realistic changes along gradients until one of several models deviates; the others are `models` by name."""
+    return campaign_of(DEEPXPLORE, subject, seeds, options)

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
-from jostle.config import Settings
+from jostle.campaign import Campaign
+from jostle.options.schema import Given
+from jostle.recipes.compose import campaign_of
+from jostle.recipes.recipe import Chosen, Recipe
+from jostle.records import Seeds
+from jostle.subjects.subject import Subject
 
 ACTIVE = 0.25  # scaled activation that counts as active, as in DLFuzz's own runs
 LEVELS = 100  # on the way there, fine enough that the small steps of seeds can gain
 
 
-def dlfuzz(settings: Settings) -> Settings:
-    """Gradients that change the label and activate neurons, by small changes; finds labels that change."""
-    return replace(
-        settings,
-        mutator=settings.mutator or ("gradient",),
-        coverage=settings.coverage or ("nc",),
-        scheduler=settings.scheduler or "list",
-        active=ACTIVE if settings.active is None else settings.active,
-        levels=settings.levels or LEVELS,
-    )
+def choices(given: Given) -> Chosen:
+    """Gradients that activate neurons, on a list of seeds that grows."""
+    return {
+        "mutator": ("gradient",),
+        "coverage": ("nc",),
+        "scheduler": "list",
+        "active": ACTIVE,
+        "levels": LEVELS,
+    }
+
+
+DLFUZZ = Recipe(
+    "dlfuzz",
+    "Gradients that change the label and activate neurons, by small changes; finds labels that change.",
+    choices,
+    hunts=("flip", "nan"),
+    shrinks=True,
+)
+
+
+def dlfuzz(subject: Subject, seeds: Seeds, **options: Any) -> Campaign:
+    """Joint gradient ascent on a list of seeds that grows."""
+    return campaign_of(DLFUZZ, subject, seeds, options)

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
-from jostle.config import Settings
+from jostle.campaign import Campaign
+from jostle.options.schema import Given
+from jostle.recipes.compose import campaign_of
+from jostle.recipes.recipe import Chosen, Recipe
+from jostle.records import Seeds
+from jostle.subjects.subject import Subject
 
 
-def unguided(settings: Settings) -> Settings:
-    """Noise on the seeds, nothing kept: the baseline that guidance must beat."""
-    return replace(settings, mutator=settings.mutator or ("noise",), coverage=(), scheduler="uniform")
+def _choices(given: Given) -> Chosen:
+    return {"mutator": ("noise",), "coverage": (), "scheduler": "uniform"}
+
+
+RANDOM = Recipe("random", "Noise on the seeds, nothing kept: the baseline that guidance must beat.", _choices)
+
+
+def unguided(subject: Subject, seeds: Seeds, **options: Any) -> Campaign:
+    """Noise on the seeds without guidance."""
+    return campaign_of(RANDOM, subject, seeds, options)

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
+from jostle.part import Part, first_line
 from jostle.records import Lesson
-from jostle.schedulers.least_fuzzed import Growing, Numbers, Priority, drawn
+from jostle.schedulers.least_fuzzed import Growing, Numbers, Priority, PriorityOptions, drawn, priority_of
 
 MEMORY = 0.95  # of the recent gain that is left after one step
 EXPLORED = 0.1  # share of the effort that all criteria get alike
@@ -68,3 +69,8 @@ class WhereGainsCome:
         places = drawn(self._priority.weights(fuzzed), count, rng).numpy()
         np.add.at(fuzzed, places, 1)
         return torch.from_numpy(self._entries[criterion].values()[places].astype(np.int64))
+
+
+ADAPTIVE = Part(
+    first_line(WhereGainsCome), lambda settings, _: WhereGainsCome(priority_of(settings)), (PriorityOptions,)
+)

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from jostle.errors import UsageError
+from jostle.options.campaign import ChangeOptions, InputOptions
+from jostle.options.declaration import Theme, check, option
+from jostle.options.kinds import COUNT
+from jostle.options.schema import Settings
+from jostle.part import Part, PartContext, first_line
 from jostle.records import Candidates, Lesson
-from jostle.schedulers.least_fuzzed import Growing, Numbers, Priority, drawn
+from jostle.schedulers.least_fuzzed import Growing, Numbers, Priority, PriorityOptions, drawn, priority_of
 
 SEEDS_PER_BATCH = 100  # as in DeepHunter's experiments
 LEAST_POTENTIAL = 1e-6
+
+
+@dataclass(frozen=True)
+class PoolOptions:
+    """How much of a batch is mutated at once."""
+
+    sample: int = option(COUNT, "Entries of a batch that `pool` mutates at once", Theme.SCHEDULING, default=64)
 
 
 class BatchPool:
@@ -20,9 +33,14 @@ class BatchPool:
     The seeds are split into batches; afterwards, what one step keeps is a batch, whose ids lie side by side.
     """
 
-    def __init__(self, span: float, beta: float = 0.2, sample: int = 64, priority: Priority | None = None):
-        if sample < 1:
-            raise UsageError(f"--sample {sample}: give at least 1")
+    def __init__(
+        self,
+        span: float,
+        beta: float = ChangeOptions.beta,
+        sample: int = PoolOptions.sample,
+        priority: Priority | None = None,
+    ):
+        check(PoolOptions, sample=sample)
         self._most_change = beta * span  # of one value
         self._sample = sample
         self._priority = priority or Priority()
@@ -56,3 +74,11 @@ class BatchPool:
         left = self._most_change * changes.shape[1] - changes.sum(1)
         potential: Numbers = left.clamp(min=LEAST_POTENTIAL * self._most_change).double().numpy()
         return potential
+
+
+def _pool(settings: Settings, context: PartContext) -> BatchPool:
+    low, high = settings[InputOptions].range
+    return BatchPool(high - low, settings[ChangeOptions].beta, settings[PoolOptions].sample, priority_of(settings))
+
+
+POOL = Part(first_line(BatchPool), _pool, (PoolOptions, PriorityOptions, ChangeOptions))

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from jostle.errors import UsageError
+from jostle.options.declaration import Theme, check, option
+from jostle.options.kinds import number
+from jostle.options.schema import Settings
+from jostle.part import Part, first_line
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class PriorityOptions:
+    """How fast priority falls, and how far."""
+
+    gamma: float = option(
+        number("give a number above 0", above=0),
+        "How fast entries fuzzed before lose priority",
+        Theme.SCHEDULING,
+        default=5.0,
+    )
+    p_min: float = option(
+        number("give a probability above 0 and at most 1", above=0, at_most=1),
+        "The least priority",
+        Theme.SCHEDULING,
+        default=0.3,
+    )
 
 
 class Priority:
     """How likely something is chosen that was fuzzed so often, never less than a minimum (Equation 2)."""
 
-    def __init__(self, gamma: float = 5.0, p_min: float = 0.3):
-        if not gamma > 0:
-            raise UsageError(f"--gamma {gamma}: give a number above 0")
-        if not 0 < p_min <= 1:
-            raise UsageError(f"--p-min {p_min}: give a probability above 0 and at most 1")
+    def __init__(self, gamma: float = PriorityOptions.gamma, p_min: float = PriorityOptions.p_min):
+        check(PriorityOptions, gamma=gamma, p_min=p_min)
         self._gamma, self._p_min = gamma, p_min
 
     def weights(self, fuzzed: Numbers) -> Numbers:
@@ -70,3 +89,10 @@ def drawn(weights: Numbers, count: int, rng: torch.Generator) -> Tensor:
     ends = np.cumsum(weights)
     draws = torch.rand(count, generator=rng, dtype=torch.float64).numpy() * ends[-1]
     return torch.from_numpy(np.minimum(np.searchsorted(ends, draws, side="right"), len(weights) - 1))
+
+
+def priority_of(settings: Settings) -> Priority:
+    return Priority(settings[PriorityOptions].gamma, settings[PriorityOptions].p_min)
+
+
+SELDOM = Part(first_line(SeldomFuzzed), lambda settings, _: SeldomFuzzed(priority_of(settings)), (PriorityOptions,))

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from jostle.errors import UsageError
 from jostle.inputs.distances import relative_distances
+from jostle.options.campaign import StepOptions
+from jostle.options.declaration import Theme, check, option
+from jostle.options.kinds import COUNT, number
+from jostle.options.schema import Settings
+from jostle.part import Part, PartContext, first_line
 from jostle.records import NO_PARENT, Lesson
 from jostle.schedulers.least_fuzzed import Growing
+
+
+@dataclass(frozen=True)
+class ListOptions:
+    """What joins the list, and how often it is gone through."""
+
+    desired: float = option(
+        number("give the share of all coverage that a seed must add (0.01)", at_least=0, below=1),
+        "Share of coverage that a mutant must add to join the list",
+        Theme.SCHEDULING,
+        default=0.01,
+    )
+    rounds: int | None = option(COUNT, "How often `list` goes through its entries (no limit)", Theme.SCHEDULING)
+    depth: int | None = option(
+        COUNT, "Generations below its seed that an entry of `list` may be (no limit)", Theme.SCHEDULING
+    )
 
 
 class SeedList:
@@ -21,15 +43,14 @@ class SeedList:
 
     def __init__(
         self,
-        iterations: int = 3,
-        limit: float = 0.02,
-        desired: float = 0.01,
+        iterations: int = StepOptions.iterations,
+        limit: float = StepOptions.limit,
+        desired: float = ListOptions.desired,
         rounds: int | None = None,
         depth: int | None = None,
     ):
         """`depth` is how many generations below its root an entry may be; None for any number of depth or rounds."""
-        if not 0 <= desired < 1:
-            raise UsageError(f"--desired {desired}: give the share of all coverage that a seed must add (0.01)")
+        check(ListOptions, desired=desired)
         self._iterations, self._limit, self._desired, self._rounds = iterations, limit, desired, rounds
         self._depth = float("inf") if depth is None else depth
         self._depths = Growing()  # of every corpus entry below its root
@@ -69,3 +90,11 @@ class SeedList:
         self._next = min(self._next + lines, len(ids))
         self._mutated += len(places)
         return torch.from_numpy(ids[places].astype(np.int64)).repeat_interleave(self._iterations)[:children]
+
+
+def _list(settings: Settings, context: PartContext) -> SeedList:
+    steps, options = settings[StepOptions], settings[ListOptions]
+    return SeedList(steps.iterations, steps.limit, options.desired, options.rounds, options.depth)
+
+
+LIST = Part(first_line(SeedList), _list, (ListOptions, StepOptions))

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
-from jostle.errors import UsageError
 from jostle.interfaces import Learner, Scheduler
+from jostle.options.declaration import Theme, check, option
+from jostle.options.kinds import number
 from jostle.records import Lesson
+
+
+@dataclass(frozen=True)
+class WithSeedsOptions:
+    """How much the seeds are kept in play."""
+
+    fresh: float = option(
+        number("give a share from 0 to 1", at_least=0, at_most=1),
+        "Share of the mutants made from seeds themselves (deephunter 0.5, else 0)",
+        Theme.SCHEDULING,
+        default=0.0,
+    )
 
 
 class WithSeeds:
@@ -18,8 +33,7 @@ class WithSeeds:
     """
 
     def __init__(self, scheduler: Scheduler, share: float = 0.5):
-        if not 0 <= share <= 1:
-            raise UsageError(f"--fresh {share}: give a share from 0 to 1")
+        check(WithSeedsOptions, fresh=share)
         self._scheduler, self._share = scheduler, share
         self._planted = 0
 

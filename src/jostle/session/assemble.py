@@ -1,148 +1,91 @@
-"""From settings to a campaign ready to run."""
+"""From options to a session of `jostle fuzz`, ready to run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
-from jostle.campaign import Budget, Campaign
-from jostle.config import Settings
-from jostle.errors import UsageError
-from jostle.inputs.distances import as_image_file
-from jostle.interfaces import Feedback, Listener, ModelTarget, Oracle
-from jostle.options.choices import chosen
-from jostle.profile import Profile, encode_profile, load_profile
-from jostle.records import History, Seeds, all_rows
-from jostle.session.defaults import RECIPES, refuse_contradictions
-from jostle.session.finish import Finisher
-from jostle.session.gradient_ascent import Means
+from jostle.catalogue import feedbacks_of
+from jostle.feedback.neuron_parts import ProfileOptions
+from jostle.interfaces import Oracle
+from jostle.options.campaign import BudgetOptions, ModelOptions, RunOptions
+from jostle.options.schema import Given
+from jostle.profile import Profile
+from jostle.progress import Progress, quietly
+from jostle.recipes.all_recipes import recipe_of
+from jostle.recipes.compose import Composed, Prepared, budget_of, compose
+from jostle.recipes.contradictions import refuse_contradictions
+from jostle.records import all_rows
+from jostle.session.finish import InputFinisher
+from jostle.session.identity import folder_of, identity_of
 from jostle.session.load import Loaded, load
-from jostle.session.parts import RANGED, Guides, feedbacks_of, mutator_of, oracles, scheduler_of
-from jostle.session.preflight import Flight
-from jostle.session.profiles import Progress, profile_named, profile_of_seeds, quietly
-from jostle.storage.archive import Archive, open_archive
-from jostle.storage.files import write_whole
+from jostle.session.profiles import profile_of, save_profile
+from jostle.session.session import Session
+from jostle.storage.archive import open_archive
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
 
 REHEARSED = 32  # seeds at most, spread over all
-PROFILE = "profile.safetensors"  # in the campaign's folder
+FROM_SEEDS = "neurons are taken to range as they do on the seeds: give training data as --profile for better ranges"
 
 
-@dataclass(frozen=True)
-class Assembled:
-    """A campaign with all that a front end shows about it."""
-
-    campaign: Campaign
-    finisher: Finisher
-    archive: Archive
-    history: History | None
-    flight: Flight
-    watched: tuple[str, ...]
-    profile: Profile | None
-    loaded: Loaded
-
-    def release(self) -> None:
-        """Ends the worker, and lets another process go on with the campaign."""
-        self.loaded.close()
-        self.archive.release()
-
-
-def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: Progress = quietly) -> Assembled:
-    """Loads, checks and wires everything; the output folder is touched only after all checks passed."""
-    chosen("--recipe", settings.recipe, RECIPES)
-    refuse_contradictions(settings)
-    loaded = load(settings)
-    settings, target, seeds = loaded.settings, loaded.watched.target, loaded.flight.seeds
-    identity, unbound = settings.identity(loaded.digest), settings.unbound()
-    folder = settings.folder(loaded.digest)
-    means = Means(loaded.watched.gradients, loaded.watched.incoming, seeds, loaded.flight.classes)
-    mutator, scheduler = mutator_of(settings, means), scheduler_of(settings)  # before a profile, which may take long
-    check_folder(folder, identity, unbound)
-    profile, flight = _profile(loaded, folder, progress)
-    guides = Guides(loaded.watched.novelty_layers, profile)
-    judges = oracles(settings, bool(flight.classes))
-    _rehearse(target, seeds, feedbacks_of(settings, guides), judges)
+def assemble(given: Given, progress: Progress = quietly) -> Session:
+    """Loads, checks and composes everything; the output folder is touched only after all checks passed."""
+    refuse_contradictions(given)
     with ExitStack() as undone:
+        loaded = load(given)
         undone.callback(loaded.close)
-        archive = open_archive(folder, identity, unbound)
+        settings = loaded.settings
+        identity = identity_of(settings, **{"seeds and weights": loaded.digest})
+        changeable = settings.changeable()
+        words = [Path(settings[ModelOptions].model).name, recipe_of(given).name]
+        folder = folder_of(settings[RunOptions].out, words, identity)
+        check_folder(folder, identity, changeable)
+        composed = compose(loaded.prepared, lambda: profile_of(loaded, folder, progress))
+        rehearse(loaded.prepared, composed.profile, list(composed.oracles.values()))
+        archive = open_archive(folder, identity, changeable)
         undone.callback(archive.release)
         if loaded.service is not None:
             loaded.service.keep_batches_in(folder)
-        if profile is not None:
-            _save_profile(archive, profile, loaded)
-        campaign = Campaign(
-            target=target,
-            mutator=mutator,
-            feedbacks=feedbacks_of(settings, guides),
-            oracles=judges,
-            scheduler=scheduler,
-            seeds=seeds,
-            budget=budget_of(settings),
-            seed=settings.seed,
-            batch=settings.batch,
-            listeners=[archive, *listeners],
-            saved=partial(as_image_file, low=settings.range[0], high=settings.range[1]) if settings.as_images else None,
-            full=partial(is_full, archive, settings),
-        )
-        history = read_history(archive.folder, seeds, archive.quarantine)
+        if composed.profile is not None:
+            save_profile(archive, composed.profile, loaded.model)
+        history = read_history(archive.folder, loaded.prepared.seeds, archive.quarantine)
         undone.pop_all()
-    named = {name: judge for name, judge in zip(settings.oracle, judges, strict=True) if name != "crash"}
-    finisher = Finisher(settings, target, means.gradients, seeds, flight.classes, named)
-    return Assembled(campaign, finisher, archive, history, flight, tuple(loaded.watched.layers), profile, loaded)
+    return Session(
+        campaign=composed.campaign,
+        archive=archive,
+        history=history,
+        budget=budget_of(settings),
+        finisher=InputFinisher(loaded.prepared, composed.oracles, archive.folder),
+        finishing="how large, what the model says, pictures",
+        close=loaded.close,
+        max_disk=settings[BudgetOptions].max_disk,
+        introduction=tuple(_introduction(loaded, composed)),
+        warnings=tuple(_warnings(loaded, composed, begun=history is not None)),
+    )
 
 
-def budget_of(settings: Settings) -> Budget:
-    return Budget(settings.budget, settings.executions, settings.findings)
-
-
-def is_full(archive: Archive, settings: Settings) -> bool:
-    """Whether the campaign's folder has reached the size that it may have."""
-    return settings.max_disk is not None and archive.used >= settings.max_disk
-
-
-def _profile(loaded: Loaded, folder: Path, progress: Progress) -> tuple[Profile | None, Flight]:
-    """The ranges that criteria measure against, taken once for a campaign; without data, those of the seeds."""
-    settings, watched, flight = loaded.settings, loaded.watched, loaded.flight
-    if not set(RANGED) & set(settings.coverage):
-        return None, flight
-    saved = _saved_profile(folder, loaded)
-    if saved is not None:
-        return saved, flight
-    if settings.profile is not None:
-        return profile_named(settings, settings.profile, watched, progress), flight
-    warning = "neurons are taken to range as they do on the seeds: give training data as --profile for better ranges"
-    flight = replace(flight, warnings=(*flight.warnings, warning))
-    return profile_of_seeds(settings, watched, progress), flight
-
-
-def _saved_profile(folder: Path, loaded: Loaded) -> Profile | None:
-    """The ranges that this campaign was begun with, None if they cannot be read."""
-    if not (folder / PROFILE).exists():
-        return None
-    try:
-        return load_profile(folder / PROFILE, loaded.watched.belongs_to)
-    except UsageError:
-        return None
-
-
-def _save_profile(archive: Archive, profile: Profile, loaded: Loaded) -> None:
-    path, content = archive.folder / PROFILE, encode_profile(profile, loaded.watched.belongs_to)
-    if path.exists() and _saved_profile(archive.folder, loaded) is None:
-        archive.quarantine.set_aside(path)
-        archive.quarantine.warn(f"{path} was damaged, so the ranges of all neurons were taken again")
-    if not path.exists():
-        write_whole(path, content, synced=True)
-
-
-def _rehearse(target: ModelTarget, seeds: Seeds, feedbacks: Sequence[Feedback], judges: Sequence[Oracle]) -> None:
+def rehearse(prepared: Prepared, profile: Profile | None, oracles: Sequence[Oracle]) -> None:
     """Some seeds through all that looks at a trace, so that what refuses them does so before anything is written."""
+    seeds = prepared.seeds
     sample = seeds.as_candidates().select(all_rows(len(seeds))[:: -(-len(seeds) // REHEARSED)])
-    trace = target.run(sample)
-    for judge in judges:
-        judge.judge(sample, trace)
-    for feedback in feedbacks:
+    trace = prepared.model.target.run(sample)
+    for oracle in oracles:
+        oracle.judge(sample, trace)
+    for feedback in feedbacks_of(prepared.settings, prepared.context(profile)):
         feedback.assess(trace)
+
+
+def _introduction(loaded: Loaded, composed: Composed) -> Iterator[str]:
+    flight = loaded.flight
+    accuracy = "" if flight.accuracy is None else f", accuracy {flight.accuracy:.1%}"
+    yield f"{len(flight.seeds)} seeds{accuracy}, layers watched: {len(loaded.model.layers)}"
+    if composed.profile is not None:
+        yield composed.profile.explained()
+
+
+def _warnings(loaded: Loaded, composed: Composed, begun: bool) -> Iterator[str]:
+    yield from loaded.flight.warnings
+    if composed.profile is not None and loaded.settings[ProfileOptions].profile is None and not begun:
+        yield FROM_SEEDS

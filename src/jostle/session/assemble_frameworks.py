@@ -1,39 +1,33 @@
-"""From settings to a campaign over frameworks, ready to run."""
+"""From options to a session of `jostle frameworks`, ready to run."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import psutil
-import torch
 
-from jostle.campaign import Budget, Campaign
 from jostle.frameworks.campaign.examiner import Examiner
-from jostle.frameworks.campaign.feedback import LibraryCoverage, RaisedInconsistency
 from jostle.frameworks.campaign.graph_store import GraphStore, number_of
-from jostle.frameworks.campaign.mutator import Edits, Plan
-from jostle.frameworks.campaign.options import FrameworkSettings
-from jostle.frameworks.campaign.oracle import Agrees
-from jostle.frameworks.campaign.scheduler import SeedScores
+from jostle.frameworks.campaign.options import FrameworkOptions
 from jostle.frameworks.campaign.seed_graphs import seed_graphs
-from jostle.frameworks.campaign.target import Compared
-from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.graph import encode
-from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.known_issues import known_in
-from jostle.frameworks.observations import REFERENCE
 from jostle.frameworks.operators.all_operators import OPERATORS
-from jostle.frameworks.strategies.catalogue import STRATEGIES
 from jostle.frameworks.workers.backend_pool import Panel
-from jostle.interfaces import Listener
 from jostle.isolation.process import Limits
-from jostle.records import NO_LABEL, History, Seeds, StepRecord
-from jostle.storage.archive import Archive, open_archive
+from jostle.options.campaign import BudgetOptions, RunOptions
+from jostle.options.schema import Settings
+from jostle.recipes.compose import budget_of
+from jostle.recipes.frameworks import frameworks
+from jostle.records import StepRecord
+from jostle.session.finish_frameworks import GraphFinisher
+from jostle.session.identity import folder_of, identity_of
+from jostle.session.session import Session
+from jostle.storage.archive import open_archive
 from jostle.storage.graph_files import GraphFiles
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
@@ -42,87 +36,70 @@ GRAPHS = "graphs"  # where models stand in a campaign's folder
 MEMORY_SHARE = 0.75  # of the machine's, for one backend
 
 
-@dataclass(frozen=True)
-class Assembled:
-    """A campaign with all that a front end shows about it, and what finishes its findings."""
+def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None) -> Session:
+    """Loads, checks and composes everything; the output folder is touched only after all checks passed.
 
-    settings: FrameworkSettings
-    campaign: Campaign
-    archive: Archive
-    history: History | None
-    seeds: Seeds
-    panel: Panel
-    examiner: Examiner
-    texts: GraphFiles
-
-    def release(self) -> None:
-        """Ends all workers, and lets another process go on with the campaign."""
-        self.panel.close()
-        self.archive.release()
-
-
-def assemble(
-    settings: FrameworkSettings, listeners: Sequence[Listener] = (), starting: Callable[[], None] = lambda: None
-) -> Assembled:
-    """Loads, checks and wires everything; the output folder is touched only after all checks passed.
-
-    `starting` is told when the models are read and backends start, which takes seconds.
+    `say` is told when the models are read and backends start, which takes seconds.
     """
-    known = known_in(Path(settings.known)) if settings.known else []
-    operators = settings.operators or tuple(OPERATORS)
-    graphs = seed_graphs(settings.models, operators, settings.seed)
+    options, run = settings[FrameworkOptions], settings[RunOptions]
+    known = known_in(Path(options.known)) if options.known else []
+    graphs = seed_graphs(options.begin_from, options.operators or tuple(OPERATORS), run.seed)
     with ExitStack() as undone:
-        panel = Panel(settings.places, limits_of(settings), line_coverage=settings.line_coverage)
-        undone.callback(panel.close)
-        starting()
-        panel.open()
+        backends = Panel(options.places, limits_of(options), line_coverage=options.line_coverage)
+        undone.callback(backends.close)
+        say(f"starting {', '.join(options.backends)}: frameworks take seconds to import")
+        backends.open()
         drawn = hashlib.sha256(b"".join(map(encode, graphs.values()))).hexdigest()[:16]
-        made = {"files": settings.contents(), "versions": panel.versions(), "models to begin from": drawn}
-        identity = {**settings.bound(), **made}
-        folder = settings.folder(identity)
-        check_folder(folder, identity, settings.unbound())
-        archive = open_archive(folder, identity, settings.unbound())
+        identity = identity_of(settings, **{"versions": backends.versions(), "models to begin from": drawn})
+        folder = folder_of(run.out, ["frameworks"], identity)
+        check_folder(folder, identity, settings.changeable())
+        archive = open_archive(folder, identity, settings.changeable())
         undone.callback(archive.release)
-        texts = GraphFiles(folder / GRAPHS, number_of)
-        store = GraphStore(texts.read)
-        seeds = Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs))
-        examiner = Examiner(panel, known)
-        target = Compared(store, panel, settings.phases, examiner, settings.sampled)
-        plan, edits = Plan(), edits_with([OPERATORS[name] for name in operators])
-        campaign = Campaign(
-            target=target,
-            mutator=Edits(edits, store, plan),
-            feedbacks=[LibraryCoverage(), RaisedInconsistency()],
-            oracles=_oracles(target, panel),
-            scheduler=SeedScores(STRATEGIES[settings.strategy](list(edits)), plan, settings.weights, settings.order),
-            seeds=seeds,
-            budget=Budget(settings.budget, settings.executions, settings.findings),
-            seed=settings.seed,
-            batch=settings.batch,
-            listeners=[partial(keep_graphs, store, texts), archive, *listeners, lambda record: target.forget()],
-            full=lambda: settings.max_disk is not None and archive.used >= settings.max_disk,
-        )
-        history = read_history(archive.folder, seeds, archive.quarantine)
+        files = GraphFiles(folder / GRAPHS, number_of)
+        store = GraphStore(files.read)
+        examiner = Examiner(backends, known)
+        composed = frameworks(backends, examiner, store, graphs, settings)
+        history = read_history(archive.folder, composed.seeds, archive.quarantine)
         undone.pop_all()
-    return Assembled(settings, campaign, archive, history, seeds, panel, examiner, texts)
+    return Session(
+        campaign=composed.campaign,
+        archive=archive,
+        history=history,
+        budget=budget_of(settings),
+        finisher=GraphFinisher(archive.folder, backends, examiner, files, options.timeout),
+        finishing="smaller models, scripts that reproduce them",
+        close=backends.close,
+        max_disk=settings[BudgetOptions].max_disk,
+        introduction=(*_versions(backends.versions()), f"models to begin from: {len(graphs)}"),
+        nothing_to_mutate="every model to begin from shows a defect, so there was nothing to mutate",
+        first=partial(keep_graphs, store, files),
+        last=lambda record: composed.target.forget(),
+        figures=lambda: {"known": examiner.known_seen, "doubted": examiner.doubted},
+        remarks=partial(_remarks, examiner),
+    )
 
 
-def limits_of(settings: FrameworkSettings) -> Limits:
-    memory = settings.rss_limit or int(MEMORY_SHARE * psutil.virtual_memory().total)
-    return Limits(settings.timeout, memory)
+def limits_of(options: FrameworkOptions) -> Limits:
+    return Limits(options.timeout, options.rss_limit or int(MEMORY_SHARE * psutil.virtual_memory().total))
 
 
-def _oracles(target: Compared, panel: Panel) -> list[Agrees]:
-    """One for every backend and symptom, so that a frequent defect of one hides none of another."""
-    backends = [name for name in panel.names if name != REFERENCE]
-    return [Agrees(backend, symptom, lambda: target.faults) for backend in backends for symptom in Symptom]
-
-
-def keep_graphs(store: GraphStore, texts: GraphFiles, record: StepRecord) -> None:
+def keep_graphs(store: GraphStore, files: GraphFiles, record: StepRecord) -> None:
     """Writes the graphs that a step kept or found, before its line is in the journal; the others are forgotten."""
     for number in record.kept.inputs.flatten().tolist():
-        texts.write(number, store.text(number))
+        files.write(number, store.text(number))
     for finding in (*record.findings, *record.flaky):
         number = int(finding.row.inputs.flatten()[0])
-        texts.write(number, store.text(number), synced=True)
+        files.write(number, store.text(number), synced=True)
     store.forget()
+
+
+def _versions(backends: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    for backend, versions in backends.items():
+        yield f"{backend}: {', '.join(f'{package} {number}' for package, number in versions.items())}"
+
+
+def _remarks(examiner: Examiner) -> Iterator[str]:
+    if examiner.known_seen:
+        yield f"{examiner.known_seen} times a finding was met that --known lists"
+    if examiner.doubted:
+        yield f"{examiner.doubted} times most backends agreed against the float64 reference: not reported"

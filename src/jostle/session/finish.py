@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,43 +12,51 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jostle.config import Settings
+from jostle.catalogue import PartOptions
 from jostle.errors import OutputRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.distances import as_image_file, columns, sizes, within
 from jostle.inputs.geometry import unmoved
+from jostle.inputs.preflight import gives_classes
 from jostle.interfaces import Differentiable, ModelTarget, Oracle
+from jostle.mutators.gradient_part import GradientOptions
+from jostle.options.campaign import FindingOptions, InputOptions
+from jostle.options.schema import Settings
+from jostle.progress import Progress, quietly
+from jostle.recipes.compose import Prepared
 from jostle.records import MODEL, NO_GRADIENT, NO_PARENT, Candidates, Seeds
 from jostle.scores import probabilities
-from jostle.session.preflight import gives_classes
 from jostle.storage.findings import SavedFinding, add_to_finding, read_finding, recorded, write_png
 from jostle.targets.contained import ContainedGradients
 from jostle.triage.minimise import Boundary, Shrinking, minimised
 
 Recorded = tuple[Path, dict[str, Any]]  # a finding's folder and record
-# Shows how far work has come: (parts, how many findings in all) -> the same parts
-Progress = Callable[[Iterable[list[Recorded]], int], Iterable[list[Recorded]]]
 AT_ONCE = 64  # findings, because the graph behind a gradient takes memory
 
 
-def silently(parts: Iterable[list[Recorded]], count: int) -> Iterable[list[Recorded]]:
-    return parts
-
-
 @dataclass(frozen=True)
-class Finisher:
+class InputFinisher:
     """Finishes the findings of one campaign; those that were finished before are left alone."""
 
-    settings: Settings
-    target: ModelTarget
-    gradients: Differentiable
-    seeds: Seeds
-    classes: int
+    prepared: Prepared
     oracles: Mapping[str, Oracle]  # by the kind of what they find
+    folder: Path  # of the campaign
 
-    def finish(self, folder: Path, progress: Progress = silently) -> None:
+    @property
+    def seeds(self) -> Seeds:
+        return self.prepared.seeds
+
+    @property
+    def target(self) -> ModelTarget:
+        return self.prepared.model.target
+
+    @property
+    def settings(self) -> Settings:
+        return self.prepared.settings
+
+    def finish(self, progress: Progress = quietly) -> None:
         """Works through all findings in the campaign's folder that are not finished yet, some at a time."""
-        open_ones = [(place, told) for place, told in recorded(folder / "findings") if "change" not in told]
+        open_ones = [(place, told) for place, told in recorded(self.folder / "findings") if "change" not in told]
         alike: dict[tuple[str, bool], list[Recorded]] = {}
         for place, told in open_ones:
             alike.setdefault((told["kind"], told["mutation"] == NO_GRADIENT), []).append((place, told))
@@ -73,21 +81,26 @@ class Finisher:
             del asked["input"]  # there is no answer, and waiting for one may take long
         answers = {name: self._answers(replace(rows, inputs=inputs)) for name, inputs in asked.items()}
         for row, finding in enumerate(findings):
-            said = {name: each[row] for name, each in answers.items()} if self.classes else {}
+            said = {name: each[row] for name, each in answers.items()} if self.prepared.flight.classes else {}
             said |= {"input": {}} if crashed else {}
             told = {**{name: each[row] for name, each in changes.items()}, "answers": said}
             self._write(finding, {name: array[row] for name, array in arrays.items() if name != "reference"}, told)
 
     def _write(self, finding: SavedFinding, arrays: Mapping[str, Tensor], told: Mapping[str, Any]) -> None:
-        if self.settings.as_images:
+        if self.settings[FindingOptions].as_images:
             for name, array in arrays.items():
-                write_png(finding.folder / f"{name}.png", array, *self.settings.range)
+                write_png(finding.folder / f"{name}.png", array, *self.settings[InputOptions].range)
         add_to_finding(finding, {name: array for name, array in arrays.items() if name != "input"}, told)
+
+    @property
+    def _shrinkable(self) -> set[str]:
+        """Kinds of findings that can be shown again by an input alone: a crash would end the worker each time."""
+        return self.oracles.keys() - {"crash"}
 
     def _shrinks(self, finding: SavedFinding) -> bool:
         """A finding of one of our oracles can be shrunk; not one of a gradient, which no forward pass shows."""
         gradient = finding.told["mutation"] == NO_GRADIENT
-        return bool(self.settings.minimise) and finding.told["kind"] in self.oracles and not gradient
+        return self.settings[FindingOptions].minimise and finding.told["kind"] in self._shrinkable and not gradient
 
     def _candidates(self, findings: list[SavedFinding]) -> Candidates:
         roots = torch.tensor([finding.told["root"] for finding in findings])
@@ -108,20 +121,23 @@ class Finisher:
         kind = findings[0].told["kind"]
         oracle = self.oracles[kind]
         bugs = torch.tensor([finding.told["bug"] for finding in findings])
-        low, high = self.settings.range
+        low, high = self.settings[InputOptions].range
 
         def shows(some: Tensor, inputs: Tensor) -> Tensor:
             tried = replace(rows.select(some), inputs=inputs)
             return oracle.judge(tried, self.target.run(tried, oracle.looks_inside)).bugs == bugs[some]
 
         def storable(inputs: Tensor) -> Tensor:
-            fit = as_image_file if self.settings.as_images else within
+            fit = as_image_file if self.settings[FindingOptions].as_images else within
             return fit(inputs, low, high)
 
-        realistic = self.settings.perturbation not in (None, "gradient")
+        realistic = (
+            "gradient" in self.settings[PartOptions].mutator
+            and self.settings[GradientOptions].perturbation != "gradient"
+        )
         how = Shrinking(references, shows, storable, same_kind=realistic)
         if kind == "flip" and not realistic:
-            gradients = attempt(lambda: ContainedGradients(self.gradients, rows.inputs[:1]))
+            gradients = attempt(lambda: ContainedGradients(self.prepared.model.gradients, rows.inputs[:1]))
             taken_for = torch.tensor([finding.told["details"]["taken for"] for finding in findings])
             if not isinstance(gradients, Crash):
                 how = replace(how, boundary=partial(_boundary, gradients, taken_for))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import psutil
 import torch
 from torch import Tensor
 
-from jostle.config import Settings
 from jostle.errors import ModelRefused, PreflightFailed, UsageError
 from jostle.foreign import FailedElsewhere
 from jostle.isolation.client import Answer, Service
 from jostle.isolation.process import Limits
-from jostle.named_objects import names_object
-from jostle.session.instrument import Watched, contained
+from jostle.options.campaign import IsolationOptions, ModelOptions, PanelOptions
+from jostle.options.schema import Given
+from jostle.subjects.instrument import Instrumented
+from jostle.subjects.registry import is_file
 from jostle.targets.isolated import Isolated
-from jostle.targets.twins import TWINS
 
 HOST = "jostle.session.worker_program"  # the module that a worker runs
 PATIENCE = 300.0  # seconds for one batch
@@ -24,51 +25,46 @@ MEMORY_SHARE = 0.75  # of the machine's
 MOST_DEATHS = 4  # of workers while the model's layers are looked for
 
 
-def limits_of(settings: Settings) -> Limits | None:
+def limits_of(given: Given) -> Limits | None:
     """What the models' own process may use; None if they run in ours.
 
     Models from files get one unless told otherwise. Python that the user names runs in ours, unless told otherwise.
     """
-    apart = loads_files(settings) if settings.isolate is None else settings.isolate
-    if not apart:
-        for name, value in (("--timeout", settings.timeout), ("--rss-limit", settings.rss_limit)):
+    options = given.of(IsolationOptions)
+    own_process = any(map(is_file, named_models(given))) if options.isolate is None else options.isolate
+    if not own_process:
+        for name, value in (("--timeout", options.timeout), ("--rss-limit", options.rss_limit)):
             if value is not None:
                 raise UsageError(f"{name} needs --isolate: only a process of its own can be watched and ended")
         return None
-    return Limits(settings.timeout or PATIENCE, settings.rss_limit or int(MEMORY_SHARE * psutil.virtual_memory().total))
+    memory = options.rss_limit or int(MEMORY_SHARE * psutil.virtual_memory().total)
+    return Limits(options.timeout or PATIENCE, memory)
 
 
-def loads_files(settings: Settings) -> bool:
-    """Whether a model or its weights come from a file rather than from Python that the user names."""
-    return any(map(is_file, named_models(settings)))
-
-
-def named_models(settings: Settings) -> list[str]:
+def named_models(given: Given) -> list[str]:
     """All models of a campaign, and its twin and weights."""
-    return [settings.model, *settings.models, *filter(None, (settings.twin, settings.weights))]
+    options = given.of(ModelOptions)
+    return [options.model, *given.of(PanelOptions).models, *filter(None, (options.twin, options.weights))]
 
 
-def is_file(spec: str) -> bool:
-    """True of a model's name that is neither Python that the user names nor a twin such as int8 or weights16:50%."""
-    return not (names_object(spec) or spec in TWINS or spec.startswith("weights16:"))
-
-
-def isolated(settings: Settings, sample: Tensor, limits: Limits) -> tuple[Watched, Service]:
+def isolated(given: Given, sample: Tensor, limits: Limits) -> tuple[Instrumented, Service]:
     """All models as one target in a worker; layers are those that run on inputs of the sample [some, ...]."""
     service = Service(HOST, limits)
     try:
-        service.open("load", {}, settings=settings.as_json(), threads=torch.get_num_threads())
+        options = json.loads(json.dumps(dict(given.values)))
+        service.open("load", {}, options=options, threads=torch.get_num_threads())
     except FailedElsewhere as failure:
         fix = "give more" if failure.crash.error == "MemoryLimit" else "check where the file comes from"
-        raise ModelRefused(f"{settings.model} ends the process that loads it ({failure}): {fix}") from failure
-    answer, incoming = _watching(service, sample)
+        model = given.of(ModelOptions).model
+        raise ModelRefused(f"{model} ends the process that loads it ({failure}): {fix}") from failure
+    answer, incoming = _instrumented(service, sample)
     target = Isolated(service)
-    told: dict[str, Any] = answer["told"]
+    facts: dict[str, Any] = answer["facts"]
     copies = {name: strengths.clone() for name, strengths in incoming.items()}
-    return contained(Watched(target=target, gradients=target, incoming=copies, **told)), service
+    return Instrumented(target=target, gradients=target, incoming=copies, **facts).contained(), service
 
 
-def _watching(service: Service, sample: Tensor) -> Answer:
+def _instrumented(service: Service, sample: Tensor) -> Answer:
     """Asks on fewer and fewer inputs, because one that ends the process is a finding and no reason to give up."""
     for first in range(min(len(sample), MOST_DEATHS)):
         try:

@@ -1,44 +1,71 @@
-"""Profiles of a watched model: read from a file, or taken over data as it streams by."""
+"""Profiles of a model: read from a file, or taken over data as it streams by."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from jostle.config import Settings
-from jostle.errors import PreflightFailed, SeedsRefused
+from jostle.errors import PreflightFailed, SeedsRefused, UsageError
+from jostle.feedback.neuron_parts import ProfileOptions
+from jostle.inputs.preflight import check_range
 from jostle.inputs.seeds import stream_seeds
-from jostle.profile import Profile, load_profile, profiled
+from jostle.options.campaign import BatchOptions, InputOptions
+from jostle.options.schema import Given
+from jostle.profile import Profile, encode_profile, load_profile, profiled
+from jostle.progress import Progress, quietly
 from jostle.records import Seeds, Trace
-from jostle.session.instrument import Watched
-from jostle.session.load import image_form
-from jostle.session.preflight import check_range
+from jostle.session.load import Loaded, image_form
+from jostle.storage.archive import Archive
+from jostle.storage.files import write_whole
+from jostle.subjects.instrument import Instrumented
 
-# Shows how far a stream has been read: (parts, inputs in all) -> the same parts
-Progress = Callable[[Iterator[Seeds], int], Iterator[Seeds]]
 SAVED = ".safetensors"
+PROFILE = "profile.safetensors"  # in the campaign's folder
 
 
-def quietly(parts: Iterator[Seeds], count: int) -> Iterator[Seeds]:
-    return parts
+def profile_of(loaded: Loaded, folder: Path, progress: Progress) -> Profile:
+    """The ranges that criteria measure against, taken once for a campaign; without data, those of the seeds."""
+    saved = saved_profile(folder, loaded.model)
+    if saved is not None:
+        return saved
+    given = loaded.settings.given
+    named = given.of(ProfileOptions).profile
+    if named is not None:
+        return profile_named(given, named, loaded.model, progress)
+    parts = data_parts(given, given.of(InputOptions).seeds, progress)
+    return profiled(loaded.model.target.run(part.as_candidates()) for part in parts)
 
 
-def profile_of_seeds(settings: Settings, watched: Watched, progress: Progress = quietly) -> Profile:
-    """The ranges over the seeds; a seed that the model fails on is a finding, and has none."""
-    parts = data_parts(settings, settings.seeds, progress)
-    return profiled(watched.target.run(part.as_candidates()) for part in parts)
+def saved_profile(folder: Path, model: Instrumented) -> Profile | None:
+    """The ranges that a campaign was begun with, None if they cannot be read."""
+    if not (folder / PROFILE).exists():
+        return None
+    try:
+        return load_profile(folder / PROFILE, model.belongs_to)
+    except UsageError:
+        return None
 
 
-def profile_named(settings: Settings, spec: str, watched: Watched, progress: Progress = quietly) -> Profile:
+def save_profile(archive: Archive, profile: Profile, model: Instrumented) -> None:
+    """Keeps the ranges in the campaign's folder; a damaged file is set aside."""
+    path = archive.folder / PROFILE
+    if path.exists() and saved_profile(archive.folder, model) is None:
+        archive.quarantine.set_aside(path)
+        archive.quarantine.warn(f"{path} was damaged, so the ranges of all neurons were taken again")
+    if not path.exists():
+        write_whole(path, encode_profile(profile, model.belongs_to), synced=True)
+
+
+def profile_named(given: Given, spec: str, model: Instrumented, progress: Progress = quietly) -> Profile:
     """A saved profile, if it belongs to this model, or one of the data behind the name."""
     if Path(spec).suffix == SAVED:
-        return load_profile(Path(spec), watched.belongs_to)
-    return profiled(sound_trace(watched, part) for part in data_parts(settings, spec, progress))
+        return load_profile(Path(spec), model.belongs_to)
+    return profiled(sound_trace(model, part) for part in data_parts(given, spec, progress))
 
 
-def sound_trace(watched: Watched, data: Seeds) -> Trace:
+def sound_trace(model: Instrumented, data: Seeds) -> Trace:
     """What the model does with data that it must accept."""
-    trace = watched.target.run(data.as_candidates())
+    trace = model.target.run(data.as_candidates())
     for crash in trace.crashes.values():
         raise PreflightFailed(
             f"the model fails on data of shape {list(data.inputs.shape[1:])} ({crash.error} in {crash.where}: "
@@ -47,12 +74,13 @@ def sound_trace(watched: Watched, data: Seeds) -> Trace:
     return trace
 
 
-def data_parts(settings: Settings, spec: str, progress: Progress = quietly) -> Iterator[Seeds]:
+def data_parts(given: Given, spec: str, progress: Progress = quietly) -> Iterator[Seeds]:
     """The data behind a name, batch by batch, all in the declared range."""
-    stream = stream_seeds(spec, image_form(settings), settings.batch)
+    inputs, batch = given.of(InputOptions), given.of(BatchOptions).batch
+    stream = stream_seeds(spec, image_form(inputs), batch)
     shape = None
     for part in progress(stream.parts, stream.count):
-        check_range(part, *settings.range)
+        check_range(part, *inputs.range)
         shape = shape or part.inputs.shape[1:]
         if part.inputs.shape[1:] != shape:
             raise SeedsRefused(f"images in {spec} differ in size: give --size HEIGHT,WIDTH to resize all")

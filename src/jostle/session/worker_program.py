@@ -1,4 +1,4 @@
-"""The program of a worker: loads the models that settings name, and answers for them."""
+"""The program of a worker: loads the models that options name, and answers for them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jostle.config import settings_from
 from jostle.interfaces import Differentiable, ModelTarget
 from jostle.isolation.server import connected, serve
 from jostle.isolation.target_server import Host
-from jostle.session.instrument import Models
+from jostle.recipes.all_recipes import recipe_of
+from jostle.recipes.compose import watching
+from jostle.recipes.settle import FUZZ
+from jostle.subjects.models import load_models
+
+FACTS = ("layers", "novelty_layers", "belongs_to", "digest", "in_training")  # that a campaign must know
 
 
 class Opening:
@@ -22,13 +26,13 @@ class Opening:
 
     def load(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         torch.set_num_threads(fields["threads"])
-        self._models = Models(settings_from(fields["settings"]))
+        given = FUZZ.parsed(fields["options"])
+        self._models, self._watching = load_models(given), watching(recipe_of(given), given)
         return {}
 
     def watch(self, sample: Tensor) -> tuple[ModelTarget, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
-        watched = self._models.watched(sample)
-        names = ("layers", "novelty_layers", "belongs_to", "weights", "training")
-        return watched.target, watched.gradients, {name: getattr(watched, name) for name in names}, watched.incoming
+        model = self._models.instrumented(self._watching, sample)
+        return model.target, model.gradients, {name: getattr(model, name) for name in FACTS}, model.incoming
 
 
 def main() -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 
 import safetensors.numpy
 import torch
 from safetensors import safe_open
-from torch import Tensor
 
+from jostle.digests import digest_of
 from jostle.records import Candidates, Seeds
 from jostle.storage.files import parsed_json
 
@@ -46,12 +45,3 @@ def digest_of_entries(kept: Candidates) -> str:
     """Equal for equal entries with equal lineage."""
     steps = torch.frombuffer(bytearray(json.dumps(kept.steps), "ascii"), dtype=torch.uint8)
     return digest_of(kept.inputs, kept.parents, kept.roots, kept.placements, steps)
-
-
-def digest_of(*arrays: Tensor) -> str:
-    """Equal for equal arrays."""
-    digest = hashlib.sha256()  # which processors have instructions for
-    for array in arrays:
-        array = array.int_repr() if array.is_quantized else array
-        digest.update(array.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()[:16]

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from jostle.interfaces import DifferentiableTarget
 from jostle.records import Candidates, Linearised, Trace, all_rows
-from jostle.targets.torch_target import TorchTarget
 
 
 class InChunks:
     """A target that accepts just one batch size, such as an exported program, given any number of rows."""
 
-    def __init__(self, target: TorchTarget, size: int):
+    def __init__(self, target: DifferentiableTarget, size: int):
         self._target = target
         self._size = size
 

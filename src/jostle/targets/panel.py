@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from torch import Tensor
 
-from jostle.interfaces import Differentiable, ModelTarget
+from jostle.interfaces import DifferentiableTarget
 from jostle.records import MODEL, Candidates, Linearised, Trace
-
-
-class Member(ModelTarget, Differentiable, Protocol):
-    """A model of a panel."""
 
 
 class Panel:
     """Runs the first model, then the others; their layers and outputs stand beside the first one's, under own names."""
 
-    def __init__(self, members: Sequence[Member]):
+    def __init__(self, members: Sequence[DifferentiableTarget]):
         self._members = members
 
     def predict(self, inputs: Tensor) -> Tensor:

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from jostle.commands.coverage_meter import CoverageMeter
 from jostle.errors import PreflightFailed, UsageError
+from jostle.feedback.neuron_parts import NEURON_CRITERIA, RANGED
 from jostle.profile import encode_profile, load_profile
-from jostle.session.parts import NEURON_CRITERIA, RANGED
 from jostle.zoo import lenet1, lenet5, mnist_sample
 
 ALL = list(NEURON_CRITERIA)

@@ -16,15 +16,16 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from jostle.commands.retrain import Labelled, Retraining, Training, _split_findings, fit, loss, retrain
-from jostle.config import Settings
+from jostle.commands.retrain import Labelled, Retraining, Training, _split_findings, fit, retrain
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
+from jostle.options.schema import Given
 from jostle.session.assemble import assemble
 from jostle.storage.checksums import sealed
-from jostle.targets.loading import load_model
-from jostle.targets.torch_target import TorchTarget
+from jostle.subjects.registry import load as load_subject
+from jostle.subjects.torch_target import TorchTarget
+from jostle.subjects.torch_training import TorchTrainable, loss
 from jostle.zoo import lenet1, mnist_sample
-from making import saved_findings
+from making import options, run_session, saved_findings
 
 SEEDS = 14
 QUICK = Training(epochs=3, rate=1e-3, batch=32, share=0.5)
@@ -44,15 +45,13 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(folder / "cropped.npz", x=x[100:110, :, :20, :20], y=y[100:110])
     np.savez(folder / "beyond.npz", x=x[100:110], y=y[100:110] + 10)
     np.savez(folder / "one.npz", x=x[100:101], y=y[100:101])
-    done = assemble(settings_of(folder))
-    done.campaign.run()
-    done.archive.close()
+    run_session(assemble(given(folder)))
     return folder
 
 
-def settings_of(folder: Path, **choices: Any) -> Settings:
+def given(folder: Path, **choices: Any) -> Given:
     named: dict[str, Any] = {"model": "jostle.zoo:lenet1", "seeds": str(folder / "seeds.npz"), "recipe": "dlfuzz"}
-    return Settings(**{**named, "rounds": 1, "executions": 400, "out": str(folder / "out"), **choices})
+    return options(**{**named, "rounds": 1, "executions": 400, "out": str(folder / "out"), **choices})
 
 
 @pytest.fixture
@@ -102,7 +101,7 @@ def test_the_saved_weights_are_those_that_were_measured(train: Train, out: Path,
 
 def test_an_exported_program_is_saved_whole_and_takes_any_number_of_inputs(train: Train, tmp_path: Path) -> None:
     result = train(to=tmp_path / "retrained.pt2")
-    model = load_model(result.out)
+    model = load_subject(result.out)
     images, labels = mnist_sample()
     accuracy = float((model.module(images[300:]).argmax(1) == labels[300:]).float().mean())
     assert model.batch is None and accuracy == pytest.approx(result.after.clean)
@@ -258,7 +257,7 @@ def test_a_number_that_makes_no_sense_is_refused_by_its_flag(choices: dict[str, 
 def test_a_program_that_takes_one_batch_size_only_is_refused(train: Train, tmp_path: Path) -> None:
     images = mnist_sample()[0]
     torch.export.save(torch.export.export(lenet1(), (images[:16],)), tmp_path / "static.pt2")
-    with pytest.raises(ModelRefused, match=r"static.pt2 takes only batches of 16: export it with a dynamic batch"):
+    with pytest.raises(ModelRefused, match=r"takes only batches of 16: export it with a dynamic batch"):
         train(model=str(tmp_path / "static.pt2"))
 
 
@@ -287,7 +286,7 @@ def test_every_batch_holds_the_wanted_share_of_findings() -> None:
     findings = Labelled(torch.full((5, 4), 9.0), torch.zeros(5).long())
     training = Training(epochs=2, batch=8, share=0.25)
     net = Noting()
-    fit(net, TorchTarget(net), data, findings, training, torch.Generator().manual_seed(0))
+    fit(TorchTrainable(net, TorchTarget(net)), data, findings, training, torch.Generator().manual_seed(0))
     assert len(seen) == 2 * 4
     assert all((batch == 9).all(1).sum() == 2 and len(batch) == 8 for batch in seen)
     clean = torch.cat([batch[(batch != 9).any(1)] for batch in seen[:4]])
@@ -308,7 +307,7 @@ def test_inputs_are_normalised_as_the_campaign_did() -> None:
 
     net = Noting()
     target = TorchTarget(net, mean=(100.0,), std=(2.0,))
-    fit(net, target, some_data(), some_data(), Training(epochs=1, batch=8), torch.Generator())
+    fit(TorchTrainable(net, target), some_data(), some_data(), Training(epochs=1, batch=8), torch.Generator())
     assert all((batch < -49).all() for batch in seen)
 
 
@@ -316,11 +315,12 @@ def test_frozen_weights_stay_and_a_model_of_frozen_weights_is_refused() -> None:
     net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
     net[0].requires_grad_(False)
     before = [weight.detach().clone() for weight in net.parameters()]
-    fit(net, TorchTarget(net), some_data(), some_data(), Training(epochs=1), torch.Generator())
+    fit(TorchTrainable(net, TorchTarget(net)), some_data(), some_data(), Training(epochs=1), torch.Generator())
     kept = [torch.equal(weight, was) for weight, was in zip(net.parameters(), before, strict=True)]
     assert kept == [True, True, False, False]
     with pytest.raises(ModelRefused, match="no weights that can be trained"):
-        fit(net.requires_grad_(False), TorchTarget(net), some_data(), some_data(), Training(), torch.Generator())
+        frozen = net.requires_grad_(False)
+        fit(TorchTrainable(frozen, TorchTarget(frozen)), some_data(), some_data(), Training(), torch.Generator())
 
 
 def test_the_loss_of_probabilities_is_that_of_their_scores() -> None:

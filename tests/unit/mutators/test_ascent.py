@@ -18,7 +18,7 @@ from jostle.mutators.neuron_choice import NeuronChoice, uncovered
 from jostle.mutators.perturbations import sign
 from jostle.randomness import randomness
 from jostle.records import MODEL, NO_GRADIENT, NO_PARENT, UNCHANGED, Candidates, Linearised
-from jostle.targets.torch_target import TorchTarget
+from jostle.subjects.torch_target import TorchTarget
 from jostle.zoo import lenet1, mnist_sample
 from making import batch_of, lesson, seeds_of, trace_of
 

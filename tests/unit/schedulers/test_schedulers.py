@@ -9,8 +9,7 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.interfaces import Scheduler
 from jostle.randomness import randomness
-from jostle.schedulers.recent import NewestFew, SmoothRecency
-from jostle.schedulers.uniform import Uniform
+from jostle.schedulers.recent import NewestFew, SmoothRecency, Uniform
 
 DRAWS = 100_000
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from jostle.config import Settings
 from jostle.errors import UsageError
-from jostle.session.assemble import Assembled, assemble
+from jostle.session.assemble import assemble
+from jostle.session.session import Session
+from making import options, run_session
 
 NETS = """
 import torch
@@ -49,14 +50,14 @@ def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def assembled(**choices: Any) -> Assembled:
-    settings: dict[str, Any] = {"model": "nets.py:Positions", "seeds": "nets.py:rows", "executions": 200, "batch": 32}
-    return assemble(Settings(**{**settings, **choices}))
+def assembled(**choices: Any) -> Session:
+    usual: dict[str, Any] = {"model": "nets.py:Positions", "seeds": "nets.py:rows", "executions": 200, "batch": 32}
+    return assemble(options(**{**usual, **choices}))
 
 
 def test_a_layer_that_does_not_give_one_row_per_input_is_not_watched(nets: Path) -> None:
     run = assembled()
-    assert run.watched == ("head",)
+    assert "layers watched: 1" in run.introduction[0]
     assert run.campaign.run().executions == 200
 
 
@@ -75,15 +76,14 @@ def test_a_model_that_works_in_place_leaves_the_seeds_alone(nets: Path) -> None:
 
 def test_the_same_settings_go_on_where_they_stopped(nets: Path) -> None:
     first = assembled()
-    first.campaign.run()
-    first.archive.close()
+    run_session(first)
     journal = first.archive.folder / "journal.jsonl"
     with journal.open("a") as file:
         file.write('{"step": 99, "torn')
     second = assembled(executions=400)
     assert second.archive.folder == first.archive.folder
     assert second.history is not None and second.history.executions == 200
-    assert second.campaign.run(second.history).executions == 400
+    assert run_session(second).executions == 400
     steps = [json.loads(line)["step"] for line in journal.read_text().splitlines()]
     assert steps == list(range(len(steps)))
 

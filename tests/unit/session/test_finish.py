@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,18 @@ import pytest
 import torch
 from torch import Tensor
 
-from jostle.config import Settings
 from jostle.errors import OutputRefused
 from jostle.inputs.distances import as_image_file, relative_distances
 from jostle.inputs.seeds import ImageForm, load_seeds
-from jostle.session.assemble import Assembled, assemble
-from jostle.session.finish import Finisher
+from jostle.options.schema import Given
+from jostle.session.assemble import assemble
+from jostle.session.finish import InputFinisher
+from jostle.session.session import Session
 from jostle.storage.checksums import sealed
 from jostle.storage.findings import SavedFinding
-from jostle.targets.torch_target import TorchTarget
+from jostle.subjects.torch_target import TorchTarget
 from jostle.zoo import lenet1, mnist_sample
-from making import saved_findings
+from making import options, saved_findings
 
 NETS = """
 import numpy as np
@@ -71,31 +73,41 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(workshop: Path, out: Path, **choices: Any) -> Assembled:
-    """A campaign that has run and is not finished yet."""
+def session_options(workshop: Path, out: Path, **choices: Any) -> Given:
     usual: dict[str, Any] = {"model": "jostle.zoo:lenet1", "seeds": str(workshop / "digits.npz"), "recipe": "dlfuzz"}
-    settings = {"rounds": 1, "executions": 1000, "out": str(out), **usual, **choices}
-    done = assemble(Settings(**{name: value for name, value in settings.items() if value is not None}))
-    done.archive.conclude(done.campaign.run())
-    return done
+    return options(**{"rounds": 1, "executions": 1000, "out": str(out), **usual, **choices})
+
+
+def unfinished_session(workshop: Path, out: Path, **choices: Any) -> Session:
+    """A campaign that has run and is not finished yet."""
+    session = assemble(session_options(workshop, out, **choices))
+    session.archive.conclude(session.campaign.run(listeners=[session.archive]))
+    return session
+
+
+def run(workshop: Path, out: Path, **choices: Any) -> InputFinisher:
+    """What finishes the findings of a campaign that has run."""
+    finisher = unfinished_session(workshop, out, **choices).finisher
+    assert isinstance(finisher, InputFinisher)
+    return finisher
 
 
 @pytest.fixture(scope="module")
-def unfinished(workshop: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Finisher, Path]:
+def unfinished(workshop: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[InputFinisher, Path]:
     out = tmp_path_factory.mktemp("runs") / "unfinished"
-    return run(workshop, out).finisher, out
+    return run(workshop, out), out
 
 
 @pytest.fixture(scope="module")
-def finished(unfinished: tuple[Finisher, Path], tmp_path_factory: pytest.TempPathFactory) -> list[SavedFinding]:
+def finished(unfinished: tuple[InputFinisher, Path], tmp_path_factory: pytest.TempPathFactory) -> list[SavedFinding]:
     finisher, out = unfinished
     copy = Path(shutil.copytree(out, tmp_path_factory.mktemp("runs") / "finished"))
-    finisher.finish(copy)
+    replace(finisher, folder=copy).finish()
     return saved_findings(copy)
 
 
 @pytest.fixture
-def copied(unfinished: tuple[Finisher, Path], tmp_path: Path) -> Path:
+def copied(unfinished: tuple[InputFinisher, Path], tmp_path: Path) -> Path:
     return Path(shutil.copytree(unfinished[1], tmp_path / "copied"))
 
 
@@ -137,7 +149,7 @@ def test_what_the_model_answers_is_noted_with_how_sure_it_is(finished: list[Save
 
 
 def test_what_was_known_of_a_finding_stays_known(
-    finished: list[SavedFinding], unfinished: tuple[Finisher, Path]
+    finished: list[SavedFinding], unfinished: tuple[InputFinisher, Path]
 ) -> None:
     before = saved_findings(unfinished[1])
     for old, new in zip(before, finished, strict=True):
@@ -160,32 +172,34 @@ def test_minimised_findings_are_nearer_and_fit_into_image_files(finished: list[S
             torch.testing.assert_close(read.inputs[0], expected, rtol=0, atol=1e-6)
 
 
-def test_finishing_twice_is_finishing_once(unfinished: tuple[Finisher, Path], copied: Path) -> None:
+def test_finishing_twice_is_finishing_once(unfinished: tuple[InputFinisher, Path], copied: Path) -> None:
     finisher, _ = unfinished
-    finisher.finish(copied)
+    replace(finisher, folder=copied).finish()
     before = contents(copied)
     worked_on: list[int] = []
-    finisher.finish(copied, lambda parts, count: worked_on.append(count) or parts)  # type: ignore[func-returns-value]
+    replace(finisher, folder=copied).finish(lambda parts, count: worked_on.append(count) or parts)  # type: ignore[func-returns-value]
     assert worked_on == [0]
     assert contents(copied) == before
 
 
-def test_only_findings_that_are_not_finished_are_worked_on(unfinished: tuple[Finisher, Path], copied: Path) -> None:
+def test_only_findings_that_are_not_finished_are_worked_on(
+    unfinished: tuple[InputFinisher, Path], copied: Path
+) -> None:
     finisher, _ = unfinished
-    finisher.finish(copied)
+    replace(finisher, folder=copied).finish()
     first, *others = saved_findings(copied)
     whole = (first.folder / "finding.json").read_text()
     told = {name: value for name, value in first.told.items() if name not in ("change", "minimised", "answers")}
     (first.folder / "finding.json").write_text(json.dumps(sealed(told)))
     before = contents(others[0].folder)
-    finisher.finish(copied)
+    replace(finisher, folder=copied).finish()
     assert contents(others[0].folder) == before
     again = json.loads((first.folder / "finding.json").read_text())
     assert again["minimised"]["L2"] == pytest.approx(json.loads(whole)["minimised"]["L2"], rel=0.05)
 
 
 def test_a_batch_of_findings_is_finished_as_its_findings_alone(
-    unfinished: tuple[Finisher, Path], copied: Path, finished: list[SavedFinding]
+    unfinished: tuple[InputFinisher, Path], copied: Path, finished: list[SavedFinding]
 ) -> None:
     finisher, _ = unfinished
     for number, finding in enumerate(saved_findings(copied)):
@@ -194,7 +208,7 @@ def test_a_batch_of_findings_is_finished_as_its_findings_alone(
             continue
         only = copied.parent / str(number)
         shutil.copytree(finding.folder, only / "findings" / finding.folder.name)
-        finisher.finish(only)
+        replace(finisher, folder=only).finish()
     for number, together in enumerate(finished[:4]):
         (alone,) = saved_findings(copied.parent / str(number))
         assert alone.told["minimised"]["L2"] == pytest.approx(together.told["minimised"]["L2"], rel=0.1)
@@ -202,7 +216,7 @@ def test_a_batch_of_findings_is_finished_as_its_findings_alone(
 
 def test_without_minimising_findings_are_only_measured(workshop: Path, tmp_path: Path) -> None:
     done = run(workshop, tmp_path / "out", minimise=False, as_images=False)
-    done.finisher.finish(tmp_path / "out")
+    done.finish()
     findings = saved_findings(tmp_path / "out")
     assert findings
     for finding in findings:
@@ -215,7 +229,7 @@ def test_a_model_without_gradients_has_its_findings_minimised_too(workshop: Path
     choices: dict[str, Any] = {"recipe": "random", "minimise": True, "oracle": ("flip",), "rounds": None}
     choices |= {"sigma": 0.4, "radius": 1.0}
     done = run(workshop, tmp_path / "out", model=f"{workshop / 'nets.py'}:in_numpy", **choices)
-    done.finisher.finish(tmp_path / "out")
+    done.finish()
     findings = saved_findings(tmp_path / "out")
     mutants = [finding for finding in findings if finding.told["change"]["L2"] > 0]
     assert mutants
@@ -228,20 +242,20 @@ def test_a_model_without_gradients_has_its_findings_minimised_too(workshop: Path
 def test_an_input_that_crashes_the_model_is_measured_and_has_no_answer(workshop: Path, tmp_path: Path) -> None:
     choices: dict[str, Any] = {"recipe": "random", "minimise": True, "sigma": 0.3, "rounds": None, "executions": 300}
     done = run(workshop, tmp_path / "out", model=f"{workshop / 'nets.py'}:Picky", **choices)
-    done.finisher.finish(tmp_path / "out")
+    done.finish()
     (crash,) = (one for one in saved_findings(tmp_path / "out") if one.told["kind"] == "crash")
     assert crash.told["change"]["L2"] > 0 and "minimised" not in crash.told
     assert crash.told["answers"]["input"] == {}
     assert crash.told["answers"]["reference"]["model"]["label"] == mnist_sample()[1][crash.told["root"]]
 
 
-def gradient_is_finite(done: Assembled, input: Tensor) -> bool:
-    passed = done.finisher.gradients.linearise(input[None])
+def gradient_is_finite(done: InputFinisher, input: Tensor) -> bool:
+    passed = done.prepared.model.gradients.linearise(input[None])
     return bool(passed.pull(passed.scores, {}).isfinite().all())
 
 
 @pytest.fixture
-def without_gradient(workshop: Path, tmp_path: Path) -> Assembled:
+def without_gradient(workshop: Path, tmp_path: Path) -> InputFinisher:
     """A campaign that came upon an input whose gradient is not finite, though that of its seed is."""
     nets = workshop / "nets.py"
     choices: dict[str, Any] = {"model": f"{nets}:Rooted", "seeds": f"{nets}:rows", "others": 2, "neurons": 0}
@@ -249,17 +263,17 @@ def without_gradient(workshop: Path, tmp_path: Path) -> Assembled:
     return run(workshop, tmp_path / "out", oracle=("nan",), batch=32, threshold=0.01, **choices)
 
 
-def test_the_input_that_is_stored_has_the_gradient_that_is_not_finite(without_gradient: Assembled) -> None:
-    (found,) = saved_findings(without_gradient.archive.folder)
+def test_the_input_that_is_stored_has_the_gradient_that_is_not_finite(without_gradient: InputFinisher) -> None:
+    (found,) = saved_findings(without_gradient.folder)
     assert found.told["fingerprint"] == "nan:gradient"
     assert gradient_is_finite(without_gradient, found.reference)
     assert not gradient_is_finite(without_gradient, found.input)
 
 
-def test_what_only_a_gradient_shows_is_measured_and_not_minimised(without_gradient: Assembled) -> None:
+def test_what_only_a_gradient_shows_is_measured_and_not_minimised(without_gradient: InputFinisher) -> None:
     """No forward pass could tell whether what is smaller still shows it."""
-    without_gradient.finisher.finish(without_gradient.archive.folder)
-    (found,) = saved_findings(without_gradient.archive.folder)
+    without_gradient.finish()
+    (found,) = saved_findings(without_gradient.folder)
     assert found.told["change"]["L2"] > 0 and "minimised" not in found.told
     assert not (found.folder / "minimised.npy").exists()
 
@@ -270,7 +284,7 @@ def test_a_finding_of_a_seed_itself_stays_where_it_is(workshop: Path, tmp_path: 
     some = torch.cat([wrong, torch.arange(2)])
     np.savez(tmp_path / "wrong.npz", x=images[some].numpy(), y=labels[some].numpy())
     done = run(workshop, tmp_path / "out", seeds=str(tmp_path / "wrong.npz"), executions=4)
-    done.finisher.finish(tmp_path / "out")
+    done.finish()
     findings = saved_findings(tmp_path / "out")
     assert len(findings) == 2
     for finding in findings:
@@ -278,23 +292,24 @@ def test_a_finding_of_a_seed_itself_stays_where_it_is(workshop: Path, tmp_path: 
         assert torch.equal(minimised(finding), finding.input)
 
 
-def test_a_finding_of_a_seed_that_does_not_exist_is_refused(unfinished: tuple[Finisher, Path], copied: Path) -> None:
+def test_a_finding_of_a_seed_that_does_not_exist_is_refused(
+    unfinished: tuple[InputFinisher, Path], copied: Path
+) -> None:
     finding = saved_findings(copied)[0]
     (finding.folder / "finding.json").write_text(json.dumps(sealed({**finding.told, "root": 10**6})))
     with pytest.raises(OutputRefused, match="is not of these seeds"):
-        unfinished[0].finish(copied)
+        replace(unfinished[0], folder=copied).finish()
 
 
 def test_pictures_of_finished_findings_show_what_was_minimised(workshop: Path, tmp_path: Path) -> None:
     """Also where the campaign was closed before, as an interruption does."""
-    done = run(workshop, tmp_path / "out")
-    done.archive.close()
-    again = assemble(done.finisher.settings)
-    again.finisher.finish(tmp_path / "out")
-    again.archive.close()
-    at_once = run(workshop, tmp_path / "at once")
-    at_once.finisher.finish(tmp_path / "at once")
-    at_once.archive.close()
+    for out, closed_before in (("out", True), ("at once", False)):
+        session = unfinished_session(workshop, tmp_path / out)
+        if closed_before:
+            session.archive.close()
+            session = assemble(session_options(workshop, tmp_path / out))
+        session.finisher.finish()
+        session.archive.close()
     name = saved_findings(tmp_path / "out")[0].folder.name
     one, other = (tmp_path / out / "findings" / name / "picture.png" for out in ("out", "at once"))
     assert one.read_bytes() == other.read_bytes()

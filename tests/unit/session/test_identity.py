@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jostle.config import Settings
 from jostle.errors import OutputRefused
-from jostle.session.assemble import Assembled, assemble
+from jostle.session.assemble import assemble
+from jostle.session.session import Session
+from making import options, run_session
 
 RANDOM_NET = "from torch import nn\ndef net():\n    return nn.Linear(4, 3)\n"
 STORED_NET = """
@@ -23,9 +24,9 @@ def net():
 """
 
 
-def assembled(folder: Path, **choices: object) -> Assembled:
+def assembled(folder: Path, **choices: object) -> Session:
     settings = {"model": str(folder / "net.py:net"), "seeds": str(folder / "x.npz"), "executions": 300}
-    return assemble(Settings(**{**settings, "out": str(folder / "out"), **choices}))  # type: ignore[arg-type]
+    return assemble(options(**{**settings, "out": str(folder / "out"), **choices}))
 
 
 @pytest.fixture
@@ -35,9 +36,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def journal(run: Assembled) -> str:
-    run.campaign.run(run.history)
-    run.archive.close()
+def journal(run: Session) -> str:
+    run_session(run)
     return (run.archive.folder / "journal.jsonl").read_text()
 
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from jostle.records import MODEL
+from jostle.subjects.registry import load as load_subject
+from jostle.subjects.torch_target import TorchTarget
 from jostle.targets.chunks import InChunks
-from jostle.targets.loading import load_model
-from jostle.targets.torch_target import TorchTarget
 from making import batch_of
 
 
@@ -40,7 +40,7 @@ def test_any_number_of_rows_goes_through_in_full_chunks(rows: int, calls: int) -
 def test_an_exported_program_of_fixed_batch_size_takes_any_number_of_rows(tmp_path: Path) -> None:
     net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
     torch.export.save(torch.export.export(net, (torch.zeros(5, 3),)), tmp_path / "net.pt2")
-    model = load_model(str(tmp_path / "net.pt2"))
+    model = load_subject(str(tmp_path / "net.pt2"))
     assert model.batch == 5
     batch = batch_of(torch.rand(12, 3))
     trace = InChunks(TorchTarget(model.module, ["0", "2"]), model.batch).run(batch)

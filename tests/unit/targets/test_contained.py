@@ -12,9 +12,9 @@ from jostle.oracles.agreement import Agreement, Close
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.numeric import Finite
 from jostle.records import MODEL, NO_BUG, Trace
+from jostle.subjects.torch_target import TorchTarget
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained
-from jostle.targets.torch_target import TorchTarget
 from jostle.targets.twins import Twins
 from making import batch_of
 

@@ -16,33 +16,36 @@ import pytest
 import torch
 
 import hostile
-from jostle.config import Settings
 from jostle.errors import JostleError, ModelRefused, PreflightFailed, UsageError
 from jostle.isolation.client import IN_FLIGHT, Service
 from jostle.isolation.orphans import PREFIX, TAG, clean_up, new_folder
 from jostle.isolation.process import Limits
 from jostle.isolation.shared_arrays import Arena
+from jostle.options.schema import Given
+from jostle.recipes.all_recipes import recipe_of
+from jostle.recipes.compose import watching
 from jostle.records import MODEL, Outcome
-from jostle.session.instrument import Models, Watched
 from jostle.session.isolate import PATIENCE, is_file, isolated, limits_of
+from jostle.subjects.instrument import Instrumented
+from jostle.subjects.models import load_models
 from jostle.zoo import mnist_sample
-from making import batch_of
+from making import batch_of, options
 
 pytestmark = pytest.mark.slow  # a process takes seconds to start
 GENEROUS = Limits(60, 2**40)
-LENET = Settings("jostle.zoo:lenet1", "jostle.zoo:mnist_sample", recipe="dlfuzz")
+LENET = options(model="jostle.zoo:lenet1", seeds="jostle.zoo:mnist_sample", recipe="dlfuzz")
 DIGITS = mnist_sample()[0][:6]
 
 
 @pytest.fixture(scope="module")
-def lenet() -> Iterator[tuple[Watched, Service]]:
+def lenet() -> Iterator[tuple[Instrumented, Service]]:
     watched, service = isolated(LENET, DIGITS, GENEROUS)
     yield watched, service
     service.close()
 
 
-def hostile_settings(name: str) -> Settings:
-    return Settings(f"{hostile.__file__}:{name}_model", "seeds.npy")
+def hostile_options(name: str) -> Given:
+    return options(model=f"{hostile.__file__}:{name}_model", seeds="seeds.npy")
 
 
 def worker_pids(service: Service) -> list[int]:
@@ -50,22 +53,22 @@ def worker_pids(service: Service) -> list[int]:
     return [worker._process.pid for worker in (service._worker, service._spare) if worker is not None]
 
 
-def test_it_gives_what_the_same_target_gives_in_this_process(lenet: tuple[Watched, Service]) -> None:
-    here, apart = Models(LENET).watched(DIGITS), lenet[0]
+def test_it_gives_what_the_same_target_gives_in_this_process(lenet: tuple[Instrumented, Service]) -> None:
+    here, apart = load_models(LENET).instrumented(watching(recipe_of(LENET), LENET), DIGITS), lenet[0]
     batch = batch_of(DIGITS, torch.arange(6))
     ours, theirs = here.target.run(batch), apart.target.run(batch)
     for name in ("outputs", "activations", "extremes"):
         mine, other = getattr(ours, name), getattr(theirs, name)
         assert list(mine) == list(other) and all(torch.equal(mine[key], other[key]) for key in mine)
     assert torch.equal(here.target.predict(DIGITS), apart.target.predict(DIGITS))
-    assert here.layers == apart.layers and here.weights == apart.weights
+    assert here.layers == apart.layers and here.digest == apart.digest
     assert json.loads(json.dumps(here.belongs_to)) == apart.belongs_to
     assert all(torch.equal(here.incoming[name], apart.incoming[name]) for name in here.incoming)
     assert not apart.target.run(batch, watched=False).activations
 
 
-def test_it_gives_the_same_gradients_however_often_the_worker_was_asked(lenet: tuple[Watched, Service]) -> None:
-    here, apart = Models(LENET).watched(DIGITS), lenet[0]
+def test_it_gives_the_same_gradients_however_often_the_worker_was_asked(lenet: tuple[Instrumented, Service]) -> None:
+    here, apart = load_models(LENET).instrumented(watching(recipe_of(LENET), LENET), DIGITS), lenet[0]
     passed, expected = (watched.gradients.linearise(DIGITS, True) for watched in (apart, here))
     later = lenet[0].gradients.linearise(DIGITS[:2])
     weights = {MODEL: torch.randn(6, 10)}
@@ -76,7 +79,7 @@ def test_it_gives_the_same_gradients_however_often_the_worker_was_asked(lenet: t
 
 
 def test_the_batch_is_in_the_folder_before_it_runs(tmp_path: Path) -> None:
-    watched, service = isolated(hostile_settings("abort"), torch.zeros(1, 3), GENEROUS)
+    watched, service = isolated(hostile_options("abort"), torch.zeros(1, 3), GENEROUS)
     service.keep_batches_in(tmp_path)
     killer = torch.tensor([[1.0, 0.25, 0.5]])
     watched.target.run(batch_of(killer))
@@ -86,7 +89,7 @@ def test_the_batch_is_in_the_folder_before_it_runs(tmp_path: Path) -> None:
 
 
 def test_the_guilty_row_of_a_batch_is_found_and_the_others_run(tmp_path: Path) -> None:
-    watched, service = isolated(hostile_settings("exit_0"), torch.zeros(1, 3), GENEROUS)
+    watched, service = isolated(hostile_options("exit_0"), torch.zeros(1, 3), GENEROUS)
     inputs = torch.zeros(7, 3)
     inputs[4, 0] = 1
     trace = watched.target.run(batch_of(inputs))
@@ -97,14 +100,16 @@ def test_the_guilty_row_of_a_batch_is_found_and_the_others_run(tmp_path: Path) -
 
 
 def test_a_batch_that_kills_again_and_again_is_not_searched_without_end() -> None:
-    watched, service = isolated(hostile_settings("exit_0"), torch.zeros(1, 3), GENEROUS)
+    watched, service = isolated(hostile_options("exit_0"), torch.zeros(1, 3), GENEROUS)
     trace = watched.target.run(batch_of(torch.ones(6, 3)))
     assert trace.outcome.tolist() == [Outcome.CRASHED] * 2 + [Outcome.SKIPPED] * 4
     assert sorted(trace.crashes) == [0, 1]
     service.close()
 
 
-def test_a_worker_killed_by_somebody_else_is_replaced_and_nothing_else_changes(lenet: tuple[Watched, Service]) -> None:
+def test_a_worker_killed_by_somebody_else_is_replaced_and_nothing_else_changes(
+    lenet: tuple[Instrumented, Service],
+) -> None:
     undisturbed = lenet[0].target.run(batch_of(DIGITS))
     before = worker_pids(lenet[1])[0]
     os.kill(before, signal.SIGKILL)
@@ -115,7 +120,7 @@ def test_a_worker_killed_by_somebody_else_is_replaced_and_nothing_else_changes(l
     assert before not in worker_pids(lenet[1])
 
 
-def test_workers_killed_while_they_start_are_replaced_too(lenet: tuple[Watched, Service]) -> None:
+def test_workers_killed_while_they_start_are_replaced_too(lenet: tuple[Instrumented, Service]) -> None:
     def kill_all() -> None:
         for worker in worker_pids(lenet[1]):
             with suppress(ProcessLookupError):
@@ -132,28 +137,28 @@ def test_workers_killed_while_they_start_are_replaced_too(lenet: tuple[Watched, 
 def test_a_model_that_ends_the_process_that_loads_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "ends.py").write_text("import os\nos._exit(0)\n")
     with pytest.raises(ModelRefused, match=r"ends the process that loads it \(Exit 0"):
-        isolated(Settings(f"{tmp_path}/ends.py:model", "x.npy"), torch.zeros(1, 3), GENEROUS)
+        isolated(options(model=f"{tmp_path}/ends.py:model", seeds="x.npy"), torch.zeros(1, 3), GENEROUS)
 
 
 def test_seeds_that_all_end_the_process_are_refused() -> None:
     with pytest.raises(PreflightFailed, match=r"ends its process on the first seeds \(Exit 0"):
-        isolated(hostile_settings("exit_0"), torch.ones(2, 3), GENEROUS)
+        isolated(hostile_options("exit_0"), torch.ones(2, 3), GENEROUS)
 
 
 def test_a_seed_that_ends_the_process_is_passed_over_when_layers_are_sought() -> None:
-    watched, service = isolated(hostile_settings("exit_0"), torch.tensor([[1.0, 0, 0], [0, 0, 0]]), GENEROUS)
+    watched, service = isolated(hostile_options("exit_0"), torch.tensor([[1.0, 0, 0], [0, 0, 0]]), GENEROUS)
     assert watched.target.predict(torch.zeros(2, 3)).shape == (2, 3)
     service.close()
 
 
 def test_what_a_worker_refuses_is_refused_here_in_the_same_words() -> None:
     with pytest.raises(UsageError, match="--layers 'conw1' matches no layer; nearest names: conv1"):
-        isolated(Settings("jostle.zoo:lenet1", "x.npy", layers=("conw1",)), DIGITS, GENEROUS)
+        isolated(options(model="jostle.zoo:lenet1", seeds="x.npy", layers=["conw1"]), DIGITS, GENEROUS)
 
 
 def test_a_model_that_is_gone_when_the_worker_starts_again_is_told(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text("import os\ndef model(x):\n    return os._exit(1) if x.max() > 0.9 else x\n")
-    watched, service = isolated(Settings(f"{tmp_path}/model.py:model", "x.npy"), torch.zeros(1, 3), GENEROUS)
+    watched, service = isolated(options(model=f"{tmp_path}/model.py:model", seeds="x.npy"), torch.zeros(1, 3), GENEROUS)
     (tmp_path / "model.py").unlink()
     watched.target.run(batch_of(torch.ones(1, 3)))
     with pytest.raises(JostleError, match="does not exist"):
@@ -164,12 +169,12 @@ def test_a_model_that_is_gone_when_the_worker_starts_again_is_told(tmp_path: Pat
 def test_files_get_a_process_of_their_own_and_python_only_on_request() -> None:
     assert limits_of(LENET) is None
     for files in ({"model": "m.pt2"}, {"twin": "m.pt2"}, {"models": ("m.pt2",)}):
-        limits = limits_of(Settings(**{"model": "m.py:f", "seeds": "x", **files}))  # type: ignore[arg-type]
+        limits = limits_of(options(**{"model": "m.py:f", "seeds": "x", **files}))
         assert limits is not None and limits.seconds == PATIENCE
-    assert limits_of(Settings("m.pt2", "x", isolate=False)) is None
-    assert limits_of(Settings("m.py:f", "x", isolate=True, timeout=2, rss_limit=7)) == Limits(2, 7)
+    assert limits_of(options(model="m.pt2", seeds="x", isolate=False)) is None
+    assert limits_of(options(model="m.py:f", seeds="x", isolate=True, timeout=2, rss_limit=7)) == Limits(2, 7)
     with pytest.raises(UsageError, match="--rss-limit needs --isolate"):
-        limits_of(Settings("m.py:f", "x", rss_limit=7))
+        limits_of(options(model="m.py:f", seeds="x", rss_limit=7))
 
 
 @pytest.mark.parametrize("name", ["m.py:f", "package.module:f", "int8", "float16", "weights16", "weights16:50%"])

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from jostle.errors import UsageError
 from jostle.records import MODEL, TWIN
-from jostle.targets.torch_target import TorchTarget
-from jostle.targets.twins import TWINS, Twins
+from jostle.subjects.torch_target import TorchTarget
+from jostle.subjects.torch_twins import TWINS
+from jostle.targets.twins import Twins
 from jostle.zoo import lenet5, mnist_sample
 from making import batch_of
 

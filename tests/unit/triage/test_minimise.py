@@ -17,7 +17,7 @@ from jostle.mutators.ascent import Ascent
 from jostle.mutators.goals import AnotherClass
 from jostle.randomness import randomness
 from jostle.records import MODEL
-from jostle.targets.torch_target import TorchTarget
+from jostle.subjects.torch_target import TorchTarget
 from jostle.triage.minimise import Boundary, Shrinking, minimised
 from jostle.zoo import lenet1, mnist_sample
 from making import batch_of

@@ -1,15 +1,11 @@
-"""Everything `jostle frameworks` can be told, checked once."""
+"""Everything `jostle frameworks` can be told."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from jostle.config import checked, content_of
 from jostle.errors import UsageError
 from jostle.frameworks.backends.all_backends import lowering_named
 from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN
@@ -19,39 +15,117 @@ from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.strategies.catalogue import STRATEGIES
 from jostle.frameworks.workers.backend_process import Place
-from jostle.options.choices import chosen
+from jostle.options.campaign import BudgetOptions, RunOptions
+from jostle.options.declaration import Facts, Theme, option
+from jostle.options.kinds import (
+    BYTES,
+    COUNT,
+    DURATION,
+    FLAG,
+    NAMES,
+    NUMBERS,
+    TEXT,
+    Kind,
+    NotThisName,
+    choice,
+    choices,
+)
+from jostle.options.schema import Given, Schema, Settings
 
-MAY_CHANGE = ("budget", "executions", "findings", "max_disk", "out", "timeout", "rss_limit")
-DEFAULT_BUDGET = "60s"
-DEFAULT_BACKENDS = ("torch", "onnxruntime")
 SAMPLED = "torch-inductor"  # compiles for seconds, so it gets a sample
+SAMPLE = 20  # models to each one that it gets
 # What users call a phase -> what backends do in it
 PHASES: Mapping[str, tuple[str, ...]] = {"predict": (PREDICT,), "train": (GRADIENT, TRAIN)}
 
 
-@dataclass(frozen=True)
-class FrameworkSettings:
-    """The settings under the names of their flags."""
+def _weights(value: Any) -> tuple[float, ...]:
+    weights: tuple[float, ...] = NUMBERS.check(value)
+    if len(weights) != 3 or min(weights) < 0 or not any(weights):
+        raise NotThisName("takes three weights, of coverage, time and mutations, none below 0 and one above: 1,1,1")
+    return weights
 
-    models: tuple[str, ...] = (*MODELS, EACH_OPERATOR)
-    backends: tuple[str, ...] = DEFAULT_BACKENDS
-    phase: tuple[str, ...] = (PREDICT,)
-    operators: tuple[str, ...] = ()
-    strategy: str = "greedy"
-    order: str = "score"
-    score: tuple[float, ...] = (1.0, 1.0, 1.0)
-    sample: int | None = None
-    line_coverage: bool = False
-    known: str | None = None
-    budget: float | None = None  # seconds
-    executions: int | None = None
-    findings: int | None = None
-    max_disk: int | None = None  # bytes
-    batch: int = 8
-    seed: int = 0
-    out: str | None = None
-    timeout: float = 30.0  # seconds
-    rss_limit: int | None = None  # bytes
+
+def _backends(value: Any) -> tuple[str, ...]:
+    names: tuple[str, ...] = NAMES.check(value)
+    try:
+        places = {Place.parse(name).name for name in names}
+    except UsageError as error:
+        raise ValueError(error) from error
+    if len(places) < len(names):
+        raise NotThisName("names one twice: give each once, or another interpreter as NAME@PYTHON")
+    return names
+
+
+WEIGHTS = Kind("NUMBERS", NUMBERS.read, _weights, ("1", "1,1", "-1,1,1", "0,0,0", *NUMBERS.bad))
+BACKENDS = Kind("NAMES", NAMES.read, _backends, ("torhc", "torch,torch", "torch@", *NAMES.bad))
+
+
+@dataclass(frozen=True)
+class FrameworkOptions:
+    """What is compared, on which models, and how they are mutated."""
+
+    models: tuple[str, ...] = option(
+        NAMES,
+        "Models to begin from: .onnx or .json files, folders of them, FILE.py:function that returns (torch module, "
+        f"example input), or {', '.join([*MODELS, EACH_OPERATOR])} (all of these)",
+        Theme.WHAT,
+        default=(),
+        names_file=True,
+    )
+    backends: tuple[str, ...] = option(
+        BACKENDS,
+        "Who is compared, such as torch,jax,onnxruntime@/other/bin/python",
+        Theme.FIRST,
+        default=("torch", "onnxruntime"),
+    )
+    phase: tuple[str, ...] = option(
+        choices(lambda: PHASES, "a phase"),
+        "What is compared: predict, train, or both",
+        Theme.FIRST,
+        default=("predict",),
+    )
+    operators: tuple[str, ...] = option(
+        choices(lambda: OPERATORS, "an operator"),
+        "What new layers are made of: conv,max_pool (all)",
+        Theme.MUTATION,
+        default=(),
+    )
+    strategy: str = option(
+        choice(lambda: STRATEGIES),
+        "How edits are chosen: greedy, genetic, mcmc, bandit, random",
+        Theme.MUTATION,
+        default="greedy",
+    )
+    order: str = option(
+        choice(lambda: ORDERS),
+        "Whom to mutate: by score, or depth or breadth first",
+        Theme.SCHEDULING,
+        default="score",
+    )
+    score: tuple[float, ...] = option(
+        WEIGHTS,
+        "What a model's coverage, late discovery and few mutations weigh",
+        Theme.SCHEDULING,
+        default=(1.0, 1.0, 1.0),
+    )
+    sample: int | None = option(COUNT, f"Models to each one that {SAMPLED} gets ({SAMPLE})", Theme.BUDGET)
+    line_coverage: bool = option(
+        FLAG,
+        "Watch the lines of frameworks' own Python too (2x slower)",
+        Theme.GUIDES,
+        default=False,
+        flags="--line-coverage",
+    )
+    known: str | None = option(
+        TEXT, "TOML file of findings that are known, by signature, with a reason", Theme.DEFECTS, names_file=True
+    )
+    batch: int = option(COUNT, "Models run at once", Theme.BUDGET, default=8)
+    timeout: float = option(
+        DURATION, "Longest time in seconds for one model on one backend", Theme.SAFETY, default=30.0, may_change=True
+    )
+    rss_limit: int | None = option(
+        BYTES, "Most memory of one backend, such as 2G (3/4 of the machine's)", Theme.SAFETY, may_change=True
+    )
 
     @property
     def places(self) -> list[Place]:
@@ -69,74 +143,35 @@ class FrameworkSettings:
     @property
     def sampled(self) -> dict[str, int]:
         """Of slow backends, how many graphs there are to each one that they run."""
-        return {place.name: self.sample or 20 for place in self.places if place.backend == SAMPLED}
+        return {place.name: self.sample or SAMPLE for place in self.places if place.backend == SAMPLED}
 
-    def bound(self) -> dict[str, Any]:
-        """What may not change between two runs of one campaign."""
-        return {name: value for name, value in self._as_json().items() if name not in MAY_CHANGE}
-
-    def unbound(self) -> dict[str, Any]:
-        return {name: value for name, value in self._as_json().items() if name in MAY_CHANGE}
-
-    def contents(self) -> dict[str, str]:
-        """Digests of the files that the settings name."""
-        named = [*self.models, *([self.known] if self.known else [])]
-        return {name: content for name in named if (content := content_of(name)) is not None}
-
-    def folder(self, identity: Mapping[str, Any]) -> Path:
-        """Where the campaign lives: the same settings always give the same folder."""
-        if self.out is not None:
-            return Path(self.out)
-        digest = hashlib.blake2b(json.dumps(identity).encode(), digest_size=4).hexdigest()
-        return Path("jostle-runs") / f"frameworks-{digest}"
-
-    def _as_json(self) -> dict[str, Any]:
-        values: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return values
+    @property
+    def begin_from(self) -> tuple[str, ...]:
+        """The models to begin from."""
+        return self.models or (*MODELS, EACH_OPERATOR)
 
 
-def framework_settings(flags: Mapping[str, Any]) -> FrameworkSettings:
-    """The settings that flags give, with every name in them known."""
-    given = {name: value for name, value in flags.items() if value is not None}
-    if not {"budget", "executions"} & given.keys():
-        given["budget"] = DEFAULT_BUDGET
-    known = {field.name for field in fields(FrameworkSettings)}
-    values = {name: checked(name, value) for name, value in given.items() if name in known}
-    if "strategy" in values:
-        values["strategy"] = ",".join(values["strategy"])  # one name, which `chosen` checks
-    settings = FrameworkSettings(**values)
-    _check_names(settings)
-    _refuse_contradictions(settings)
+# All that `jostle frameworks` can be told.
+FRAMEWORKS = Schema(FrameworkOptions, BudgetOptions, RunOptions)
+
+
+def settled(given: Given) -> Settings:
+    """The settings with nothing left open."""
+    settings = FRAMEWORKS.settled(given, {}, Facts(given.values), unused=set())
+    _refuse_contradictions(given, settings[FrameworkOptions])
     return settings
 
 
-def _check_names(settings: FrameworkSettings) -> None:
-    for phase in settings.phase:
-        chosen("--phase", phase, PHASES)
-    for operator in settings.operators:
-        chosen("--operators", operator, OPERATORS)
-    chosen("--strategy", settings.strategy, STRATEGIES)
-    chosen("--order", settings.order, ORDERS)
-    for place in settings.places:
-        lowering_named(place.backend)
-
-
-def _refuse_contradictions(settings: FrameworkSettings) -> None:
-    backends = [place.backend for place in settings.places]
-    if len({place.name for place in settings.places}) < len(settings.backends):
-        raise UsageError("--backends names one twice: give each once, or another interpreter as NAME@PYTHON")
-    if len(settings.score) != 3 or min(settings.score) < 0 or not any(settings.score):
+def _refuse_contradictions(given: Given, options: FrameworkOptions) -> None:
+    backends = [place.backend for place in options.places]
+    if options.order != "score" and "score" in given:
         raise UsageError(
-            "--score takes three weights, of coverage, time and mutations, none below 0 and one above: 1,1,1"
+            f"--score weighs models, which --order {options.order} does not look at: leave one of them out"
         )
-    if settings.order != "score" and settings.score != FrameworkSettings.score:
-        raise UsageError(
-            f"--score weighs models, which --order {settings.order} does not look at: leave one of them out"
-        )
-    if settings.sample is not None and SAMPLED not in backends:
+    if "sample" in given and SAMPLED not in backends:
         raise UsageError(f"--sample is of {SAMPLED}, which is not among the backends: add it, or leave --sample out")
     trained = [name for name in backends if GRADIENT in lowering_named(name).phases]
-    if "train" in settings.phase and not trained:
+    if "train" in options.phase and not trained:
         raise UsageError(
             f"none of {', '.join(backends)} trains: add torch, tensorflow, jax or paddle, or --phase predict"
         )

@@ -1,0 +1,132 @@
+"""Every part by the name a user types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jostle.errors import UsageError
+from jostle.feedback.nearest import MAGNITUDE, NEAREST
+from jostle.feedback.neuron_parts import NEURON_CRITERIA
+from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
+from jostle.mutators.gradient_part import GRADIENT
+from jostle.mutators.metamorphic import METAMORPHIC
+from jostle.mutators.mixed import Costed, Mixed
+from jostle.mutators.noise import NOISE
+from jostle.named_objects import names_object
+from jostle.options.declaration import Theme, option
+from jostle.options.kinds import choice, choices
+from jostle.options.schema import Settings
+from jostle.oracles.agreement import AGREE
+from jostle.oracles.crash import CRASHES
+from jostle.oracles.labels import FLIP
+from jostle.oracles.numeric import NAN
+from jostle.oracles.properties import property_named
+from jostle.oracles.unanimity import DIFFER
+from jostle.part import Part, PartContext
+from jostle.schedulers.adaptive import ADAPTIVE
+from jostle.schedulers.batch_pool import POOL
+from jostle.schedulers.least_fuzzed import SELDOM
+from jostle.schedulers.recent import RECENT, SMOOTH, UNIFORM
+from jostle.schedulers.seed_list import LIST
+from jostle.schedulers.with_seeds import WithSeeds, WithSeedsOptions
+
+OWN_PROPERTY = "FILE.py:function"
+MUTATORS: Mapping[str, Part[Mutator]] = {"noise": NOISE, "metamorphic": METAMORPHIC, "gradient": GRADIENT}
+SCHEDULERS: Mapping[str, Part[Scheduler]] = {
+    "uniform": UNIFORM,
+    "recent": RECENT,
+    "smooth": SMOOTH,
+    "pool": POOL,
+    "seldom": SELDOM,
+    "list": LIST,
+    "adaptive": ADAPTIVE,
+}
+ORACLES: Mapping[str, Part[Oracle]] = {"nan": NAN, "crash": CRASHES, "flip": FLIP, "differ": DIFFER, "agree": AGREE}
+CRITERIA: Mapping[str, Part[Feedback]] = {"nearest": NEAREST, "magnitude": MAGNITUDE, **NEURON_CRITERIA}
+PARTS: Mapping[str, Mapping[str, Part[Any]]] = {
+    "coverage": CRITERIA,
+    "mutator": MUTATORS,
+    "scheduler": SCHEDULERS,
+    "oracle": ORACLES,
+}
+
+
+@dataclass(frozen=True)
+class PartOptions:
+    """Which parts a fuzzer is made of."""
+
+    oracle: tuple[str, ...] = option(
+        choices(lambda: [*ORACLES, OWN_PROPERTY], "an oracle", also=names_object),
+        f"What counts as a defect: {','.join(ORACLES)},{OWN_PROPERTY}",
+        Theme.FIRST,
+        default=(),
+        names_file=True,
+    )
+    mutator: tuple[str, ...] = option(
+        choices(lambda: MUTATORS, "a mutator"),
+        "noise, metamorphic (image transformations), gradient, or several",
+        Theme.MUTATION,
+        default=(),
+    )
+    coverage: tuple[str, ...] = option(
+        choices(lambda: CRITERIA, "a criterion"),
+        f"What guides: {', '.join(CRITERIA)}, or several",
+        Theme.FIRST,
+        default=(),
+    )
+    scheduler: str = option(
+        choice(lambda: SCHEDULERS), f"Whom to mutate: {', '.join(SCHEDULERS)}", Theme.SCHEDULING, default=""
+    )
+
+
+# The dataclasses of options that some part reads, and those are in effect that a part reads that was chosen.
+PART_GROUPS: tuple[type, ...] = tuple(
+    dict.fromkeys(group for parts in PARTS.values() for part in parts.values() for group in part.options)
+)
+
+
+def parts_named(kind: str, value: Any) -> Iterator[Part[Any]]:
+    """The parts that one of these options names; a property of the user's own reads no options."""
+    for name in (value,) if isinstance(value, str) else value:
+        if name in PARTS[kind]:
+            yield PARTS[kind][name]
+
+
+def readers_of(group: type) -> dict[str, list[str]]:
+    """By option, the names of the parts that read these options."""
+    named = {kind: [name for name, part in parts.items() if group in part.options] for kind, parts in PARTS.items()}
+    return {kind: names for kind, names in named.items() if names}
+
+
+def mutator_of(settings: Settings, context: PartContext) -> Mutator:
+    """The mutator that was chosen, or several that earn their share."""
+    named = {name: MUTATORS[name] for name in settings[PartOptions].mutator}
+    made = {name: part.make(settings, context) for name, part in named.items()}
+    if len(made) == 1:
+        return next(iter(made.values()))
+    return Mixed({name: Costed(mutator, named[name].cost) for name, mutator in made.items()})
+
+
+def scheduler_of(settings: Settings, context: PartContext) -> Scheduler:
+    scheduler = SCHEDULERS[settings[PartOptions].scheduler].make(settings, context)
+    fresh = settings[WithSeedsOptions].fresh
+    return WithSeeds(scheduler, fresh) if fresh else scheduler
+
+
+def feedbacks_of(settings: Settings, context: PartContext) -> list[Feedback]:
+    return [CRITERIA[name].make(settings, context) for name in settings[PartOptions].coverage]
+
+
+def oracles_of(settings: Settings, context: PartContext) -> dict[str, Oracle]:
+    """The oracles by the names that chose them."""
+    for name in ("flip", "differ"):
+        if name in settings[PartOptions].oracle and not context.classes:
+            raise UsageError(
+                f"--oracle {name} needs a model that gives class scores [batch, classes]: use nan or a property"
+            )
+    return {
+        name: ORACLES[name].make(settings, context) if name in ORACLES else property_named(name)
+        for name in settings[PartOptions].oracle
+    }

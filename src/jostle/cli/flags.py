@@ -1,0 +1,70 @@
+"""Flags of commands, made from the declarations of options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from jostle.options.declaration import Option, Theme
+from jostle.options.kinds import FLAG, NAMES
+from jostle.options.schema import Schema
+
+Command = Callable[..., Any]
+Flags = Mapping[str, Any]  # by option, what was typed, None where nothing was
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON object at the end, nothing else.", rich_help_panel=Theme.FIRST.value),
+]
+
+
+def taking(
+    schema: Schema, names: Iterable[str] | None = None, argument: str | None = None
+) -> Callable[[Command], Command]:
+    """Gives a command the flags of these options, or of all; it gets what was typed as its first argument.
+
+    One option may be a positional argument instead. All other parameters of the command stay as they are.
+    """
+    options = [schema.options[name] for name in (schema.options if names is None else names)]
+    options.sort(key=lambda option: list(Theme).index(option.theme))
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def run(**arguments: Any) -> Any:
+            flags = {option.name: arguments.pop(option.name) for option in options}
+            return command(flags, **arguments)
+
+        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+        declared = [_parameter(option, option.name == argument) for option in options]
+        ordered = sorted(declared, key=lambda one: one.name != argument)
+        run.__signature__ = inspect.Signature([*ordered, *(_keyword(one) for one in own)])  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _parameter(option: Option, positional: bool) -> inspect.Parameter:
+    kind = (
+        list[str] | None if positional and option.kind is NAMES else bool | None if option.kind is FLAG else str | None
+    )
+    info = _argument(option) if positional else _option(option)
+    return inspect.Parameter(
+        option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, info]
+    )
+
+
+def _option(option: Option) -> Any:
+    spelled = [option.flags or option.flag]
+    metavar = option.kind.metavar or None
+    return typer.Option(*spelled, help=option.help, metavar=metavar, rich_help_panel=option.theme.value)
+
+
+def _argument(option: Option) -> Any:
+    return typer.Argument(help=option.help, metavar=option.name.upper())
+
+
+def _keyword(parameter: inspect.Parameter) -> inspect.Parameter:
+    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)

@@ -1,0 +1,83 @@
+"""Runs any session with a display, prints what came of it, and says how it ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from rich.console import Console
+
+from jostle.cli.display import Display
+from jostle.cli.progress import shown
+from jostle.cli.stopping import stopping_gently
+from jostle.cli.summary import print_summary
+from jostle.cli.terminal import Exit, output, say
+from jostle.progress import Progress
+from jostle.records import Summary
+from jostle.session.session import Ended, Session, run
+
+# Opens a session; the progress is of what takes long before it can run, and lines can be said.
+Open = Callable[[Progress, Callable[[str], None]], Session]
+
+
+def run_session(open_session: Open, as_json: bool) -> Exit:
+    """Opens a session, runs it and reports."""
+    console, moving = Console(stderr=True), Console(stderr=True, quiet=as_json)
+    session = open_session(partial(shown, moving, "profiling"), partial(say, moving))
+    quarantine = session.archive.quarantine
+    for warning in (*session.warnings, *quarantine.warnings):
+        say(console, f"warning: {warning}")
+    for line in _introduction(session):
+        say(moving, line)
+    said = len(quarantine.warnings)
+    display = Display(moving, session.budget)
+
+    def searched(summary: Summary) -> None:
+        display.close()
+        for warning in quarantine.warnings[said:]:
+            say(console, f"warning: {warning}")
+        if summary.findings and not asked.stop:
+            say(moving, f"finishing the findings: {session.finishing}")
+
+    with display, stopping_gently(session.campaign) as asked:
+        ended = run(session, [display], lambda: asked.stop, searched, partial(shown, moving, "finishing findings"))
+    for line in _remarks(session, ended):
+        say(console, line)
+    _report(session, ended, as_json)
+    return _exit(ended)
+
+
+def _introduction(session: Session) -> Iterator[str]:
+    yield from session.introduction
+    if session.history is not None:
+        yield f"going on after {session.history.executions:,} executions"
+
+
+def _remarks(session: Session, ended: Ended) -> Iterator[str]:
+    """What the user should know about how the run ended."""
+    yield from session.remarks()
+    if ended.full:
+        yield f"{session.archive.folder} has reached --max-disk: give more to go on"
+    if not ended.ran and not ended.full:
+        yield "the budget was spent before, so nothing more ran: give more to go on"
+    if ended.stopped:
+        yield "interrupted; the same command goes on from here"
+    if not ended.summary.corpus:
+        yield session.nothing_to_mutate
+
+
+def _report(session: Session, ended: Ended, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(ended.as_json(session)))
+    else:
+        print_summary(output(), ended.summary, session.archive.folder)
+
+
+def _exit(ended: Ended) -> Exit:
+    """Findings on record count, also those of earlier runs; without any, only a run that ran something is clean."""
+    if ended.stopped:
+        return Exit.INTERRUPTED
+    if ended.summary.findings:
+        return Exit.FINDINGS
+    return Exit.CLEAN if ended.ran else Exit.NOTHING_RAN

@@ -1,0 +1,133 @@
+"""Gradient ascent as a part that a user can name: its goal, its neurons and its changes, checked on the seeds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from jostle.errors import PreflightFailed, UsageError
+from jostle.foreign import Crash, attempt
+from jostle.interfaces import Differentiable
+from jostle.mutators.ascent import Ascent, Reach
+from jostle.mutators.goals import AnotherClass, Goal, OneDeviates
+from jostle.mutators.neuron_choice import STRATEGIES, NeuronChoice
+from jostle.mutators.perturbations import PERTURBATIONS, SPATIAL
+from jostle.options.campaign import ActivityOptions, FindingOptions, InputOptions, PanelOptions, StepOptions
+from jostle.options.declaration import Theme, option
+from jostle.options.kinds import choice, choices, number, whole
+from jostle.options.schema import Settings
+from jostle.part import TRIED, Part, PartContext, first_line
+from jostle.profile import Layers
+from jostle.records import Linearised
+
+OTHERS = 4  # classes that ascent heads for, where there are so many
+INSTEAD = "use --recipe deephunter or tensorfuzz, which need no gradients"
+PASSES = 4  # of the model for a mutant: forward and backward at one point, forward at the next
+NOT_NEGATIVE = number("give a number that is not negative", at_least=0)
+
+
+@dataclass(frozen=True)
+class GradientOptions:
+    """What gradients head for, and how they change inputs: DLFuzz's (§4.1), but for λ, which the paper leaves open."""
+
+    strategy: tuple[str, ...] = option(
+        choices(lambda: STRATEGIES, "a strategy"),
+        "Which neurons `gradient` activates: frequent, rare, heavy, near, uncovered",
+        Theme.GRADIENTS,
+        default=("frequent",),
+    )
+    neurons: int = option(
+        whole(0, say="give a whole number from 0 to 2^63 - 1"),
+        "How many neurons `gradient` activates",
+        Theme.GRADIENTS,
+        default=10,
+    )
+    balance: float = option(NOT_NEGATIVE, "What a neuron weighs beside the label", Theme.GRADIENTS, default=0.25)
+    others: int | None = option(whole(1), f"Other classes that `gradient` heads for ({OTHERS})", Theme.GRADIENTS)
+    perturbation: str = option(
+        choice(lambda: PERTURBATIONS),
+        "How gradients change inputs: gradient, sign, light, occlusion, blackout",
+        Theme.GRADIENTS,
+        default="gradient",
+    )
+    reach: float = option(NOT_NEGATIVE, "Largest relative distance from the root", Theme.GRADIENTS, default=0.3)
+
+
+def ascent(settings: Settings, context: PartContext) -> Ascent:
+    """Gradient ascent with everything it needs, or a line that says what is missing."""
+    options, steps = settings[GradientOptions], settings[StepOptions]
+    several = bool(settings[PanelOptions].models)
+    if not context.classes:
+        raise UsageError(f"--mutator gradient needs a model that gives class scores [batch, classes]: {INSTEAD}")
+    _check_spatial(options.perturbation, list(context.seeds.inputs.shape[1:]))
+    others = min(OTHERS, context.classes - 1) if options.others is None else options.others
+    goal: Goal = OneDeviates() if several else AnotherClass(context.classes, others)
+    who, hint = ("one of the models", ", as if they were the same") if several else ("the model", "")
+    target, passed = _tried(context, goal, who, hint)
+    return Ascent(
+        target,
+        goal,
+        *settings[InputOptions].range,
+        choice=_choice(settings, context, passed) if options.neurons else None,
+        weight=options.balance,
+        perturbation=PERTURBATIONS[options.perturbation],
+        iterations=steps.iterations,
+        reach=Reach(steps.limit, options.reach),
+        as_images=settings[FindingOptions].as_images,
+    )
+
+
+def _check_spatial(perturbation: str, shape: list[int]) -> None:
+    if perturbation in SPATIAL and len(shape) != 3:
+        raise PreflightFailed(
+            f"--perturbation {perturbation} needs images [channels, height, width], and seeds have shape {shape}: "
+            f"use gradient"
+        )
+
+
+def _tried(context: PartContext, goal: Goal, who: str, hint: str) -> tuple[Differentiable, Linearised]:
+    """The target with its crashes contained, and a pass over the first seed that shows it to have gradients."""
+    assert context.gradients is not None and context.contained is not None, "asked for by this part"
+    seeds, trouble = context.seeds, "the gradient is zero on every seed tried" + hint
+    for row in range(min(TRIED, len(seeds))):
+        sample, label = seeds.inputs[row : row + 1], seeds.labels[row : row + 1]
+        passed = attempt(partial(context.gradients.linearise, sample))
+        if isinstance(passed, Crash):  # of a seed that the model fails on; another may tell
+            trouble = f"{passed.error}: {passed.message}"
+            continue
+        gradient = attempt(partial(passed.pull, goal.weights(passed.scores, label, torch.zeros(1)), {}))
+        if isinstance(gradient, Crash):
+            raise UsageError(f"{who} cannot be differentiated ({gradient.error}: {gradient.message}): {INSTEAD}")
+        if gradient.any():
+            return context.contained(sample), passed
+    raise UsageError(f"{who} cannot be differentiated ({trouble}): {INSTEAD}")
+
+
+def _choice(settings: Settings, context: PartContext, passed: Linearised) -> NeuronChoice:
+    options = settings[GradientOptions]
+    layers: Layers = tuple((name, value.shape[1]) for name, value in passed.activations.items())
+    if not layers:
+        raise UsageError("--neurons: no layer is watched whose neurons could be activated: give --neurons 0")
+    weights = torch.cat([_strengths(context.incoming.get(name.partition("#")[0]), size) for name, size in layers])
+    if "heavy" in options.strategy and not weights.any():
+        raise UsageError("--strategy heavy: no watched layer has weights: choose another strategy")
+    strategies = [STRATEGIES[name] for name in options.strategy]
+    return NeuronChoice(layers, options.neurons, strategies, settings[ActivityOptions].active, weights)
+
+
+def _strengths(known: Tensor | None, size: int) -> Tensor:
+    """Zeros for a layer that neither has weights nor passes on neurons of one that has."""
+    return known if known is not None and len(known) == size else torch.zeros(size)
+
+
+GRADIENT = Part(
+    first_line(Ascent),
+    ascent,
+    (GradientOptions, StepOptions, ActivityOptions),
+    cost=PASSES,
+    neurons=True,
+    extremes=True,
+)

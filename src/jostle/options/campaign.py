@@ -1,0 +1,226 @@
+"""Options of a whole campaign, and those that parts of several rooms read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jostle.options.declaration import Derived, Facts, Theme, option
+from jostle.options.kinds import (
+    BYTES,
+    CHANNELS,
+    COUNT,
+    DEVIATIONS,
+    DURATION,
+    FLAG,
+    NAMES,
+    NUMBERS,
+    RANGE,
+    SIZE,
+    TEXT,
+    choice,
+    number,
+    whole,
+)
+
+MODEL_HELP = "FILE.py:function, package.module:function, or a .pt2 file"
+DATA_HELP = "Folder of images, .npy/.npz file, or FILE.py:function"
+DEFAULT_BUDGET = 60.0  # seconds
+UNITS = ("channels", "every")
+SEED = whole(0, say="give a whole number from 0 to 2^63 - 1")
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """The model, and what it is compared with."""
+
+    model: str = option(TEXT, MODEL_HELP, Theme.WHAT, names_file=True)
+    weights: str | None = option(
+        TEXT,
+        "State dict (.safetensors; .pt, .pth, .bin, .ckpt) for the model of FILE.py:function",
+        Theme.WHAT,
+        names_file=True,
+    )
+    twin: str | None = option(
+        TEXT,
+        "float16, bfloat16, weights16, weights16:50%, int8, FILE.py:function or a .pt2 file",
+        Theme.FIRST,
+        names_file=True,
+    )
+    trust_model: bool = option(
+        FLAG, "Load a pickled model, which can execute code", Theme.SAFETY, default=False, flags="--trust-model"
+    )
+
+
+@dataclass(frozen=True)
+class PanelOptions:
+    """Other models that answer the same question."""
+
+    models: tuple[str, ...] = option(
+        NAMES, "Other models of the same task, for deepxplore", Theme.WHAT, default=(), names_file=True
+    )
+
+
+@dataclass(frozen=True)
+class InputOptions:
+    """The inputs: where they come from, and what values they hold."""
+
+    seeds: str = option(TEXT, DATA_HELP, Theme.FIRST)
+    range: tuple[float, float] = option(RANGE, "Lowest and highest input value", Theme.FIRST, default=(0.0, 1.0))
+    mean: tuple[float, ...] = option(NUMBERS, "Per channel; subtracted before the model", Theme.WHAT, default=())
+    std: tuple[float, ...] = option(DEVIATIONS, "Per channel; divided by before the model", Theme.WHAT, default=())
+    channels: int | None = option(CHANNELS, "Read image files as 1 (grey) or 3 (colour) channels", Theme.WHAT)
+    size: tuple[int, int] | None = option(SIZE, "Resize image files to HEIGHT,WIDTH", Theme.WHAT)
+
+
+@dataclass(frozen=True)
+class WatchOptions:
+    """What is watched while the model runs."""
+
+    layers: tuple[str, ...] = option(NAMES, "Layers to watch and to guide by: 'conv*,fc1'", Theme.WHAT, default=())
+    units: str = option(
+        choice(lambda: UNITS),
+        "A neuron is the mean of a channel (channels) or every unit",
+        Theme.WHAT,
+        default="channels",
+    )
+    metadata: str | None = option(
+        TEXT,
+        "FILE.py:function of (inputs, outputs, labels) to {name: a value per input}",
+        Theme.DEFECTS,
+        names_file=True,
+    )
+    gradients: bool = option(
+        FLAG, "Watch the gradients of the metadata too", Theme.DEFECTS, default=False, flags="--gradients"
+    )
+
+
+@dataclass(frozen=True)
+class FindingOptions:
+    """What is made of findings."""
+
+    as_images: bool = option(
+        FLAG,
+        "Findings must survive rounding to 8 bits (dlfuzz: yes)",
+        Theme.DEFECTS,
+        default=False,
+        flags="--as-images/--not-as-images",
+    )
+    minimise: bool = option(
+        FLAG,
+        "Shrink what changed at the end (dlfuzz: yes)",
+        Theme.OUTPUT,
+        default=False,
+        flags="--minimise/--no-minimise",
+    )
+
+
+@dataclass(frozen=True)
+class BudgetOptions:
+    """When a campaign stops."""
+
+    budget: float | None = option(
+        DURATION,
+        "Time such as 60s, 10m, 2h",
+        Theme.FIRST,
+        default=Derived(lambda facts: _default_budget(facts), "60s unless --executions"),
+        may_change=True,
+    )
+    executions: int | None = option(COUNT, "Inputs, or models of frameworks, to run", Theme.FIRST, may_change=True)
+    findings: int | None = option(COUNT, "Stop after the step that reaches so many", Theme.BUDGET, may_change=True)
+    max_disk: int | None = option(
+        BYTES, "Stop after the step that fills the campaign folder so far: 500M, 2G", Theme.BUDGET, may_change=True
+    )
+
+
+def _default_budget(facts: Facts) -> float | None:
+    return None if "executions" in facts.given else DEFAULT_BUDGET
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a campaign runs, and where it is kept."""
+
+    seed: int = option(SEED, "Of all randomness; the same seed gives the same campaign", Theme.BUDGET, default=0)
+    out: str | None = option(TEXT, "Campaign folder; the same command goes on in it", Theme.FIRST, may_change=True)
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """How many inputs run at once."""
+
+    batch: int = option(COUNT, "Inputs run at once", Theme.BUDGET, default=256)
+
+
+@dataclass(frozen=True)
+class DoubtOptions:
+    """What is done about doubts."""
+
+    force: bool = option(
+        FLAG,
+        "Fuzz although a pre-flight check has doubts",
+        Theme.SAFETY,
+        default=False,
+        flags="--force",
+        may_change=True,
+    )
+
+
+@dataclass(frozen=True)
+class IsolationOptions:
+    """The model's own process."""
+
+    isolate: bool | None = option(
+        FLAG,
+        "Run the model in a process of its own (model files: yes)",
+        Theme.SAFETY,
+        flags="--isolate/--no-isolate",
+        may_change=True,
+    )
+    timeout: float | None = option(
+        DURATION, "Longest time for a batch in the model's own process (5m)", Theme.SAFETY, may_change=True
+    )
+    rss_limit: int | None = option(
+        BYTES,
+        "Most memory of the model's own process, such as 2G (3/4 of the machine's)",
+        Theme.SAFETY,
+        may_change=True,
+    )
+
+
+@dataclass(frozen=True)
+class ChangeOptions:
+    """How far image transformations may change values (Equation 1), which the batch pool reads too."""
+
+    beta: float = option(
+        number("give a share above 0 and below 1 (alpha 0.02, beta 0.2)", above=0, below=1),
+        "Share of the range that all values may change by",
+        Theme.MUTATION,
+        default=0.2,
+    )
+
+
+@dataclass(frozen=True)
+class ActivityOptions:
+    """When a neuron is active, by neuron coverage and for gradient ascent."""
+
+    active: float = option(
+        number("give a scaled activation from 0 to 1, such as 0.75", above=0, below=1),
+        "Scaled activation that counts as active (nc; dlfuzz 0.25)",
+        Theme.GUIDES,
+        default=0.75,
+    )
+
+
+@dataclass(frozen=True)
+class StepOptions:
+    """Steps along gradients, which the seed list counts too."""
+
+    iterations: int = option(
+        whole(1, 1_000_000), "Gradient steps for each entry of the list", Theme.GRADIENTS, default=3
+    )
+    limit: float = option(
+        number("give a number that is not negative", at_least=0),
+        "Relative distance from the root below which mutants join the list",
+        Theme.GRADIENTS,
+        default=0.02,
+    )

@@ -1,0 +1,217 @@
+"""Kinds of values that options take: how each is read from a flag's text or a TOML value, and what it may be."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jostle.options.choices import unknown
+
+SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+BYTES_IN = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+LARGEST = 2**63 - 1  # of whole numbers, as arrays hold them
+LONGEST = 4096  # characters of one text, as file systems take paths
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an option's value is.
+
+    `read` makes a value of a flag's text, as TOML would give it; `check` gives the value in its own type, and raises
+    ValueError with what to give instead. `bad` are values that must be refused, which tests try.
+    """
+
+    metavar: str
+    read: Callable[[str], Any]
+    check: Callable[[Any], Any]
+    bad: tuple[Any, ...] = ()
+
+
+class NotThisName(ValueError):
+    """Of a name rather than of a whole value: what to say stands behind the option at once."""
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def _whole_text(text: str) -> Any:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _number_text(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value or "\0" in value or len(value) > LONGEST:
+        raise ValueError("give a name or a path")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("give true or false")
+    return value
+
+
+def finite(value: Any, say: str = "give a number") -> float:
+    """The number, if it is one and finite; `say` tells what to give instead."""
+    try:
+        if not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value):
+            return float(value)
+    except OverflowError:  # an integer beyond all floats
+        pass
+    raise ValueError(say)
+
+
+def number(
+    say: str = "give a number",
+    *,
+    above: float = -math.inf,
+    at_least: float = -math.inf,
+    below: float = math.inf,
+    at_most: float = math.inf,
+) -> Kind:
+    """A finite number within bounds; `say` tells what to give instead of one beyond them."""
+
+    def check(value: Any) -> float:
+        checked = finite(value, say)
+        if not (above < checked < below and at_least <= checked <= at_most):
+            raise ValueError(say)
+        return checked
+
+    edges = [*(edge for edge in (above, below) if math.isfinite(edge))]
+    edges += [at_least - 1] if math.isfinite(at_least) else []
+    edges += [at_most + 1] if math.isfinite(at_most) else []
+    return Kind("FLOAT", _number_text, check, (math.nan, math.inf, -math.inf, 10**400, True, "many", *edges))
+
+
+def whole(low: int, high: int = LARGEST, say: str | None = None) -> Kind:
+    """A whole number within bounds, both included."""
+    say = say or f"give a whole number of at least {low}"
+
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(say)
+        return value
+
+    return Kind("INTEGER", _whole_text, check, (low - 1, high + 1, 1.5, True, 10**400, "many"))
+
+
+def choice(names: Callable[[], Iterable[str]]) -> Kind:
+    """One of these names; they are asked for late, because they may be declared later than the option."""
+
+    def check(value: Any) -> str:
+        return one_of(_text(value), names())
+
+    return Kind("NAME", _as_it_is, check, ("no-such-name", "", 3))
+
+
+def choices(names: Callable[[], Iterable[str]], what: str, also: Callable[[str], bool] = lambda name: False) -> Kind:
+    """Several of these names, each once; `also` tells of others that will do."""
+
+    def check(value: Any) -> tuple[str, ...]:
+        given = _names(value)
+        for name in given:
+            if not also(name):
+                one_of(name, names())
+        if len(set(given)) < len(given):
+            raise NotThisName(f"names {what} twice: name each once")
+        return given
+
+    return Kind("NAMES", _as_it_is, check, ("no-such-name", "", ",", 3, []))
+
+
+def one_of(name: str, names: Iterable[str]) -> str:
+    known = list(names)
+    if name not in known:
+        raise NotThisName(unknown(name, known))
+    return name
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or not parts or not all(isinstance(p, str) and p.strip() for p in parts):
+        raise ValueError("give names with commas between them")
+    return tuple(part.strip() for part in parts)
+
+
+def _numbers(value: Any) -> tuple[float, ...]:
+    parts = value.split(",") if isinstance(value, str) else [value] if isinstance(value, int | float) else value
+    try:
+        return tuple(finite(float(part)) for part in parts)
+    except (ValueError, TypeError, OverflowError):
+        raise ValueError("give numbers with commas between them") from None
+
+
+def _range(value: Any) -> tuple[float, float]:
+    numbers = _numbers(value)
+    if len(numbers) != 2 or not numbers[0] < numbers[1] or not math.isfinite(numbers[1] - numbers[0]):
+        raise ValueError("give the lowest and the highest value, such as 0,1 or 0,255")
+    return numbers[0], numbers[1]
+
+
+def _deviations(value: Any) -> tuple[float, ...]:
+    numbers = _numbers(value)
+    if not all(number > 0 for number in numbers):
+        raise ValueError("standard deviations must be above 0")
+    return numbers
+
+
+def _size(value: Any) -> tuple[int, int]:
+    numbers = _numbers(value)
+    if len(numbers) != 2 or not all(number >= 1 and number == int(number) for number in numbers):
+        raise ValueError("give height and width in pixels, such as 224,224")
+    return int(numbers[0]), int(numbers[1])
+
+
+def _amount(value: Any, units: Mapping[str, float], pattern: str, say: str) -> float:
+    """A number with a unit behind it."""
+    match = re.fullmatch(pattern, str(value).strip(), re.IGNORECASE)
+    amount = float(match[1]) * units.get(match[2], units.get(match[2].upper(), 0.0)) if match else 0.0
+    if not 0 < amount < LARGEST:
+        raise ValueError(say)
+    return amount
+
+
+def _duration(value: Any) -> float:
+    return _amount(value, SECONDS, r"(\d{1,18}(?:\.\d+)?)\s*((?-i:[smhd]?))", "give a time such as 60s, 10m or 2h")
+
+
+def _bytes(value: Any) -> int:
+    return int(_amount(value, BYTES_IN, r"(\d{1,18}(?:\.\d+)?)\s*([KMGT]?)i?B?", "give a size such as 500M or 2G"))
+
+
+def _channels(value: Any) -> int:
+    if value not in (1, 3) or isinstance(value, bool):
+        raise ValueError("images have 1 channel (grey) or 3 (colour)")
+    return int(value)
+
+
+def shown(value: Any) -> str:
+    """A value as a user would type it."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+TEXT = Kind("TEXT", _as_it_is, _text, ("", 3, True, "a\0b", "a" * (LONGEST + 1)))
+WORD = Kind("TEXT", _as_it_is, shown)  # read by its part, which knows what it may be
+FLAG = Kind("", _as_it_is, _flag, (1, "yes"))
+COUNT = whole(1)
+NAMES = Kind("NAMES", _as_it_is, _names, ("a,,b", ",", 3, []))
+NUMBERS = Kind("NUMBERS", _as_it_is, _numbers, ("a", "0.1,,0.2", "nan", "1e999"))
+RANGE = Kind("LOW,HIGH", _as_it_is, _range, ("1,0", "0,0", "0", "0,1,2", "a,b", "nan,1", "0,inf", "-1e308,1e308", ""))
+DEVIATIONS = Kind("NUMBERS", _as_it_is, _deviations, ("0", "-1", "0.1,0"))
+SIZE = Kind("HEIGHT,WIDTH", _as_it_is, _size, ("224", "0,5", "1.5,2", "-1,4"))
+DURATION = Kind("TIME", _as_it_is, _duration, ("0", "-5s", "soon", "5 weeks", "inf", "", "9" * 300))
+BYTES = Kind("SIZE", _as_it_is, _bytes, ("0", "-1G", "much", "", "9" * 300))
+CHANNELS = Kind("INTEGER", _whole_text, _channels, (0, 2, 4, True, "one"))

@@ -1,0 +1,50 @@
+"""A part of a fuzzer that a user can name: what it is, which options it reads, and how it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from torch import Tensor
+
+from jostle.interfaces import Differentiable
+from jostle.options.schema import Settings
+from jostle.profile import Profile
+from jostle.records import Seeds
+
+TRIED = 16  # seeds, before a model that fails on all of them is taken not to fit them
+Made = TypeVar("Made", covariant=True)
+
+
+@dataclass(frozen=True)
+class PartContext:
+    """What a part may be made from besides options."""
+
+    seeds: Seeds
+    classes: int = 0  # how many class scores the model gives, 0 if it gives none
+    novelty_layers: Sequence[str] = ()  # where nearest neighbours look
+    profile: Profile | None = None  # ranges of all neurons, where a criterion measures against them
+    incoming: Mapping[str, Tensor] = field(
+        default_factory=dict
+    )  # by layer, [neurons] strength of the weights into each
+    gradients: Differentiable | None = None  # what the model raises, it raises
+    contained: Callable[[Tensor], Differentiable] | None = None  # by a sample [batch, ...]: the same without raising
+
+
+@dataclass(frozen=True)
+class Part(Generic[Made]):
+    """A part by its name: its line in `jostle list`, the dataclasses of options that it reads, and how it is made."""
+
+    line: str
+    make: Callable[[Settings, PartContext], Made]
+    options: tuple[type, ...] = ()
+    cost: float = 1  # of a mutant, in passes of the model
+    neurons: bool = False  # it looks at the neurons of all layers
+    extremes: bool = False  # it needs the smallest and the largest value of each layer
+    ranges: bool = False  # it needs a profile
+
+
+def first_line(described: object) -> str:
+    """What the docstring of a class or function says first."""
+    return (described.__doc__ or "").strip().splitlines()[0]

@@ -1,0 +1,154 @@
+"""From a recipe, a model and seeds to a campaign: the one place where parts are wired together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from jostle.campaign import Budget, Campaign
+from jostle.catalogue import feedbacks_of, mutator_of, oracles_of, parts_named, scheduler_of
+from jostle.errors import PreflightFailed, UsageError
+from jostle.inputs.distances import are_image_files, as_image_file
+from jostle.inputs.preflight import Flight, check_images, preflight
+from jostle.interfaces import Oracle
+from jostle.options.campaign import (
+    BatchOptions,
+    BudgetOptions,
+    DoubtOptions,
+    FindingOptions,
+    InputOptions,
+    RunOptions,
+    WatchOptions,
+)
+from jostle.options.schema import Given, Settings
+from jostle.part import TRIED, PartContext
+from jostle.profile import Profile, profiled
+from jostle.recipes.contradictions import refuse_contradictions
+from jostle.recipes.recipe import Recipe
+from jostle.recipes.settle import FUZZ, chosen_parts, settled
+from jostle.records import Seeds, all_rows
+from jostle.subjects.instrument import Instrumented, Watching, instrument
+from jostle.subjects.subject import Subject
+from jostle.targets.contained import ContainedGradients
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model and seeds that were checked against each other, and settings with nothing left open."""
+
+    settings: Settings
+    model: Instrumented
+    flight: Flight
+
+    @property
+    def seeds(self) -> Seeds:
+        return self.flight.seeds
+
+    def context(self, profile: Profile | None = None) -> PartContext:
+        """What parts may be made from."""
+        gradients = self.model.gradients
+        return PartContext(
+            seeds=self.seeds,
+            classes=self.flight.classes,
+            novelty_layers=self.model.novelty_layers,
+            profile=profile,
+            incoming=self.model.incoming,
+            gradients=gradients,
+            contained=lambda sample: ContainedGradients(gradients, sample),
+        )
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A campaign, with its oracles by the names that chose them."""
+
+    campaign: Campaign
+    oracles: Mapping[str, Oracle]
+    profile: Profile | None  # what criteria measure against, where one needs it
+
+
+def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping[str, Any]) -> Campaign:
+    """The campaign that a recipe makes of a model and seeds; options are those of `jostle fuzz`, by their names."""
+    given = FUZZ.parsed({**options, "recipe": recipe.name})
+    refuse_contradictions(given)
+    model = instrument(watching(recipe, given), subject, seeds.inputs[:TRIED]).contained()
+    prepared = prepare(recipe, given, model, seeds)
+    return compose(prepared, lambda: profile_of_seeds(prepared)).campaign
+
+
+def watching(recipe: Recipe, given: Given) -> Watching:
+    """What the parts that were chosen look at while a model runs."""
+    parts = [part for kind, names in chosen_parts(recipe, given).items() for part in parts_named(kind, names)]
+    return Watching(
+        given.of(WatchOptions),
+        given.of(InputOptions),
+        neurons=any(part.neurons for part in parts),
+        extremes=any(part.extremes for part in parts),
+    )
+
+
+def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> Prepared:
+    """Clears model and seeds, and settles what was left open."""
+    low, high = given.of(InputOptions).range
+    batch, force = given.of(BatchOptions).batch, given.of(DoubtOptions).force
+    flight = preflight(model.target, seeds, low, high, batch, force, training=model.in_training)
+    if "layers" in given and not model.layers:
+        raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
+    if "flip" in recipe.hunts and "oracle" not in given and not flight.classes:
+        flight = flight.warned(
+            "the model gives no class scores, so no labels are compared: only NaNs and crashes are sought"
+        )
+    images = are_image_files(seeds.inputs, low, high)
+    settings = settled(recipe, given, bool(flight.classes), images)
+    as_images = settings[FindingOptions].as_images
+    if images and as_images:  # exactly as files give them back, whatever arithmetic made them
+        flight = replace(flight, seeds=replace(flight.seeds, inputs=as_image_file(flight.seeds.inputs, low, high)))
+    if "metamorphic" in chosen_parts(recipe, given)["mutator"]:
+        check_images(seeds)
+    if as_images and not images:
+        raise PreflightFailed(
+            f"--as-images: seeds of shape {list(seeds.inputs.shape[1:])} are not what 8-bit image files hold between "
+            f"{low:g} and {high:g}: leave it out"
+        )
+    return Prepared(settings, model, flight)
+
+
+def needs_profile(settings: Settings) -> bool:
+    """Whether a criterion measures against the ranges that neurons have on known data."""
+    return any(part.ranges for part in parts_named("coverage", settings.values["coverage"]))
+
+
+def profile_of_seeds(prepared: Prepared) -> Profile:
+    """The ranges over the seeds; a seed that the model fails on has none."""
+    batch, seeds = prepared.settings[BatchOptions].batch, prepared.seeds.as_candidates()
+    rows = all_rows(len(seeds)).split(batch)
+    return profiled(prepared.model.target.run(seeds.select(some)) for some in rows)
+
+
+def compose(prepared: Prepared, take_profile: Callable[[], Profile]) -> Composed:
+    """All parts that settings choose, as one campaign; a profile is taken only if a criterion needs one."""
+    settings, context = prepared.settings, prepared.context()
+    low, high = settings[InputOptions].range
+    mutator, scheduler = mutator_of(settings, context), scheduler_of(settings, context)
+    oracles = oracles_of(settings, context)
+    profile = take_profile() if needs_profile(settings) else None  # last, because it may take long
+    campaign = Campaign(
+        target=prepared.model.target,
+        mutator=mutator,
+        feedbacks=feedbacks_of(settings, prepared.context(profile)),
+        oracles=list(oracles.values()),
+        scheduler=scheduler,
+        seeds=prepared.seeds,
+        budget=budget_of(settings),
+        seed=settings[RunOptions].seed,
+        batch=settings[BatchOptions].batch,
+        saved=partial(as_image_file, low=low, high=high) if settings[FindingOptions].as_images else None,
+    )
+    return Composed(campaign, oracles, profile)
+
+
+def budget_of(settings: Settings) -> Budget:
+    options = settings[BudgetOptions]
+    return Budget(options.budget, options.executions, options.findings)

@@ -1,0 +1,77 @@
+"""From what a user chose to settings with nothing left open; an option that nothing would read is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jostle.catalogue import PART_GROUPS, PartOptions, parts_named, readers_of
+from jostle.errors import UsageError
+from jostle.options.campaign import (
+    BatchOptions,
+    BudgetOptions,
+    DoubtOptions,
+    FindingOptions,
+    InputOptions,
+    IsolationOptions,
+    ModelOptions,
+    RunOptions,
+    WatchOptions,
+)
+from jostle.options.declaration import Facts, flag_of, options_of
+from jostle.options.schema import Given, Schema, Settings
+from jostle.recipes.recipe import Recipe, RecipeOptions
+from jostle.schedulers.with_seeds import WithSeedsOptions
+
+# All that `jostle fuzz` can be told.
+FUZZ = Schema(
+    *(ModelOptions, InputOptions, RecipeOptions, PartOptions, WatchOptions, FindingOptions),
+    *PART_GROUPS,
+    *(WithSeedsOptions, BudgetOptions, BatchOptions, RunOptions, DoubtOptions, IsolationOptions),
+)
+OF_CLASSES = ("flip", "differ")  # oracles that compare labels
+
+
+def settled(recipe: Recipe, given: Given, classes: bool, images: bool = False) -> Settings:
+    """The settings with nothing left open, for a model that gives class scores or not, and seeds that are 8-bit images.
+
+    Seeds are such images if a file could hold them just as they are.
+    """
+    oracle = _oracles(recipe, given, classes)
+    given = given.over(oracle=oracle)
+    chosen = {**recipe.choices(given), "as_images": images and recipe.shrinks, "minimise": recipe.shrinks}
+    read = _read_by_parts(given, chosen)
+    _refuse_unread(given, read)
+    facts = Facts(given.values, given.get("range", InputOptions.range), classes, images, oracle)
+    return FUZZ.settled(given, chosen, facts, unused=set(PART_GROUPS) - read)
+
+
+def chosen_parts(recipe: Recipe, given: Given) -> dict[str, Any]:
+    """The names of the parts, by option."""
+    choices = recipe.choices(given)
+    return {kind: given.get(kind, choices.get(kind, ())) for kind in ("coverage", "mutator", "scheduler", "oracle")}
+
+
+def _oracles(recipe: Recipe, given: Given, classes: bool) -> tuple[str, ...]:
+    """What was asked for, or what the recipe hunts in such a model; an exception is always a defect."""
+    hunted = tuple(name for name in recipe.hunts if classes or name not in OF_CLASSES)
+    oracle: tuple[str, ...] = given.get("oracle") or (*hunted, *(("agree",) if "twin" in given else ()))
+    return oracle if "crash" in oracle else (*oracle, "crash")
+
+
+def _read_by_parts(given: Given, chosen: Mapping[str, Any]) -> set[type]:
+    """The dataclasses of options that the parts read which were chosen."""
+    named = {kind: given.get(kind, chosen.get(kind, ())) for kind in ("coverage", "mutator", "scheduler", "oracle")}
+    return {group for kind, names in named.items() for part in parts_named(kind, names) for group in part.options}
+
+
+def _refuse_unread(given: Given, read: set[type]) -> None:
+    """An option of a part that is not there would do nothing."""
+    for group in PART_GROUPS:
+        for name in options_of(group) if group not in read else ():
+            if name in given:
+                needs = readers_of(group)
+                if given.get("recipe") == "random" and "mutator" not in needs:
+                    raise UsageError(f"--recipe random is unguided: leave out {flag_of(name)}")
+                parts = (f"--{kind} {' or '.join(names)}" for kind, names in needs.items())
+                raise UsageError(f"{flag_of(name)} needs {' or '.join(parts)}")

@@ -1,0 +1,95 @@
+"""A campaign with all that stands around it, and the one way to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from jostle.campaign import Budget, Campaign
+from jostle.interfaces import Listener
+from jostle.progress import Progress, quietly
+from jostle.records import History, Summary
+from jostle.storage.archive import Archive
+
+
+class Finisher(Protocol):
+    """Completes the findings of a campaign when its budget is spent; those completed before are left alone."""
+
+    def finish(self, progress: Progress = quietly) -> None: ...
+
+
+@dataclass(frozen=True)
+class Session:
+    """A campaign in its folder, ready to run."""
+
+    campaign: Campaign
+    archive: Archive
+    history: History | None
+    budget: Budget
+    finisher: Finisher
+    finishing: str  # what finishing makes of findings, in words
+    close: Callable[[], None]  # ends workers
+    max_disk: int | None = None  # bytes
+    introduction: tuple[str, ...] = ()  # what a person should know before it runs
+    warnings: tuple[str, ...] = ()
+    nothing_to_mutate: str = "every seed violates an oracle, so there was nothing to mutate"
+    first: Listener | None = None  # told of each step before the archive
+    last: Listener | None = None  # told of each step after everybody
+    figures: Callable[[], Mapping[str, int]] = field(default=dict)  # counted besides the summary
+    remarks: Callable[[], Iterable[str]] = field(default=tuple)  # what there is to say of those
+
+    @property
+    def full(self) -> bool:
+        """Whether the campaign's folder has reached the size that it may have."""
+        return self.max_disk is not None and self.archive.used >= self.max_disk
+
+    def release(self) -> None:
+        """Ends the workers, and lets another process go on with the campaign."""
+        self.close()
+        self.archive.release()
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run of a session ended."""
+
+    summary: Summary
+    ran: int  # inputs that this run executed
+    full: bool  # the folder has reached its size
+    stopped: bool  # somebody asked for it
+
+    def as_json(self, session: Session) -> dict[str, Any]:
+        return {**self.summary.as_json(), **session.figures(), "out": str(session.archive.folder)}
+
+
+def run(
+    session: Session,
+    listeners: Sequence[Listener] = (),
+    stopped: Callable[[], bool] = lambda: False,
+    searched: Callable[[Summary], None] = lambda summary: None,
+    progress: Progress = quietly,
+) -> Ended:
+    """Runs the campaign, finishes its findings unless it was stopped, and closes its folder.
+
+    `searched` is told when the search is over and findings are about to be finished.
+    """
+    archive = session.archive
+    try:
+        all_listeners = [session.first, archive, *listeners, session.last]
+        summary = session.campaign.run(
+            session.history,
+            listeners=[one for one in all_listeners if one is not None],
+            redone=archive.mend,
+            full=lambda: session.full,
+        )
+        full = session.full  # before the log is emptied, which makes room again
+        archive.conclude(summary)
+        searched(summary)
+        if summary.findings and not stopped():  # else the same command does it when it goes on
+            session.finisher.finish(progress)
+        archive.close()
+    finally:
+        session.release()
+    before = session.history.executions if session.history else 0
+    return Ended(summary, summary.executions - before, full, stopped())

@@ -1,0 +1,1 @@
+"""What is fuzzed? Models of every kind behind one Protocol, and how each is loaded."""

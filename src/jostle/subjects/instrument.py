@@ -1,0 +1,164 @@
+"""Subjects as targets, watched as the parts of a fuzzer need it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from torch import Tensor
+
+from jostle.errors import UsageError
+from jostle.foreign import Crash, attempt
+from jostle.interfaces import Differentiable, DifferentiableTarget, ModelTarget
+from jostle.named_objects import find_object, names_object
+from jostle.options.campaign import InputOptions, WatchOptions
+from jostle.subjects.layers import Layer, before_softmax, matching, scores_layer, speaking, working
+from jostle.subjects.subject import Metadata, Subject, Watch
+from jostle.targets.chunks import InChunks
+from jostle.targets.contained import Contained
+from jostle.targets.panel import Panel, layer_name
+from jostle.targets.twins import Twins
+
+
+@dataclass(frozen=True)
+class Watching:
+    """What is watched of every model: what the user asked for, and what the parts of the fuzzer look at."""
+
+    options: WatchOptions
+    inputs: InputOptions
+    neurons: bool = False  # of all layers
+    extremes: bool = False  # the smallest and the largest value of each layer
+
+
+@dataclass(frozen=True)
+class Instrumented:
+    """A model as a target, with the layers that are watched."""
+
+    target: ModelTarget
+    gradients: Differentiable  # what the model raises, it raises
+    layers: list[str]  # watched
+    novelty_layers: list[str]
+    incoming: dict[str, Tensor]  # by layer, [neurons] how strong the weights into each neuron are
+    belongs_to: dict[str, Any]  # what a profile of it says it is of
+    digest: str  # of all models
+    in_training: bool  # a part of the model behaves as in training, although it should not
+
+    def contained(self) -> Instrumented:
+        """The same with what the model raises, or dies of, as outcomes."""
+        return replace(self, target=Contained(self.target))
+
+
+def instrument(
+    watching: Watching, subject: Subject, sample: Tensor, twin: Subject | None = None, others: Sequence[Subject] = ()
+) -> Instrumented:
+    """A model, with its twin or beside others of the same task, as one target.
+
+    Layers are those that run on inputs of the sample [some, ...].
+    """
+    own, first = _watched(watching, subject, sample)
+    if twin is not None:
+        twins = Twins(own, plain_target(twin, watching.inputs))
+        return replace(first, target=twins, digest=first.digest + twin.digest)
+    if not others:
+        return first
+    return _side_by_side([(own, first), *(_watched(watching, one, sample) for one in others)])
+
+
+def layers_on(subject: Subject, sample: Tensor) -> list[Layer]:
+    """The layers, seen on the first input that the model accepts; if it accepts none, pre-flight says why."""
+    for seed in sample.split(1):
+        layers = attempt(partial(layers_on_one, subject, seed))
+        if isinstance(layers, list):
+            return layers
+    return []
+
+
+def layers_on_one(subject: Subject, seed: Tensor) -> list[Layer]:
+    """The layers that run on one input [1, ...]; what the model raises, this raises."""
+    # Two rows, because with one a constant such as a positional embedding looks like one row per input.
+    return subject.layers(seed.expand(subject.batch or 2, *seed.shape[1:]).clone())
+
+
+def plain_target(subject: Subject, inputs: InputOptions) -> ModelTarget:
+    """A model that is only asked for its outputs."""
+    return _sized(subject.target(Watch(mean=inputs.mean, std=inputs.std)), subject.batch)
+
+
+def check_takes(option: str, subject: Subject, inputs: InputOptions, sample: Tensor) -> None:
+    """Refuses another model of the same task that accepts none of what the first one does."""
+    target = plain_target(subject, inputs)
+    tried = [attempt(partial(target.predict, seed)) for seed in sample.split(1)]
+    crashes = [one for one in tried if isinstance(one, Crash)]
+    if len(crashes) == len(tried):
+        reason = f"{crashes[0].error}: {crashes[0].message}"
+        raise UsageError(f"{option} fails on the seeds ({reason}): give models of the same task")
+
+
+def _watched(watching: Watching, subject: Subject, sample: Tensor) -> tuple[DifferentiableTarget, Instrumented]:
+    """One model, as a target and with what is known of it."""
+    layers = layers_on(subject, sample)
+    options, inputs = watching.options, watching.inputs
+    counted = speaking(layers) if watching.neurons else working(layers)
+    names = matching(layers, options.layers) if options.layers and layers else counted
+    watch = Watch(
+        names,
+        options.units,
+        watching.extremes,
+        inputs.mean,
+        inputs.std,
+        _metadata(options.metadata),
+        options.gradients,
+        scores_layer(layers),
+    )
+    own = _sized(subject.target(watch), subject.batch)
+    return own, Instrumented(
+        target=own,
+        gradients=own,
+        layers=names,
+        novelty_layers=names if options.layers else before_softmax(layers),
+        incoming=subject.incoming(layers),
+        belongs_to={
+            "weights": subject.digest,
+            "architecture": subject.architecture,
+            "units": options.units,
+            "mean": inputs.mean,
+            "std": inputs.std,
+            "layers": names,
+        },
+        digest=subject.digest,
+        in_training=subject.in_training,
+    )
+
+
+def _side_by_side(members: Sequence[tuple[DifferentiableTarget, Instrumented]]) -> Instrumented:
+    """Several models of one task as one target."""
+    panel, known = Panel([target for target, _ in members]), [one for _, one in members]
+    return replace(
+        known[0],
+        target=panel,
+        gradients=panel,
+        digest="".join(one.digest for one in known),
+        layers=[layer_name(number, name) for number, one in enumerate(known) for name in one.layers],
+        incoming={
+            layer_name(number, name): strength
+            for number, one in enumerate(known)
+            for name, strength in one.incoming.items()
+        },
+    )
+
+
+def _sized(target: DifferentiableTarget, batch: int | None) -> DifferentiableTarget:
+    return target if batch is None else InChunks(target, batch)
+
+
+def _metadata(spec: str | None) -> Metadata | None:
+    if spec is None:
+        return None
+    if not names_object(spec):
+        raise UsageError(f"--metadata {spec}: give FILE.py:function")
+    function = find_object(spec)
+    if not callable(function):
+        raise UsageError(f"--metadata {spec} is not a function")
+    return function

@@ -1,0 +1,52 @@
+"""Layers of a model, and which of them to watch."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from jostle.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A part of a model that gives one floating-point row per input."""
+
+    name: str
+    softmax: bool
+    passive: bool
+    silent: bool
+
+
+def scores_layer(layers: Sequence[Layer]) -> str | None:
+    """Where class scores are before a softmax that ends the model; None if it does not end so."""
+    return before_softmax(layers)[0] if layers and layers[-1].softmax and before_softmax(layers) else None
+
+
+def before_softmax(layers: Sequence[Layer]) -> list[str]:
+    """The last layer that is not a softmax: where TensorFuzz looks for novelty. Empty without layers."""
+    logits = [layer.name for layer in layers if not layer.softmax]
+    return logits[-1:]
+
+
+def speaking(layers: Sequence[Layer]) -> list[str]:
+    """Every layer that changes what it is given: whose neurons are counted unless told otherwise."""
+    return [layer.name for layer in layers if not layer.silent]
+
+
+def working(layers: Sequence[Layer]) -> list[str]:
+    """Every layer that computes something, and the one before softmax: what we watch unless told otherwise."""
+    return [layer.name for layer in layers if not layer.passive or layer.name in before_softmax(layers)]
+
+
+def matching(layers: Sequence[Layer], patterns: Sequence[str]) -> list[str]:
+    """The layers that match any of the patterns (`conv*`); a pattern that matches none is refused."""
+    names = [layer.name for layer in layers]
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            nearest = difflib.get_close_matches(pattern.strip("*?"), names, n=5, cutoff=0.3) or names[:5]
+            hint = f"nearest names: {', '.join(nearest)}" if nearest else "this model has no layers to watch"
+            raise UsageError(f"--layers {pattern!r} matches no layer; {hint}")
+    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]

@@ -1,0 +1,83 @@
+"""From what a user names to a subject: every kind of model, and how its files and objects are told apart."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from jostle.errors import ModelRefused, UsageError
+from jostle.foreign import Crash, attempt
+from jostle.named_objects import find_object, names_object
+from jostle.subjects.subject import Subject, SubjectKind
+from jostle.subjects.torch_exported import EXPORTED
+from jostle.subjects.torch_function import FUNCTION
+from jostle.subjects.torch_module import TORCH_MODULE
+from jostle.subjects.torch_pickled import PICKLED, SCRIPTED, weights_alone
+
+# The first that recognises a file or an object loads it.
+KINDS: tuple[SubjectKind, ...] = (TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED, FUNCTION)
+TWINS: Mapping[str, str] = {name: line for kind in KINDS for name, line in kind.twins.items()}
+
+
+def load(spec: str, trusted: bool = False, weights: str | None = None) -> Subject:
+    """The model behind `FILE.py:function`, `package.module:function` or a file.
+
+    Weights from a file are for a model that Python code builds. What a file could execute needs consent.
+    """
+    if names_object(spec):
+        subject = _python_subject(spec)
+        return subject if weights is None else subject.with_weights(Path(weights))
+    if weights is not None:
+        raise ModelRefused(f"--weights {weights} is for a model given as FILE.py:function: {spec} brings its own")
+    path = Path(spec)
+    if not path.exists():
+        raise ModelRefused(f"model {spec} does not exist: give a .pt2 file or FILE.py:function")
+    for kind in KINDS:
+        if kind.load is not None and kind.recognises(path):
+            return kind.load(path, trusted)
+    if path.suffix == ".safetensors":
+        raise ModelRefused(weights_alone(path))
+    if path.suffix == ".py":
+        raise ModelRefused(f"{spec} names no function: add the one that returns the model, {spec}:function")
+    raise ModelRefused(f"{spec} is no format that can be fuzzed yet: give a .pt2 file or FILE.py:function")
+
+
+def subject_of(found: object) -> Subject | None:
+    """A Python object as a subject, None if no kind of model is such an object."""
+    return next((subject for kind in KINDS if (subject := kind.wrap(found)) is not None), None)
+
+
+def is_file(spec: str) -> bool:
+    """True of a model's name that is neither Python that the user names nor a twin such as int8 or weights16:50%."""
+    return not (names_object(spec) or spec in TWINS or is_drawn(spec))
+
+
+def is_drawn(twin: str) -> bool:
+    """True of a twin whose weights are drawn at random, so that several can be made."""
+    return twin.startswith("weights16:")
+
+
+def _python_subject(spec: str) -> Subject:
+    try:
+        found = find_object(spec)
+    except UsageError as error:
+        raise ModelRefused(str(error)) from error
+    if TORCH_MODULE.wrap(found) is None and callable(found) and not _required_parameters(found):
+        found = attempt(found)
+        if isinstance(found, Crash):
+            raise ModelRefused(f"{spec} raised {found.error} in {found.where}: {found.message}")
+    subject = subject_of(found)
+    if subject is None:
+        kind = type(found).__name__
+        raise ModelRefused(f"{spec} is a {kind}: it must be a torch module, a function of a batch, or return one")
+    return subject
+
+
+def _required_parameters(function: Callable[..., object]) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:
+        return ["inputs"]  # a built-in function without a signature, such as torch.relu
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p.name for p in parameters if p.kind in positional and p.default is inspect.Parameter.empty]

@@ -1,0 +1,102 @@
+"""What a subject is: a model that a user named, whatever runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from torch import Tensor
+
+from jostle.interfaces import DifferentiableTarget, ModelTarget
+from jostle.subjects.layers import Layer
+
+# (inputs, outputs, labels) -> values by name, each [batch, ...]
+Metadata = Callable[[Tensor, Tensor, Tensor], Mapping[str, Tensor]]
+CHANNELS, EVERY = "channels", "every"  # what a neuron is: the mean of a channel, or every unit
+UNITS = (CHANNELS, EVERY)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What is watched while a subject runs, and how inputs are prepared for it."""
+
+    layers: Sequence[str] = ()
+    units: str = CHANNELS
+    extremes: bool = False  # the smallest and the largest value of each layer too
+    mean: Sequence[float] = ()  # per channel, subtracted before the model
+    std: Sequence[float] = ()  # per channel, divided by before the model
+    metadata: Metadata | None = None
+    gradients: bool = False  # of the metadata by the inputs
+    scores: str | None = None  # the layer that gives class scores, where the model itself ends in softmax
+
+
+OUTPUTS_ONLY = Watch()
+
+
+class Trainable(Protocol):
+    """A copy of a model that can be trained further and saved."""
+
+    @property
+    def target(self) -> ModelTarget: ...
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Of files that it can be saved to."""
+
+    def train(self, batches: Iterable[tuple[Tensor, Tensor]], rate: float) -> None:
+        """Takes a step on each batch of inputs [batch, ...] and labels [batch]."""
+
+    def saved(self, suffix: str, sample: Tensor) -> bytes:
+        """The content of a file with this suffix; the sample [1, ...] is an input of the model."""
+
+
+@runtime_checkable
+class Subject(Protocol):
+    """A model: what it does, which layers it has, and what can be made of it."""
+
+    @property
+    def batch(self) -> int | None:
+        """The only batch size that it accepts, None if it accepts any."""
+
+    @property
+    def digest(self) -> str:
+        """Equal for models with equal weights."""
+
+    @property
+    def architecture(self) -> str:
+        """Equal for models of the same structure."""
+
+    @property
+    def in_training(self) -> bool:
+        """Whether a part of it behaves as in training, although it should not."""
+
+    def layers(self, sample: Tensor) -> list[Layer]:
+        """The layers that run on the sample [batch, ...], in order; what the model raises, this raises."""
+
+    def incoming(self, layers: Sequence[Layer]) -> dict[str, Tensor]:
+        """By layer, how strong the weights into each neuron are [neurons]."""
+
+    def target(self, watch: Watch = OUTPUTS_ONLY) -> DifferentiableTarget:
+        """The model as a target."""
+
+    def twin(self, name: str, seed: int) -> Subject | None:
+        """A changed copy by its name, None if this kind of model has no such twin; the seed draws random ones."""
+
+    def with_weights(self, path: Path) -> Subject:
+        """A copy with the weights of a file."""
+
+    def trainable(self, watch: Watch = OUTPUTS_ONLY) -> Trainable:
+        """A copy to be trained; ModelRefused where this kind of model cannot be."""
+
+
+@dataclass(frozen=True)
+class SubjectKind:
+    """A kind of model: how its files and its Python objects are recognised, and how they become subjects."""
+
+    name: str
+    recognises: Callable[[Path], bool] = lambda path: False
+    load: Callable[[Path, bool], Subject] | None = None  # the flag is consent to execute what the file holds
+    wrap: Callable[[object], Subject | None] = lambda found: None
+    twins: Mapping[str, str] = field(default_factory=dict)  # by name, a line on each

@@ -1,0 +1,45 @@
+"""Programs that torch.export saved (`.pt2`) as subjects."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from jostle.errors import ModelRefused
+from jostle.foreign import Crash, attempt
+from jostle.subjects.subject import Subject, SubjectKind
+from jostle.subjects.torch_module import TorchSubject
+from jostle.untrusted.exported_program import load_exported
+
+
+def _load(path: Path, trusted: bool) -> Subject:
+    program = load_exported(path)
+    inputs = [
+        node.meta["val"]
+        for node in program.graph.nodes
+        if node.op == "placeholder" and node.name in program.graph_signature.user_inputs
+    ]
+    if len(inputs) != 1:
+        raise ModelRefused(f"{path} takes {len(inputs)} inputs: export a module that takes one batch")
+    size = inputs[0].shape[0]
+    return TorchSubject(
+        _unflattened(path, program),
+        lambda: _unflattened(path, load_exported(path)),
+        batch=size if isinstance(size, int) else None,
+    )
+
+
+def _unflattened(path: Path, program: torch.export.ExportedProgram) -> nn.Module:
+    """Modules with their names again, so that layers can be watched as in the original."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # torch's own, about what it does inside
+        module = attempt(lambda: torch.export.unflatten(program))
+    if isinstance(module, Crash):
+        raise ModelRefused(f"{path} loads but gives no module: {module.error}: {module.message}")
+    return module
+
+
+EXPORTED = SubjectKind("exported program", lambda path: path.suffix == ".pt2", _load)

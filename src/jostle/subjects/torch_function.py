@@ -1,0 +1,41 @@
+"""Plain Python functions of a batch as subjects."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from jostle.subjects.subject import Subject, SubjectKind
+from jostle.subjects.torch_module import of_module
+from jostle.subjects.values import first_tensor
+
+
+class Function(nn.Module):
+    """A function of one batch; it gets a numpy array if its parameter is annotated so, else a tensor."""
+
+    def __init__(self, function: Callable[[Any], Any]):
+        super().__init__()
+        self._function = function
+        self._numpy = takes_numpy(function)
+
+    def forward(self, inputs: Tensor) -> Tensor | None:
+        return first_tensor(self._function(inputs.detach().cpu().numpy() if self._numpy else inputs))
+
+
+def takes_numpy(function: Callable[..., Any]) -> bool:
+    """True if the first parameter is annotated as a numpy array."""
+    try:
+        first = next(iter(inspect.signature(function).parameters.values()), None)
+    except ValueError:  # a built-in function without a signature
+        return False
+    return first is not None and "ndarray" in str(first.annotation)
+
+
+def _wrapped(found: object) -> Subject | None:
+    return of_module(Function(found)) if callable(found) else None
+
+
+FUNCTION = SubjectKind("function of a batch", wrap=_wrapped)

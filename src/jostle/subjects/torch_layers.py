@@ -1,0 +1,67 @@
+"""Which layers a torch module has, in the order they run, and how strong the weights into them are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from jostle.subjects.layers import Layer
+from jostle.subjects.values import first_tensor
+
+# Layers that pass on what another computed as it is.
+SILENT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.Flatten, nn.Unflatten, nn.Identity)
+# Layers that pass on, clip or reshape what another layer computed: never the first to hold NaN or infinity.
+PASSIVE = (*SILENT, nn.ReLU, nn.ReLU6, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
+
+
+def layers_of(module: nn.Module, sample: Tensor) -> list[Layer]:
+    """The leaf modules that run on the sample [batch, ...], in order of their first call."""
+    found: dict[str, Layer] = {}
+
+    def note(name: str, child: nn.Module, output: object) -> None:
+        value = first_tensor(output)
+        if value is not None and value.is_floating_point() and value.shape[:1] == sample.shape[:1]:
+            found.setdefault(name, _layer(name, child))
+
+    hooks = [
+        child.register_forward_hook(lambda child, _, output, name=name: note(name, child, output))
+        for name, child in module.named_modules()
+        if name and not any(child.children())
+    ]
+    try:
+        with torch.no_grad():
+            module(sample)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return list(found.values())
+
+
+def _layer(name: str, module: nn.Module) -> Layer:
+    return Layer(name, is_softmax(module), isinstance(module, PASSIVE), isinstance(module, SILENT))
+
+
+def is_softmax(module: nn.Module) -> bool:
+    """True of softmax layers, also of those that an exported program holds as a small graph."""
+    if isinstance(module, nn.Softmax | nn.LogSoftmax | nn.Softmax2d):
+        return True
+    graph = getattr(module, "graph", None)
+    calls = [str(node.target) for node in graph.nodes if node.op == "call_function"] if graph is not None else []
+    return bool(calls) and all("softmax" in call for call in calls)
+
+
+def incoming_weights(module: nn.Module, layers: Sequence[Layer]) -> dict[str, Tensor]:
+    """How strong the weights into each neuron of each layer are, on average [neurons].
+
+    A layer without weights passes on what the one before it computed, so its neurons are as strong as those.
+    """
+    strengths: dict[str, Tensor] = {}
+    latest = torch.empty(0)
+    for layer in layers:
+        weight = getattr(module.get_submodule(layer.name), "weight", None)
+        if isinstance(weight, Tensor) and weight.ndim > 1:
+            latest = weight.detach().abs().flatten(1).mean(1).float().cpu()
+        strengths[layer.name] = latest
+    return strengths

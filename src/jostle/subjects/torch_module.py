@@ -1,0 +1,103 @@
+"""Torch modules as subjects."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor, nn
+
+from jostle.digests import digest_of
+from jostle.errors import ModelRefused
+from jostle.foreign import Crash, attempt
+from jostle.subjects.layers import Layer
+from jostle.subjects.subject import OUTPUTS_ONLY, Subject, SubjectKind, Trainable, Watch
+from jostle.subjects.torch_layers import incoming_weights, layers_of
+from jostle.subjects.torch_target import TorchTarget
+from jostle.subjects.torch_training import TorchTrainable
+from jostle.subjects.torch_twins import TWINS, twin_named
+from jostle.subjects.torch_weights import fill
+
+
+@dataclass(frozen=True)
+class TorchSubject:
+    """A module ready to run, and how to get another one that is the caller's own to change."""
+
+    module: nn.Module
+    copy: Callable[[], nn.Module]
+    batch: int | None = None
+
+    @property
+    def digest(self) -> str:
+        values = self.module.state_dict().values()
+        return digest_of(*(value for value in values if isinstance(value, Tensor)))  # quantised layers hold more
+
+    @property
+    def architecture(self) -> str:
+        return hashlib.sha256(str(self.module).encode()).hexdigest()[:16]
+
+    @property
+    def in_training(self) -> bool:
+        return any(child.training for child in self.module.modules())
+
+    def layers(self, sample: Tensor) -> list[Layer]:
+        return layers_of(self.module.eval(), sample)
+
+    def incoming(self, layers: Sequence[Layer]) -> dict[str, Tensor]:
+        return incoming_weights(self.module, layers)
+
+    def target(self, watch: Watch = OUTPUTS_ONLY) -> TorchTarget:
+        return _target(self.module, watch)
+
+    def twin(self, name: str, seed: int) -> Subject | None:
+        module = twin_named(name, self.copy, seed)
+        return None if module is None else TorchSubject(module, self.copy, self.batch)
+
+    def with_weights(self, path: Path) -> Subject:
+        """A copy, so that nothing else that the user's code built changes with it."""
+        if not self.module.state_dict():
+            raise ModelRefused(f"--weights {path} needs a torch module, and this is a function: leave it out")
+        module = attempt(self.copy)
+        if isinstance(module, Crash):
+            raise ModelRefused(f"the model cannot be copied to take --weights: {module.error}: {module.message}")
+        fill(module, path)
+        return of_module(module)
+
+    def trainable(self, watch: Watch = OUTPUTS_ONLY) -> Trainable:
+        if self.batch is not None:
+            raise ModelRefused(f"the model takes only batches of {self.batch}: export it with a dynamic batch")
+        module = self.copy()
+        return TorchTrainable(module, _target(module, watch))
+
+
+def of_module(module: nn.Module) -> TorchSubject:
+    """A module as a subject; copies are deep ones."""
+    return TorchSubject(module, lambda: copy.deepcopy(module))
+
+
+def _target(module: nn.Module, watch: Watch) -> TorchTarget:
+    return TorchTarget(
+        module,
+        watch.layers,
+        watch.units,
+        watch.mean,
+        watch.std,
+        watch.metadata,
+        watch.gradients,
+        watch.extremes,
+        watch.scores,
+    )
+
+
+def _wrapped(found: object) -> Subject | None:
+    return of_module(found) if isinstance(found, nn.Module) else None
+
+
+TORCH_MODULE = SubjectKind(
+    "torch module",
+    wrap=_wrapped,
+    twins={name: (twin.__doc__ or "").splitlines()[0] for name, twin in TWINS.items()},
+)

@@ -1,0 +1,87 @@
+"""Reading a layer's output while the model runs, reduced to one row of neurons per input."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from jostle.subjects.subject import CHANNELS, EVERY
+from jostle.subjects.values import first_tensor
+
+Reduction = Callable[[nn.Module, Tensor], Tensor]
+
+CHANNELS_FIRST_1D = (nn.Conv1d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.MaxPool1d, nn.AvgPool1d, nn.AdaptiveAvgPool1d)
+
+
+def channel_means(module: nn.Module, output: Tensor) -> Tensor:
+    """The mean of each channel [batch, channels] (DeepXplore's neuron), finite exactly where the output is."""
+    if output.ndim <= 2:
+        return output.flatten(1) if output.ndim == 2 else output[:, None]
+    sequence = output.ndim == 3 and not isinstance(module, CHANNELS_FIRST_1D)
+    rest = [1] if sequence else list(range(2, output.ndim))
+    means = output.mean(rest)
+    # A sum of large finite values overflows float32; in double it cannot, so infinity stays the layer's own.
+    return means if torch.isfinite(means.sum()) else output.double().mean(rest).to(output.dtype)
+
+
+def every_unit(module: nn.Module, output: Tensor) -> Tensor:
+    """Every unit as a neuron of its own, [batch, units]."""
+    return output.flatten(1) if output.ndim > 1 else output[:, None]
+
+
+REDUCTIONS: Mapping[str, Reduction] = {CHANNELS: channel_means, EVERY: every_unit}
+
+
+@dataclass
+class Seen:
+    """What the layers did in one forward pass, by layer in the order they ran."""
+
+    activations: dict[str, Tensor] = field(default_factory=dict)  # [batch, neurons]
+    extremes: dict[str, Tensor] = field(default_factory=dict)  # [batch, 2] smallest and largest of all values
+
+
+class Probes:
+    """What the named layers give while the module runs; between runs, nothing hangs on the module."""
+
+    def __init__(self, module: nn.Module, names: Sequence[str], reduction: Reduction, extremes: bool = False):
+        self._layers = {name: module.get_submodule(name) for name in names}
+        self._reduction = reduction
+        self._extremes = extremes
+
+    @contextmanager
+    def watching(self, differentiable: bool = False) -> Iterator[Seen]:
+        """Fills what it gives with what the layers do until it ends, on request with the graph behind it."""
+        seen, calls = Seen(), Counter[str]()
+
+        def see(name: str, layer: nn.Module, output: object) -> None:
+            value = first_tensor(output)
+            if value is None:
+                return
+            # A layer that is called again, such as a shared ReLU, is a layer of its own each time.
+            calls[name] += 1
+            called = name if calls[name] == 1 else f"{name}#{calls[name]}"
+            self._note(seen, called, layer, value if differentiable else value.detach())
+
+        hooks = [
+            layer.register_forward_hook(lambda layer, _, output, name=name: see(name, layer, output))
+            for name, layer in self._layers.items()
+        ]
+        try:
+            yield seen
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _note(self, seen: Seen, name: str, layer: nn.Module, value: Tensor) -> None:
+        reduced = self._reduction(layer, value)
+        shared = reduced.untyped_storage().data_ptr() == value.untyped_storage().data_ptr()
+        seen.activations[name] = reduced.to("cpu", copy=shared)  # the next layer may work in place
+        if self._extremes:
+            values = value.detach().flatten(1)
+            ends = [values.amin(1), values.amax(1)]  # one after the other, because torch's aminmax is ten times slower
+            seen.extremes[name] = torch.stack(ends, 1).cpu()

@@ -1,0 +1,149 @@
+"""A torch module as a target."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from jostle.records import MODEL, Candidates, Linearised, Outcome, Trace
+from jostle.subjects.subject import CHANNELS, Metadata
+from jostle.subjects.torch_probes import REDUCTIONS, Probes, channel_means, every_unit
+from jostle.subjects.values import first_tensor
+
+UNWATCHED = Probes(nn.Identity(), (), channel_means)
+
+
+class TorchTarget:
+    """Runs a module in eval mode on inputs in the user's value range; what it raises, this raises."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        watch: Sequence[str] = (),
+        units: str = CHANNELS,
+        mean: Sequence[float] = (),
+        std: Sequence[float] = (),
+        metadata: Metadata | None = None,
+        gradients: bool = False,
+        extremes: bool = False,
+        scores: str | None = None,
+    ):
+        """`scores` names the layer that gives class scores, where the model itself ends in softmax."""
+        self._module = module.eval()
+        weights = next((p for p in module.parameters() if p.is_floating_point()), torch.empty(0))
+        self._device, self._dtype = weights.device, weights.dtype
+        self._mean = torch.tensor(mean, device=self._device, dtype=self._dtype)
+        self._std = torch.tensor(std, device=self._device, dtype=self._dtype)
+        self._metadata = metadata
+        self._gradients = gradients
+        self._probes = Probes(module, watch, REDUCTIONS[units], extremes)
+        self._graph_probes = Probes(module, watch, REDUCTIONS[units])
+        self._scores = Probes(module, [] if scores is None else [scores], every_unit)
+
+    def predict(self, inputs: Tensor) -> Tensor:
+        with torch.no_grad():
+            return self._forward(self._own(inputs)).cpu()
+
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
+        inputs = self._own(batch.inputs)
+        with (self._probes if watched else UNWATCHED).watching() as seen, torch.set_grad_enabled(self._gradients):
+            started = time.perf_counter()
+            outputs = self._forward(inputs.requires_grad_() if self._gradients else inputs)
+            seconds = time.perf_counter() - started
+            metadata = self._observe(inputs, outputs, batch.labels)
+        return Trace(
+            outcome=torch.full((len(batch),), Outcome.OK),
+            outputs={MODEL: outputs.detach().cpu()},
+            activations=seen.activations,
+            extremes=seen.extremes,
+            metadata=metadata,
+            seconds={MODEL: seconds},
+        )
+
+    def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
+        own = self._own(inputs).requires_grad_()
+        probes = self._probes if extremes else self._graph_probes
+        with torch.enable_grad(), probes.watching(True) as seen, self._scores.watching(True) as last:
+            outputs = self._forward(own.clone())  # which a model may change in place
+        scores = {MODEL: _scores(outputs, next(reversed(last.activations.values()), outputs))}
+
+        def pull(score_weights: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> Tensor:
+            sums = [(scores[name], weight) for name, weight in score_weights.items()]
+            ran = seen.activations
+            sums += [(ran[name], weight) for name, weight in weights.items() if name in ran]
+            return _pulled(sums, own).cpu()
+
+        return Linearised(_detached(scores), _detached(seen.activations), seen.extremes, pull)
+
+    def prepared(self, inputs: Tensor) -> Tensor:
+        """What the module is given for inputs in the user's value range: on its device, normalised."""
+        return self._normalised(self._own(inputs))
+
+    def _own(self, inputs: Tensor) -> Tensor:
+        """A copy in the model's precision, because a model may begin with an operation in place."""
+        return inputs.to(self._device, self._dtype, copy=True)
+
+    def _forward(self, inputs: Tensor) -> Tensor:
+        outputs = first_tensor(self._module(self._normalised(inputs)))
+        if outputs is None or outputs.shape[:1] != inputs.shape[:1]:
+            shape = "no tensor" if outputs is None else f"shape {list(outputs.shape)}"
+            raise ValueError(f"the output for a batch of {len(inputs)} has {shape}, not one row per input")
+        return outputs if outputs.is_floating_point() else outputs.float()
+
+    def _normalised(self, inputs: Tensor) -> Tensor:
+        if not len(self._mean):
+            return inputs
+        per_channel = (1, -1) + (1,) * (inputs.ndim - 2)
+        return (inputs - self._mean.view(per_channel)) / self._std.view(per_channel)
+
+    def _observe(self, inputs: Tensor, outputs: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        """The user's values for this batch and, if asked for, their gradients with respect to the input."""
+        if self._metadata is None:
+            return {}
+        returned = self._metadata(inputs, outputs, labels.to(self._device))
+        if not isinstance(returned, Mapping):
+            raise ValueError("--metadata must return a dict of name: one value per input, such as {'loss': loss}")
+        values = dict(returned)
+        for name, value in values.items():
+            if value.shape[:1] != inputs.shape[:1]:
+                raise ValueError(f"the metadata {name!r} has shape {list(value.shape)}, not one row per input")
+        if self._gradients:
+            gradients = {
+                f"{name}.grad": _gradient(value, inputs) for name, value in values.items() if value.requires_grad
+            }
+            if not gradients:
+                raise ValueError("--gradients: no metadata value depends on the input")
+            values |= gradients
+        return {name: value.detach().cpu() for name, value in values.items()}
+
+
+def _detached(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.detach().cpu() for name, value in values.items()}
+
+
+def _scores(outputs: Tensor, before: Tensor) -> Tensor:
+    """What a final softmax was given, if that is what gave the outputs, else the outputs."""
+    if before.shape == outputs.shape and outputs.ndim == 2:
+        for last in (before.softmax(1), before.log_softmax(1)):
+            if torch.allclose(last.detach(), outputs.detach(), rtol=1e-3, atol=1e-5):
+                return before
+    return outputs
+
+
+def _pulled(sums: Sequence[tuple[Tensor, Tensor]], inputs: Tensor) -> Tensor:
+    """The gradient of a sum of values by weights, row by row; what does not depend on the inputs adds nothing."""
+    parts = [(value, weight.to(value)) for value, weight in sums if value.requires_grad]
+    if not parts:
+        raise ValueError("nothing that the model computes can be differentiated by its inputs")
+    values, weights = zip(*parts, strict=True)
+    (gradient,) = torch.autograd.grad(values, inputs, weights, allow_unused=True)
+    return torch.zeros_like(inputs) if gradient is None else gradient
+
+
+def _gradient(value: Tensor, inputs: Tensor) -> Tensor:
+    """d value / d input, row by row: rows do not mix, so the gradient of the sum holds all of them."""
+    (gradient,) = torch.autograd.grad(value.sum(), inputs, retain_graph=True)
+    return gradient.flatten(1)

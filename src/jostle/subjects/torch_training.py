@@ -1,0 +1,71 @@
+"""Training a torch module further, and saving it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from io import BytesIO
+
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from jostle.errors import ModelRefused, OutputRefused
+from jostle.foreign import Crash, attempt
+from jostle.scores import are_probabilities
+from jostle.subjects.torch_target import TorchTarget
+from jostle.subjects.values import first_tensor
+
+
+class TorchTrainable:
+    """A module that is the caller's own to train."""
+
+    suffixes = (".safetensors", ".pt2")
+
+    def __init__(self, module: nn.Module, target: TorchTarget):
+        self.target = target
+        self._module = module
+
+    def train(self, batches: Iterable[tuple[Tensor, Tensor]], rate: float) -> None:
+        weights = [weight for weight in self._module.parameters() if weight.requires_grad]
+        if not weights:
+            raise ModelRefused("the model has no weights that can be trained: name one that has with --model")
+        optimiser = torch.optim.Adam(weights, rate)
+        self._module.train()
+        for inputs, labels in batches:
+            scores = first_tensor(self._module(self.target.prepared(inputs)))
+            if scores is None:
+                raise ModelRefused("the model gives no scores in training: name one that does with --model")
+            optimiser.zero_grad()
+            loss(scores, labels.to(scores.device)).backward()
+            optimiser.step()
+        self._module.eval()
+
+    def saved(self, suffix: str, sample: Tensor) -> bytes:
+        """The weights, or the whole model as an exported program."""
+        if suffix == ".safetensors":
+            state = {name: value.detach().clone().contiguous() for name, value in self._module.state_dict().items()}
+            return safetensors.torch.save(state)
+        exported = attempt(lambda: _exported(self._module.eval(), self.target.prepared(sample)))
+        if isinstance(exported, Crash):
+            raise OutputRefused(
+                f"the model cannot be exported ({exported.error}: {exported.message}): save as .safetensors"
+            )
+        return exported
+
+
+def loss(scores: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy, of probabilities too where a model ends in softmax."""
+    if are_probabilities(scores.detach()).all():
+        return functional.nll_loss(scores.clamp(min=1e-12).log(), labels)
+    return functional.cross_entropy(scores, labels)
+
+
+def _exported(module: nn.Module, sample: Tensor) -> bytes:
+    content, two = BytesIO(), torch.cat([sample, sample])  # with one row, its size would be taken for fixed
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's own, about what it does inside
+        shapes = ({0: torch.export.Dim("batch", min=1)},)
+        torch.export.save(torch.export.export(module, (two,), dynamic_shapes=shapes), content)
+    return content.getvalue()

@@ -1,0 +1,88 @@
+"""Twins of torch modules: the same model computing or storing its numbers otherwise."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from jostle.errors import UsageError
+from jostle.subjects.values import first_tensor
+
+
+class InPrecision(nn.Module):
+    """A module that computes in another floating-point type and answers in float32."""
+
+    def __init__(self, module: nn.Module, dtype: torch.dtype):
+        super().__init__()
+        self._module = module.to(dtype)
+        self._dtype = dtype
+
+    def forward(self, inputs: Tensor) -> Tensor | None:
+        output = first_tensor(self._module(inputs.to(self._dtype)))
+        return None if output is None else output.float()
+
+
+def float16(own: nn.Module) -> nn.Module:
+    """The model computing in IEEE half precision."""
+    return InPrecision(own, torch.float16)
+
+
+def bfloat16(own: nn.Module) -> nn.Module:
+    """The model computing in bfloat16."""
+    return InPrecision(own, torch.bfloat16)
+
+
+def weights16(own: nn.Module) -> nn.Module:
+    """The model with its weights rounded to 16 bit, computing in float32; weights16:50% rounds a random half."""
+    return some_weights16(own, 1.0, torch.Generator())
+
+
+def some_weights16(own: nn.Module, share: float, rng: torch.Generator) -> nn.Module:
+    """The model with a random share of its weights rounded to 16 bit (DeepHunter, §4.6)."""
+    with torch.no_grad():
+        for weights in own.parameters():
+            chosen = torch.rand(weights.shape, generator=rng) < share
+            weights.copy_(torch.where(chosen.to(weights.device), weights.half().to(weights.dtype), weights))
+    return own
+
+
+def int8(own: nn.Module) -> nn.Module:
+    """The model with its linear layers dynamically quantised to int8."""
+    if not any(isinstance(layer, nn.Linear) for layer in own.modules()):
+        raise UsageError("--twin int8 quantises nn.Linear layers and the model has none: choose another twin")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # torch announces that it will move this function
+        # In a container, because only children are replaced and the model may be a linear layer itself.
+        twin: nn.Module = torch.ao.quantization.quantize_dynamic(nn.Sequential(own), {nn.Linear}, dtype=torch.qint8)
+    return twin
+
+
+# Each makes the twin out of a copy of the model that is its own to change.
+TWINS: dict[str, Callable[[nn.Module], nn.Module]] = {
+    "float16": float16,
+    "bfloat16": bfloat16,
+    "weights16": weights16,
+    "int8": int8,
+}
+
+
+def share_of_weights(name: str) -> float | None:
+    """The share in `weights16:50%`, None if the name is not of that form."""
+    if not name.startswith("weights16:"):
+        return None
+    match = re.fullmatch(r"weights16:(\d+(?:\.\d+)?)%", name)
+    if match is None or not 0 < float(match[1]) <= 100:
+        raise UsageError(f"{name}: give a share above 0 % and at most 100 %, such as weights16:50%")
+    return float(match[1]) / 100
+
+
+def twin_named(name: str, copy: Callable[[], nn.Module], seed: int) -> nn.Module | None:
+    """The twin of that name out of a copy of the model, None if there is no such name; the seed draws its weights."""
+    share = share_of_weights(name)
+    if share is not None:
+        return some_weights16(copy().eval(), share, torch.Generator().manual_seed(seed))
+    return TWINS[name](copy().eval()) if name in TWINS else None

@@ -1,0 +1,171 @@
+"""A setting that would make every result meaningless is refused, with the fix named."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from jostle.errors import PreflightFailed
+from jostle.inputs.preflight import Flight, preflight
+from jostle.records import NO_LABEL, Seeds
+from jostle.subjects.torch_target import Metadata, TorchTarget
+from jostle.targets.contained import Contained
+from jostle.zoo import lenet1, mnist_sample
+from making import seeds_of
+
+
+def checked(
+    module: nn.Module,
+    seeds: Seeds,
+    low: float = 0,
+    high: float = 1,
+    force: bool = False,
+    metadata: Metadata | None = None,
+) -> Flight:
+    target = Contained(TorchTarget(module, metadata=metadata))
+    training = any(child.training for child in module.modules())
+    return preflight(target, seeds, low, high, 16, force, training)
+
+
+def digits(count: int = 50) -> Seeds:
+    images, labels = mnist_sample()
+    return seeds_of(images[:count], labels[:count])
+
+
+def refused(module: nn.Module, seeds: Seeds, match: str, **choices: object) -> None:
+    with pytest.raises(PreflightFailed, match=match) as error:
+        checked(module, seeds, **choices)  # type: ignore[arg-type]
+    assert "\n" not in str(error.value)
+
+
+def doubted(module: nn.Module, seeds: Seeds, match: str, **choices: object) -> None:
+    """Refused, and with force a warning."""
+    refused(module, seeds, f"{match}.*, or --force", **choices)
+    (warning,) = checked(module, seeds, force=True, **choices).warnings  # type: ignore[arg-type]
+    assert match.split(".*")[0] in warning
+
+
+def test_a_good_model_and_good_seeds_are_cleared_with_their_accuracy() -> None:
+    flight = checked(lenet1(), digits())
+    assert flight.warnings == () and flight.accuracy is not None and flight.accuracy > 0.9
+    assert torch.equal(flight.seeds.labels, digits().labels)
+
+
+def test_where_labels_are_unknown_the_models_answer_is_the_label_to_keep() -> None:
+    known = digits().labels.clone()
+    known[::2] = NO_LABEL
+    flight = checked(lenet1(), seeds_of(digits().inputs, known))
+    expected = torch.where(known == NO_LABEL, lenet1()(digits().inputs).argmax(1), known)
+    assert torch.equal(flight.seeds.labels, expected)
+
+
+def test_a_model_that_gives_no_classes_gets_no_labels_and_no_accuracy() -> None:
+    flight = checked(nn.Identity(), digits())
+    assert flight.accuracy is None
+    assert checked(nn.Identity(), seeds_of(digits().inputs)).seeds.labels.tolist() == [NO_LABEL] * 50
+
+
+def test_values_outside_the_range_are_refused_with_a_range_that_fits_even_by_force() -> None:
+    seeds = seeds_of(digits().inputs * 255)
+    for force in (False, True):
+        refused(lenet1(), seeds, r"from 0 to 255, outside .* 0 to 1: give --range 0,255", force=force)
+
+
+def test_seeds_that_are_not_finite_are_refused_by_name() -> None:
+    inputs = digits().inputs.clone()
+    inputs[3, 0, 0, 0] = torch.nan
+    refused(lenet1(), seeds_of(inputs), "seed seed 3 holds NaN or infinity: remove it")
+
+
+def test_seeds_that_fill_next_to_nothing_of_the_range_are_doubted() -> None:
+    doubted(lenet1(), digits(), "seeds span only 0 to 1 of the declared 0 to 255.*give their real --range", high=255)
+
+
+def test_seeds_of_a_shape_that_the_model_refuses_are_refused() -> None:
+    refused(lenet1(), seeds_of(torch.rand(4, 3, 28, 28)), r"shape \[3, 28, 28\].*check the seeds' shape")
+
+
+def test_labels_that_the_model_has_no_output_for_are_refused() -> None:
+    refused(lenet1(), seeds_of(digits().inputs, digits().labels + 1), "label 10 but the model has 10 outputs")
+
+
+def test_an_accuracy_of_about_chance_is_doubted() -> None:
+    doubted(lenet1(), seeds_of(digits().inputs, (digits().labels + 1) % 10), "accuracy on the seeds is .*check --range")
+
+
+@pytest.mark.parametrize(("right", "doubtful"), [(0.5, True), (0.7, False), (0.95, False)])
+def test_a_binary_classifier_is_about_chance_near_one_half_only(right: float, doubtful: bool) -> None:
+    inputs = torch.rand(100, 2, generator=torch.Generator().manual_seed(0))
+    labels = inputs.argmax(1)
+    wrong = torch.arange(100) >= 100 * right
+    seeds = seeds_of(inputs, torch.where(wrong, 1 - labels, labels))
+    assert bool(checked(nn.Identity(), seeds, force=True).warnings) == doubtful
+
+
+def test_low_accuracy_on_a_handful_of_seeds_may_be_chance() -> None:
+    few = digits(10)
+    assert checked(lenet1(), seeds_of(few.inputs, (few.labels + 1) % 10)).warnings == ()
+
+
+def test_an_output_that_is_always_the_same_is_doubted() -> None:
+    class Constant(nn.Module):
+        def forward(self, inputs: Tensor) -> Tensor:
+            return torch.ones(len(inputs), 3)
+
+    doubted(Constant(), seeds_of(digits().inputs), "the output is the same for all 50 seeds.*check")
+
+
+def test_equal_seeds_may_have_equal_outputs() -> None:
+    assert checked(nn.Identity(), seeds_of(torch.rand(1, 4).expand(5, 4).clone())).warnings == ()
+
+
+def test_a_model_that_answers_differently_each_time_is_doubted() -> None:
+    class Noisy(nn.Module):
+        def forward(self, inputs: Tensor) -> Tensor:
+            return nn.functional.dropout(inputs, 0.5, training=True)
+
+    doubted(Noisy(), seeds_of(torch.rand(20, 8)), "the model answers differently each time.*remove dropout")
+
+
+def test_a_layer_that_stays_in_training_mode_is_doubted() -> None:
+    class Stubborn(nn.Module):
+        def train(self, mode: bool = True) -> nn.Module:
+            return super().train(True)
+
+        def forward(self, inputs: Tensor) -> Tensor:
+            return inputs
+
+    doubted(Stubborn(), seeds_of(torch.rand(4, 3)), "a layer is in training mode.*fix the model's train")
+
+
+def test_metadata_that_fails_is_refused() -> None:
+    def broken(inputs: Tensor, outputs: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        return {"loss": outputs[:, 99]}
+
+    refused(lenet1(), digits(), "IndexError in test_preflight.py:broken", metadata=broken)
+
+
+def test_a_loss_averaged_over_the_batch_is_refused() -> None:
+    def averaged(inputs: Tensor, outputs: Tensor, labels: Tensor) -> dict[str, Tensor]:
+        return {"loss": nn.functional.cross_entropy(outputs, labels)}
+
+    refused(lenet1(), digits(), "'loss' has shape .*not one row per input", metadata=averaged)
+
+
+class Picky(nn.Linear):
+    """Fails on bright inputs."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        if (inputs > 0.99).any():
+            raise ValueError("too bright")
+        return super().forward(inputs)
+
+
+@pytest.mark.parametrize("bright", [0, 7, 39])
+def test_a_seed_that_the_model_fails_on_is_left_to_the_crash_oracle(bright: int) -> None:
+    inputs = torch.rand(40, 4, generator=torch.Generator().manual_seed(0)) * 0.9
+    inputs[bright, 2] = 1.0
+    module = Picky(4, 3)
+    flight = preflight(Contained(TorchTarget(module)), seeds_of(inputs), 0, 1, 16, force=False)
+    assert len(flight.seeds) == 40 and flight.classes and not flight.warnings

@@ -1,0 +1,159 @@
+"""What is left open is filled in, and what would do nothing is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jostle.errors import UsageError
+from jostle.options.schema import Given
+from jostle.recipes.all_recipes import recipe_of
+from jostle.recipes.contradictions import refuse_contradictions
+from jostle.recipes.settle import FUZZ
+from jostle.recipes.settle import settled as settled_by
+
+
+def given(**choices: Any) -> Given:
+    return FUZZ.parsed({"model": "m.py:f", "seeds": "s.npy", **choices})
+
+
+def settled(chosen: Given, classes: bool) -> dict[str, Any]:
+    """Every option in effect, by name."""
+    return settled_by(recipe_of(chosen), chosen, classes).values
+
+
+def test_a_crash_is_always_a_defect():
+    assert settled(given(oracle=("agree",), twin="int8"), classes=True).get("oracle") == ["agree", "crash"]
+    assert settled(given(), classes=True).get("oracle") == ["nan", "crash"]
+
+
+def test_twins_of_classifiers_agree_on_the_label_and_others_on_the_values():
+    assert settled(given(twin="int8"), classes=True).get("agree") == "argmax"
+    assert settled(given(twin="int8"), classes=False).get("agree") == "1e-5"
+
+
+def test_noise_and_the_radius_of_flips_follow_the_value_range():
+    settings = settled(given(oracle=("flip",), range=(-1.0, 1.0)), classes=True)
+    assert settings.get("sigma") == pytest.approx(0.2) and settings.get("radius") == pytest.approx(0.2)
+    assert settled(given(oracle=("nan",)), classes=True).get("radius") is None
+
+
+@pytest.mark.parametrize(
+    ("choices", "coverage"),
+    [
+        ({}, "magnitude"),
+        ({"oracle": ("nan", "crash")}, "magnitude"),
+        ({"oracle": ("nan", "flip")}, "nearest"),
+        ({"twin": "int8"}, "nearest"),
+        ({"distance": "cosine"}, "nearest"),
+        ({"coverage": ("nearest",)}, "nearest"),
+    ],
+)
+def test_magnitudes_guide_where_only_nans_are_hunted(choices: dict[str, Any], coverage: str):
+    assert settled(given(**choices), classes=True).get("coverage") == [coverage]
+
+
+@pytest.mark.parametrize(
+    ("choices", "mutator", "coverage", "scheduler"),
+    [
+        ({"oracle": ("flip",)}, ("noise",), ("nearest",), "recent"),
+        ({"recipe": "random"}, ("noise",), (), "uniform"),
+        ({"recipe": "random", "mutator": ("metamorphic",)}, ("metamorphic",), (), "uniform"),
+        ({"recipe": "deephunter"}, ("metamorphic",), ("kmnc",), "pool"),
+        ({"recipe": "deephunter", "coverage": ("nbc", "nc")}, ("metamorphic",), ("nbc", "nc"), "adaptive"),
+        ({"recipe": "deephunter", "mutator": ("noise",), "scheduler": "seldom"}, ("noise",), ("kmnc",), "seldom"),
+        ({"recipe": "dlfuzz"}, ("gradient",), ("nc",), "list"),
+        ({"recipe": "dlfuzz", "mutator": ("noise", "gradient")}, ("noise", "gradient"), ("nc",), "list"),
+        ({"recipe": "deepxplore", "models": ("o.py:f",)}, ("gradient",), ("nc",), "list"),
+    ],
+)
+def test_a_recipe_names_the_parts_that_were_left_open(
+    choices: dict[str, Any], mutator: tuple[str, ...], coverage: tuple[str, ...], scheduler: str
+):
+    settings = settled(given(**choices), classes=True)
+    assert (settings["mutator"], settings["coverage"]) == (list(mutator), list(coverage))
+    assert settings["scheduler"] == scheduler
+
+
+def test_deephunter_hunts_flips_where_there_are_classes():
+    assert settled(given(recipe="deephunter"), classes=True).get("oracle") == ["flip", "nan", "crash"]
+    assert settled(given(recipe="deephunter"), classes=False).get("oracle") == ["nan", "crash"]
+
+
+def test_deepxplore_hunts_answers_that_differ():
+    settings = settled(given(recipe="deepxplore", models=("o.py:f",)), classes=True)
+    assert settings.get("oracle") == ["differ", "nan", "crash"]
+
+
+def test_image_transformations_need_neither_noise_nor_a_radius():
+    settings = settled(given(recipe="deephunter"), classes=True)
+    assert (settings.get("sigma"), settings.get("radius")) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("choices", "fix"),
+    [
+        ({"agree": "argmax"}, "name the second model with --twin"),
+        ({"oracle": ("agree",)}, "name the second with --twin"),
+        ({"oracle": ("nan",), "twin": "int8"}, "add agree, or leave out --twin"),
+        ({"gradients": True}, "--metadata"),
+        ({"distance": "cosine", "coverage": ("magnitude",)}, "--coverage nearest"),
+        ({"recipe": "random", "coverage": ("nearest",), "scheduler": "pool"}, "leave out --coverage and --scheduler"),
+        ({"coverage": ("kmnc", "nc", "kmnc")}, "--coverage names a criterion twice: name each once"),
+        ({"mutator": ("noise", "noise")}, "--mutator names a mutator twice: name each once"),
+        ({"oracle": ("differ",)}, "name the others with --models"),
+        ({"recipe": "deepxplore"}, "name the others with --models, or use --recipe dlfuzz"),
+        ({"models": ("o.py:f",), "twin": "int8"}, "not both"),
+        ({"recipe": "deepxplore", "models": ("o.py:f",), "others": 2}, "leave it out beside --models"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(choices: dict[str, Any], fix: str):
+    with pytest.raises(UsageError, match=fix):
+        refuse_contradictions(given(**choices))
+
+
+@pytest.mark.parametrize(
+    ("choices", "fix"),
+    [
+        ({"recency": 0.9}, "--recency needs --scheduler smooth"),
+        ({"newest": 9, "scheduler": "uniform"}, "--newest needs --scheduler recent"),
+        ({"sample": 9}, "--sample needs --scheduler pool"),
+        ({"gamma": 9.0}, "--gamma needs --scheduler pool or seldom or adaptive"),
+        ({"p_min": 0.1}, "--p-min needs --scheduler pool or seldom or adaptive"),
+        ({"alpha": 0.1}, "--alpha needs --mutator metamorphic"),
+        ({"transforms": ("blur",)}, "--transforms needs --mutator metamorphic"),
+        ({"recipe": "deephunter", "sigma": 0.1}, "--sigma needs --mutator noise"),
+        ({"recipe": "deephunter", "radius": 0.1}, "--radius needs --mutator noise"),
+        ({"recipe": "deephunter", "threshold": 3.0}, "--threshold needs --coverage nearest or magnitude"),
+        ({"recipe": "random", "distance": "cosine"}, "--recipe random is unguided: leave out --distance"),
+        ({"profile": "x.npy"}, "--profile needs --coverage kmnc or nbc or snac"),
+        ({"coverage": ("kmnc", "tknc"), "buckets": 3}, "--buckets needs --coverage nbc or snac"),
+        ({"coverage": ("kmnc",), "top": 3}, "--top needs --coverage tknc or bknc"),
+        ({"coverage": ("kmnc",), "active": 0.5}, "--active needs --coverage nc or --mutator gradient"),
+        ({"beta": 0.1}, "--beta needs --mutator metamorphic or --scheduler pool"),
+        ({"strategy": ("rare",)}, "--strategy needs --mutator gradient"),
+        ({"reach": 0.3}, "--reach needs --mutator gradient"),
+        ({"limit": 0.1}, "--limit needs --mutator gradient or --scheduler list"),
+        ({"recipe": "dlfuzz", "scheduler": "uniform", "desired": 0.1}, "--desired needs --scheduler list"),
+        ({"recipe": "dlfuzz", "models": ("o.py:f",)}, "--models needs --oracle differ"),
+    ],
+)
+def test_a_setting_of_a_part_that_is_not_there_is_refused(choices: dict[str, Any], fix: str):
+    with pytest.raises(UsageError, match=fix):
+        settled(given(**choices), classes=True)
+
+
+def test_a_setting_of_one_of_several_criteria_is_taken():
+    choices = {"coverage": ("kmnc", "nearest", "tknc"), "sections": 9, "threshold": 0.5, "top": 3}
+    settings = settled(given(**choices), classes=True)
+    assert (settings.get("sections"), settings.get("threshold"), settings.get("top")) == (9, 0.5, 3)
+
+
+def test_a_setting_of_one_of_several_mutators_is_taken():
+    settings = settled(given(mutator=("noise", "gradient"), sigma=0.3, neurons=5), classes=True)
+    assert (settings.get("sigma"), settings.get("neurons")) == (0.3, 5)
+
+
+def test_a_property_may_compare_the_twins_itself():
+    refuse_contradictions(given(oracle=("check.py:same",), twin="int8"))

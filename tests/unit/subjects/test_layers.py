@@ -1,0 +1,112 @@
+"""Which layers a module has, in the order they run, and which of them to watch."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from jostle.errors import UsageError
+from jostle.subjects.layers import before_softmax, matching, speaking, working
+from jostle.subjects.torch_layers import layers_of
+from jostle.zoo import lenet5
+
+
+class OutOfOrder(nn.Module):
+    """Runs its children in another order than they were made, one of them twice and one never."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = nn.Linear(4, 2)
+        self.first = nn.Linear(4, 4)
+        self.shared = nn.ReLU()
+        self.unused = nn.Linear(1, 1)
+        self.block = nn.Sequential(nn.Linear(4, 4), nn.Dropout())
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return self.last(self.shared(self.block(self.shared(self.first(inputs)))))
+
+
+class Odd(nn.Module):
+    """Layers that do not give one row of numbers per input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.positions = nn.Embedding(3, 4)
+        self.merged = nn.Flatten(0)
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        self.merged(inputs)
+        return self.head(inputs + self.positions(torch.arange(1)))
+
+
+def names(module: nn.Module, sample: Tensor) -> list[str]:
+    return [layer.name for layer in layers_of(module.eval(), sample)]
+
+
+def test_layers_are_leaves_in_the_order_of_their_first_call() -> None:
+    assert names(OutOfOrder(), torch.zeros(2, 4)) == ["first", "shared", "block.0", "block.1", "last"]
+
+
+def test_layers_that_do_not_give_one_row_per_input_are_left_out() -> None:
+    assert names(Odd(), torch.zeros(2, 4)) == ["head"]
+
+
+def test_looking_leaves_no_hook_behind_even_when_the_model_fails() -> None:
+    module = nn.Sequential(nn.Linear(4, 4), nn.Linear(3, 3))
+    with pytest.raises(RuntimeError):
+        layers_of(module, torch.zeros(1, 4))
+    assert not any(child._forward_hooks for child in module.modules())
+
+
+def test_the_layer_before_softmax_is_the_last_that_is_none() -> None:
+    plain = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+    for last in (nn.Softmax(1), nn.LogSoftmax(1)):
+        assert before_softmax(layers_of(nn.Sequential(*plain, last), torch.zeros(2, 4))) == ["1"]
+    assert before_softmax(layers_of(plain, torch.zeros(2, 4))) == ["1"]
+    assert before_softmax([]) == []
+
+
+def test_the_softmax_of_an_exported_program_is_recognised() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.logits, self.probabilities = nn.Linear(4, 3), nn.Softmax(1)
+
+        def forward(self, inputs: Tensor) -> Tensor:
+            return self.probabilities(self.logits(inputs))
+
+    program = torch.export.export(Net(), (torch.zeros(2, 4),))
+    layers = layers_of(torch.export.unflatten(program), torch.zeros(2, 4))
+    assert [layer.name for layer in layers] == ["logits", "probabilities"]
+    assert before_softmax(layers) == ["logits"]
+
+
+def test_layers_that_only_pass_on_are_not_watched_unless_asked_for() -> None:
+    layers = layers_of(lenet5(), torch.zeros(2, 1, 28, 28))
+    assert working(layers) == ["conv1", "conv2", "fc1", "fc2", "fc3"]
+    assert matching(layers, ["relu*", "fc3"]) == ["relu1", "relu2", "relu3", "relu4", "fc3"]
+
+
+def test_neurons_are_counted_in_every_layer_that_changes_what_it_is_given() -> None:
+    net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(), nn.Flatten(), nn.Identity())
+    assert speaking(layers_of(net.eval(), torch.zeros(2, 1, 6, 6))) == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("last", [nn.ReLU(), nn.Flatten(), nn.Identity(), nn.Dropout()])
+def test_the_layer_that_novelty_looks_at_is_watched_even_if_it_only_passes_on(last: nn.Module) -> None:
+    layers = layers_of(nn.Sequential(nn.Linear(2, 2), nn.ReLU(), last).eval(), torch.zeros(2, 2))
+    assert before_softmax(layers) == ["2"]
+    assert working(layers) == ["0", "2"]
+
+
+def test_matching_layers_keep_the_order_they_run_in() -> None:
+    layers = layers_of(lenet5(), torch.zeros(2, 1, 28, 28))
+    assert matching(layers, ["fc?", "conv1"]) == ["conv1", "fc1", "fc2", "fc3"]
+
+
+def test_a_pattern_that_matches_nothing_is_refused_with_the_nearest_names() -> None:
+    layers = layers_of(lenet5(), torch.zeros(2, 1, 28, 28))
+    with pytest.raises(UsageError, match=r"'con1' matches no layer; nearest names: conv1"):
+        matching(layers, ["fc*", "con1"])
