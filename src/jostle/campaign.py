@@ -13,6 +13,7 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.foreign import CRASH
 from jostle.interfaces import Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
+from jostle.lineage import Mutation
 from jostle.randomness import randomness
 from jostle.records import (
     NO_BUG,
@@ -276,12 +277,12 @@ class Campaign:
         self._executions += int((trace.outcome != Outcome.SKIPPED).sum())
         self._variant_seconds.update(trace.seconds)
         verdict = self._judge(candidates, trace)
-        found = tuple(finding.row.steps[0] for finding in verdict.findings)
+        found = tuple(finding.row.mutations[0] for finding in verdict.findings)
         kept = self._take(candidates, trace, verdict.violating, found, planting=planting)
         self._tell(started, planned, kept, verdict)
 
     def _take(
-        self, candidates: Candidates, trace: Trace, violating: Tensor, found: tuple[str, ...], *, planting: bool
+        self, candidates: Candidates, trace: Trace, violating: Tensor, found: tuple[Mutation, ...], *, planting: bool
     ) -> Candidates:
         """Assesses the rows that violate nothing, and keeps of them what is new, or any seed."""
         sound = (trace.ran & ~violating & candidates.changed).nonzero().squeeze(1)

@@ -254,7 +254,7 @@ def test_a_part_that_learns_is_told_of_what_each_step_kept_and_found(of_two: Run
         torch.testing.assert_close(lesson.trace.outputs["model"], outputs, rtol=0, atol=1e-5)
         expected = (outputs - torch.tensor([2.0, 1.2])).clamp(min=0)
         torch.testing.assert_close(lesson.gains, expected, rtol=0, atol=1e-5)
-        assert lesson.found == tuple(finding.row.steps[0] for finding in record.findings)
+        assert lesson.found == tuple(finding.row.mutations[0] for finding in record.findings)
     assert len(scheduler.lessons[0].kept) == 12
     assert any(lesson.found for lesson in scheduler.lessons)
 
@@ -344,7 +344,7 @@ def test_a_resumed_corpus_is_the_one_that_was_left(tmp_path: Path) -> None:
     second = Run(Budget(executions=500)).to_the_end(history)
     ours, theirs = (run.campaign.corpus.select(torch.arange(first.summary.corpus)) for run in (first, second))
     assert torch.equal(ours.inputs, theirs.inputs) and torch.equal(ours.parents, theirs.parents)
-    assert torch.equal(ours.roots, theirs.roots) and ours.steps == theirs.steps
+    assert torch.equal(ours.roots, theirs.roots) and ours.mutations == theirs.mutations
 
 
 def test_an_interruption_changes_nothing_where_inputs_violate_either(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from jostle.errors import OutputRefused, UsageError
-from jostle.inputs.geometry import unmoved
-from jostle.records import NO_BUG, NO_GRADIENT, NO_PARENT, Candidates, Violation
+from jostle.lineage import Change, Mutation, Untouched
+from jostle.records import NO_BUG, NO_PARENT, Candidates, Violation
 from jostle.session.load import Loaded, load
 from jostle.session.parts import oracles
 from jostle.session.reopen import told_settings
@@ -43,7 +43,7 @@ def replay(folder: Path, changes: Mapping[str, Any]) -> Replay:
         raise UsageError(
             f"{folder} holds no finding ({reason}): give one of the folders under CAMPAIGN/findings"
         ) from error
-    if told["mutation"] == NO_GRADIENT:
+    if Mutation.parsed(told["mutation"]).change is Change.NO_GRADIENT:
         raise UsageError(f"{folder} is of a gradient that is not finite, which a run of the model alone does not show")
     settings, config = told_settings(campaign)
     chosen = replace(settings, **{"trust_model": False, "isolate": True, "force": True, **changes})
@@ -56,8 +56,12 @@ def _shown(loaded: Loaded, finding: SavedFinding) -> tuple[Violation, ...]:
     seeds, root = loaded.flight.seeds, finding.told["root"]
     if not 0 <= root < len(seeds) or finding.input.shape != seeds.inputs.shape[1:]:
         raise OutputRefused(f"{finding.folder} is not of these seeds: move the folder away")
-    parents, roots, steps = torch.tensor([NO_PARENT]), torch.tensor([root]), (finding.told["mutation"],)
-    row = Candidates(finding.input[None], seeds, parents, roots, steps, unmoved(1))
+    parents, roots, mutations = (
+        torch.tensor([NO_PARENT]),
+        torch.tensor([root]),
+        (Mutation.parsed(finding.told["mutation"]),),
+    )
+    row = Candidates(finding.input[None], seeds, parents, roots, mutations, Untouched(1))
     trace = loaded.watched.target.run(row)
     verdicts = [judge.judge(row, trace) for judge in oracles(loaded.settings, bool(loaded.flight.classes))]
     return tuple(verdict.describe(0) for verdict in verdicts if int(verdict.bugs[0]) != NO_BUG)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from jostle.lineage import Change
 from jostle.oracles.numbering import bug_number
-from jostle.records import NO_BUG, NO_GRADIENT, Candidates, Trace, Verdicts, Violation
+from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
 
 
 class Finite:
@@ -25,7 +26,8 @@ class Finite:
                 bugs[shown & (bugs == NO_BUG)] = number
         number = bug_number(GRADIENT.fingerprint)
         described[number] = GRADIENT
-        bugs[torch.tensor([step == NO_GRADIENT for step in candidates.steps]) & (bugs == NO_BUG)] = number
+        without_gradient = [mutation.change is Change.NO_GRADIENT for mutation in candidates.mutations]
+        bugs[torch.tensor(without_gradient) & (bugs == NO_BUG)] = number
         return Verdicts.where("nan", trace, bugs != NO_BUG, bugs, lambda row: described[int(bugs[row])])
 
 

@@ -16,9 +16,9 @@ from jostle.config import Settings
 from jostle.errors import OutputRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.distances import as_image_file, columns, sizes, within
-from jostle.inputs.geometry import unmoved
 from jostle.interfaces import Differentiable, ModelTarget, Oracle
-from jostle.records import MODEL, NO_GRADIENT, NO_PARENT, Candidates, Seeds
+from jostle.lineage import Change, Mutation, Untouched
+from jostle.records import MODEL, NO_PARENT, Candidates, Seeds
 from jostle.scores import probabilities
 from jostle.session.preflight import gives_classes
 from jostle.storage.findings import SavedFinding, add_to_finding, read_finding, recorded, write_png
@@ -51,7 +51,7 @@ class Finisher:
         open_ones = [(place, told) for place, told in recorded(folder / "findings") if "change" not in told]
         alike: dict[tuple[str, bool], list[Recorded]] = {}
         for place, told in open_ones:
-            alike.setdefault((told["kind"], told["mutation"] == NO_GRADIENT), []).append((place, told))
+            alike.setdefault((told["kind"], _of_gradient(told)), []).append((place, told))
         batches = [
             group[start : start + AT_ONCE] for group in alike.values() for start in range(0, len(group), AT_ONCE)
         ]
@@ -86,7 +86,7 @@ class Finisher:
 
     def _shrinks(self, finding: SavedFinding) -> bool:
         """A finding of one of our oracles can be shrunk; not one of a gradient, which no forward pass shows."""
-        gradient = finding.told["mutation"] == NO_GRADIENT
+        gradient = _of_gradient(finding.told)
         return bool(self.settings.minimise) and finding.told["kind"] in self.oracles and not gradient
 
     def _candidates(self, findings: list[SavedFinding]) -> Candidates:
@@ -100,8 +100,8 @@ class Finisher:
             self.seeds,
             torch.full((len(findings),), NO_PARENT),
             roots,
-            tuple(finding.told["mutation"] for finding in findings),
-            unmoved(len(findings)),
+            tuple(Mutation.parsed(finding.told["mutation"]) for finding in findings),
+            Untouched(len(findings)),
         )
 
     def _minimised(self, rows: Candidates, references: Tensor, findings: list[SavedFinding]) -> Tensor:
@@ -140,6 +140,10 @@ class Finisher:
                     if math.isfinite(confidence):
                         said[row][name] = {"label": label, "confidence": confidence}
         return said
+
+
+def _of_gradient(told: Mapping[str, Any]) -> bool:
+    return Mutation.parsed(told["mutation"]).change is Change.NO_GRADIENT
 
 
 def _boundary(gradients: Differentiable, taken_for: Tensor, inputs: Tensor) -> Boundary:
