@@ -97,6 +97,10 @@ class Candidates:
         inputs, parents, roots = (array.index_select(0, rows) for array in arrays)  # faster than array[rows]
         return Candidates(inputs, self.seeds, parents, roots, mutations, selected(self.lineage, rows))
 
+    def split(self, size: int) -> list[Candidates]:
+        """The rows in batches of at most so many."""
+        return [self.select(rows) for rows in all_rows(len(self)).split(size)]
+
     @staticmethod
     def joined(parts: Sequence[Candidates]) -> Candidates:
         """The rows of several batches of one campaign, one after another."""

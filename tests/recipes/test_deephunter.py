@@ -44,7 +44,7 @@ def fuzz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fuzz:
         named = Settings("jostle.zoo:lenet5", str(seeds), seed=seed, executions=executions, out=out, **settings)
         assembled = assemble(named)
         ran.clear()  # of the training data, which a profile runs
-        summary = assembled.campaign.run()
+        summary = assembled.run()
         assembled.archive.close()
         return summary, torch.cat(ran)
 

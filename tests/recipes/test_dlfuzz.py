@@ -38,7 +38,7 @@ class Fuzzing:
 
     def run(self, **choices: Any) -> tuple[Summary, Path]:
         assembled = self.assembled(**choices)
-        summary = assembled.campaign.run()
+        summary = assembled.run()
         assembled.archive.close()
         return summary, assembled.archive.folder
 
@@ -73,7 +73,7 @@ def test_every_violating_input_survives_as_an_image_of_eight_bits(seed: int, fuz
         return verdict
 
     run.campaign._judge = noted  # type: ignore[method-assign]
-    summary = run.campaign.run()
+    summary = run.run()
     run.archive.conclude(summary)
     run.finisher.finish(run.archive.folder)
     inputs = torch.cat([some.inputs for some in violating])
@@ -114,7 +114,7 @@ def test_gradients_and_transformations_share_a_campaign_which_its_seed_determine
             batch=64,
         )
         torch.manual_seed(seed + 1000)
-        run.campaign.run()
+        run.run()
         run.archive.close()
         return told
 
@@ -126,7 +126,7 @@ def test_gradients_and_transformations_share_a_campaign_which_its_seed_determine
 
 def test_the_oracle_agrees_with_what_was_stored(fuzzing: Fuzzing) -> None:
     run = fuzzing.assembled(recipe="dlfuzz", rounds=1)
-    run.archive.conclude(run.campaign.run())
+    run.archive.conclude(run.run())
     run.finisher.finish(run.archive.folder)
     findings = saved_findings(run.archive.folder)
     rows = run.finisher._candidates(findings)

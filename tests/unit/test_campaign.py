@@ -60,7 +60,7 @@ class Run:
     feedbacks: Callable[[], list[Feedback]] = lambda: [FarFromSeen([])]
     mutator: Callable[[], Mutator] = lambda: Noise(0.2, 0, 1)
     scheduler: Callable[[], Scheduler] = NewestFew
-    told: list[StepRecord] = field(default_factory=list)
+    records: list[StepRecord] = field(default_factory=list)
     listeners: tuple[Any, ...] = ()
     module: nn.Module = field(default_factory=Fragile)
     saved: Callable[[Tensor], Tensor] | None = None
@@ -76,16 +76,15 @@ class Run:
             budget=self.budget,
             seed=self.seed,
             batch=self.batch,
-            listeners=[self.told.append, *self.listeners],
             saved=self.saved,
         )
 
-    def to_the_end(self, history: History | None = None) -> Run:
-        self.summary = self.campaign.run(history)
+    def to_the_end(self, history: History | None = None, **choices: Any) -> Run:
+        self.summary = self.campaign.run(history, listeners=[self.records.append, *self.listeners], **choices)
         return self
 
     def journal(self) -> list[dict[str, Any]]:
-        return [journal_line(record) for record in self.told]
+        return [journal_line(record) for record in self.records]
 
 
 @pytest.fixture(scope="module")
@@ -111,13 +110,13 @@ def test_a_campaign_leaves_the_global_random_state_alone() -> None:
 @pytest.mark.parametrize("executions", [12, 13, 28, 29, 500])
 def test_a_budget_of_executions_is_kept_to_the_last_one(executions: int) -> None:
     run = Run(Budget(executions=executions)).to_the_end()
-    assert run.summary.executions == run.told[-1].so_far.executions == executions
+    assert run.summary.executions == run.records[-1].so_far.executions == executions
 
 
 def test_a_budget_of_findings_ends_the_campaign_in_the_step_that_reaches_it() -> None:
     run = Run(Budget(executions=20_000, findings=2)).to_the_end()
     assert sum(run.summary.findings.values()) >= 2
-    assert sum(len(record.findings) for record in run.told[:-1]) < 2
+    assert sum(len(record.findings) for record in run.records[:-1]) < 2
 
 
 def test_a_budget_of_time_ends_the_campaign_soon_after() -> None:
@@ -129,20 +128,20 @@ def test_a_budget_of_time_ends_the_campaign_soon_after() -> None:
 
 
 def test_the_campaign_carries_on_after_a_finding(found: Run) -> None:
-    first = next(record.step for record in found.told if record.findings)
-    assert found.told[-1].step > first
+    first = next(record.step for record in found.records if record.findings)
+    assert found.records[-1].step > first
     assert found.summary.findings == {"nan": 1, "crash": 1}
 
 
 def test_a_bug_is_reported_once_and_counted_every_time(found: Run) -> None:
-    fingerprints = [finding.violation.fingerprint for record in found.told for finding in record.findings]
+    fingerprints = [finding.violation.fingerprint for record in found.records for finding in record.findings]
     assert len(fingerprints) == len(set(fingerprints)) == 2
     assert found.summary.violations["nan"] > 1
-    assert found.summary.violations["nan"] == sum(record.violations.get("nan", 0) for record in found.told)
+    assert found.summary.violations["nan"] == sum(record.violations.get("nan", 0) for record in found.records)
 
 
 def test_a_finding_shows_the_first_input_of_its_bug(found: Run) -> None:
-    for record in found.told:
+    for record in found.records:
         for finding in record.findings:
             assert len(finding.row) == 1 and finding.step == record.step
             if finding.violation.kind == "nan":
@@ -180,15 +179,15 @@ def test_when_every_seed_violates_the_campaign_ends_after_planting() -> None:
 
 
 def test_what_is_new_is_kept_with_its_parent_and_root(found: Run) -> None:
-    kept = [record.kept for record in found.told[1:] if len(record.kept)]
+    kept = [record.kept for record in found.records[1:] if len(record.kept)]
     assert kept
     size = 12
-    for record in found.told[1:]:
+    for record in found.records[1:]:
         for parent, root in zip(record.kept.parents.tolist(), record.kept.roots.tolist(), strict=True):
             assert NO_PARENT < parent < size
             assert found.campaign.corpus.select(torch.tensor([parent])).roots.tolist() == [root]
         size += len(record.kept)
-    assert size == found.summary.corpus == found.told[-1].so_far.corpus
+    assert size == found.summary.corpus == found.records[-1].so_far.corpus
 
 
 def test_without_guidance_the_corpus_stays_the_seeds_and_no_coverage_is_claimed() -> None:
@@ -238,16 +237,16 @@ def of_two(scheduler: Told) -> Run:
 
 
 def test_a_row_that_is_new_to_any_criterion_is_kept(of_two: Run) -> None:
-    kept = torch.cat([record.kept.inputs for record in of_two.told[1:]])
+    kept = torch.cat([record.kept.inputs for record in of_two.records[1:]])
     large, first = kept.sum(1) > 2, kept[:, 0] * 2 > 1.2
     assert (large | first).all() and (large & ~first).any() and (first & ~large).any()
     assert of_two.summary.coverage == {"sum": {"bound": 2.0}, "twice the first": {"bound": 1.2}}
-    assert of_two.told[-1].so_far.coverage == of_two.summary.coverage
+    assert of_two.records[-1].so_far.coverage == of_two.summary.coverage
 
 
 def test_a_part_that_learns_is_told_of_what_each_step_kept_and_found(of_two: Run, scheduler: Told) -> None:
-    assert len(scheduler.lessons) == len(of_two.told)
-    for lesson, record in zip(scheduler.lessons, of_two.told, strict=True):
+    assert len(scheduler.lessons) == len(of_two.records)
+    for lesson, record in zip(scheduler.lessons, of_two.records, strict=True):
         inputs = lesson.kept.inputs
         assert lesson.kept is record.kept and lesson.gains.shape == (len(inputs), 2)
         outputs = torch.stack([inputs.sum(1), inputs[:, 0] * 2], 1)
@@ -290,7 +289,7 @@ def test_a_resumed_campaign_goes_on_counting(tmp_path: Path) -> None:
     run, history = interrupted(tmp_path, 300, Budget(executions=900))
     run.to_the_end(history)
     assert run.summary.executions == 900 and run.summary.seconds > 1.5
-    assert run.told[0].step == history.steps[-1].step + 1
+    assert run.records[0].step == history.steps[-1].step + 1
     run.listeners[0].release()
     again = read_history(tmp_path, SEEDS)
     assert again is not None and again.executions == 900
@@ -300,7 +299,7 @@ def test_a_resumed_campaign_does_not_report_known_bugs_again(tmp_path: Path) -> 
     run, history = interrupted(tmp_path, 2000, Budget(executions=4000))
     assert dict(history.findings) == {"nan": 1, "crash": 1}
     run.to_the_end(history)
-    assert not any(record.findings for record in run.told)
+    assert not any(record.findings for record in run.records)
     assert run.summary.findings == {"nan": 1, "crash": 1}
     assert run.summary.violations["nan"] > history.violations["nan"]
     assert len(list((tmp_path / "findings").iterdir())) == 2
@@ -309,7 +308,7 @@ def test_a_resumed_campaign_does_not_report_known_bugs_again(tmp_path: Path) -> 
 def test_a_spent_budget_is_spent_for_the_resumed_campaign_too(tmp_path: Path) -> None:
     run, history = interrupted(tmp_path, 300, Budget(executions=300))
     run.to_the_end(history)
-    assert run.told == [] and run.summary.executions == 300
+    assert run.records == [] and run.summary.executions == 300
 
 
 class Sturdy(nn.Module):
@@ -378,7 +377,7 @@ def test_an_interruption_changes_nothing_for_parts_that_learn(
 ) -> None:
     choices = {**LEARNING[name], "feedbacks": near_and_large, "module": module()}
     at_once = Run(Budget(executions=12 + 16 * 40), **choices).to_the_end()
-    after = at_once.told[15].so_far.executions  # not always as many as were planned
+    after = at_once.records[15].so_far.executions  # not always as many as were planned
     run, history = interrupted(tmp_path, after, Budget(executions=12 + 16 * 40), **choices)
     run.to_the_end(history)
     assert run.journal() == at_once.journal()[16:]
@@ -414,11 +413,11 @@ class WorseInCompany(nn.Module):
 
 def test_a_bug_that_no_input_shows_alone_is_flaky_told_once_and_no_finding(found: Run) -> None:
     in_company = Run(Budget(executions=500), module=WorseInCompany()).to_the_end()
-    flaky = [finding for record in in_company.told for finding in record.flaky]
+    flaky = [finding for record in in_company.records for finding in record.flaky]
     assert len(flaky) == 1 and not flaky[0].alone
     assert in_company.summary.flaky == {"nan": 1} == in_company.summary.as_json()["flaky"]
-    assert in_company.summary.findings == {} and not any(record.findings for record in in_company.told)
-    assert all(finding.alone for record in found.told for finding in record.findings)
+    assert in_company.summary.findings == {} and not any(record.findings for record in in_company.records)
+    assert all(finding.alone for record in found.records for finding in record.findings)
     assert found.summary.flaky == {}
 
 
@@ -432,7 +431,7 @@ class ShyAtFirst(nn.Module):
 
 def test_a_flaky_bug_that_a_later_input_shows_alone_is_a_finding() -> None:
     run = Run(Budget(executions=2000), module=ShyAtFirst()).to_the_end()
-    flaky, found = ([record.step for record in run.told if getattr(record, name)] for name in ("flaky", "findings"))
+    flaky, found = ([record.step for record in run.records if getattr(record, name)] for name in ("flaky", "findings"))
     assert len(flaky) == len(found) == 1 and flaky < found
     assert run.summary.findings == {"nan": 1} and run.summary.flaky == {}
 
@@ -466,7 +465,7 @@ def test_a_step_that_is_lost_is_done_again_and_counted_once(
     history = read_history(tmp_path, SEEDS, archive.quarantine)
     assert history is not None and sum(past.lost for past in history.steps) == len(before) > 0
     run = Run(budget, module=module(), listeners=(archive,))
-    run.summary = run.campaign.run(history, archive.mend)
+    run.to_the_end(history, redone=archive.mend)
     assert {path: path.read_bytes() for path in before} == before
     assert run.journal() == whole.journal()[16:]
     assert len(archive.quarantine.warnings) == 1
@@ -487,7 +486,7 @@ def test_a_step_that_comes_out_otherwise_is_told_of_and_gone_on_with(tmp_path: P
     (tmp_path / "corpus" / "00000003.safetensors").unlink()
     archive = open_archive(tmp_path, {})
     run = Run(budget, module=Moody(), listeners=(archive,))
-    run.campaign.run(read_history(tmp_path, SEEDS, archive.quarantine), archive.mend)
+    run.to_the_end(read_history(tmp_path, SEEDS, archive.quarantine), redone=archive.mend)
     assert "step 3 came out otherwise" in archive.quarantine.warnings[-1]
     archive.close()
     again = open_archive(tmp_path, {})
@@ -518,12 +517,12 @@ def test_inputs_that_saving_mends_are_counted_apart_and_not_as_violating(found: 
     assert summary.unconfirmed["nan"] > 0 and summary.violations["nan"] > 0
     for kind in ("nan", "crash"):
         assert summary.violations[kind] + summary.unconfirmed[kind] == found.summary.violations[kind]
-        assert summary.unconfirmed[kind] == sum(record.unconfirmed.get(kind, 0) for record in in_coarse_files.told)
+        assert summary.unconfirmed[kind] == sum(record.unconfirmed.get(kind, 0) for record in in_coarse_files.records)
     assert summary.as_json()["unconfirmed_inputs"] == dict(summary.unconfirmed)
 
 
 def test_every_finding_survives_saving(in_coarse_files: Run) -> None:
-    findings = [finding for record in in_coarse_files.told for finding in record.findings]
+    findings = [finding for record in in_coarse_files.records for finding in record.findings]
     assert {finding.violation.kind for finding in findings} == {"nan", "crash"}
     for finding in findings:
         place, bound = (0, 0.9) if finding.violation.kind == "nan" else (1, 0.97)
@@ -535,7 +534,7 @@ def test_what_saving_always_mends_is_never_found_and_does_not_end_the_campaign()
     assert run.summary.executions == 1000
     assert run.summary.findings == {} and run.summary.violations == {}
     assert run.summary.unconfirmed.keys() == {"nan", "crash"}
-    assert not any(record.findings for record in run.told)
+    assert not any(record.findings for record in run.records)
 
 
 def test_what_saving_mends_is_not_kept_either(in_coarse_files: Run) -> None:
@@ -591,13 +590,13 @@ class Thrice(Uniform):
 
 def test_a_plan_of_nothing_ends_the_run() -> None:
     run = Run(Budget(executions=100_000), scheduler=Thrice).to_the_end()
-    assert [record.step for record in run.told] == [0, 1, 2, 3]
+    assert [record.step for record in run.records] == [0, 1, 2, 3]
     assert run.summary.executions == 12 + 3 * 16
 
 
 def test_a_list_of_one_round_ends_the_run_after_every_entry_had_its_turn() -> None:
     run = Run(Budget(executions=100_000), scheduler=lambda: SeedList(iterations=2, limit=0.3, rounds=1)).to_the_end()
-    listed = [record.kept for record in run.told]
+    listed = [record.kept for record in run.records]
     near = [relative_distances(kept.inputs, kept.references) < 0.3 for kept in listed]
     assert 12 * 2 <= run.summary.executions - 12 <= 2 * sum(int(some.sum()) for some in near)
     parents = torch.cat([kept.parents for kept in listed[1:]])
@@ -608,4 +607,4 @@ def test_a_run_that_ended_for_want_of_plans_has_nothing_more_to_do(tmp_path: Pat
     choices: dict[str, Any] = {"scheduler": lambda: SeedList(limit=0.3, rounds=1), "module": Sturdy()}
     run, history = interrupted(tmp_path, 100_000, Budget(executions=200_000), **choices)
     run.to_the_end(history)
-    assert run.told == [] and run.summary.executions == history.executions < 100_000
+    assert run.records == [] and run.summary.executions == history.executions < 100_000

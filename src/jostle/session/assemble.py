@@ -15,7 +15,7 @@ from jostle.inputs.distances import as_image_file
 from jostle.interfaces import Feedback, Listener, ModelTarget, Oracle
 from jostle.options.choices import chosen
 from jostle.profile import Profile, encode_profile, load_profile
-from jostle.records import History, Seeds, all_rows
+from jostle.records import History, Seeds, Summary, all_rows
 from jostle.session.defaults import RECIPES, refuse_contradictions
 from jostle.session.finish import Finisher
 from jostle.session.gradient_ascent import Means
@@ -44,6 +44,16 @@ class Assembled:
     watched: tuple[str, ...]
     profile: Profile | None
     loaded: Loaded
+    listeners: Sequence[Listener]
+
+    def run(self) -> Summary:
+        """Runs the campaign, from where an earlier run stopped, and writes down what comes of it."""
+        return self.campaign.run(
+            self.history,
+            listeners=[self.archive, *self.listeners],
+            redone=self.archive.mend,
+            full=partial(is_full, self.archive, self.loaded.settings),
+        )
 
     def release(self) -> None:
         """Ends the worker, and lets another process go on with the campaign."""
@@ -84,15 +94,14 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: P
             budget=budget_of(settings),
             seed=settings.seed,
             batch=settings.batch,
-            listeners=[archive, *listeners],
             saved=partial(as_image_file, low=settings.range[0], high=settings.range[1]) if settings.as_images else None,
-            full=partial(is_full, archive, settings),
         )
         history = read_history(archive.folder, seeds, archive.quarantine)
         undone.pop_all()
     named = {name: judge for name, judge in zip(settings.oracle, judges, strict=True) if name != "crash"}
     finisher = Finisher(settings, target, means.gradients, seeds, flight.classes, named)
-    return Assembled(campaign, finisher, archive, history, flight, tuple(loaded.watched.layers), profile, loaded)
+    layers = tuple(loaded.watched.layers)
+    return Assembled(campaign, finisher, archive, history, flight, layers, profile, loaded, listeners)
 
 
 def budget_of(settings: Settings) -> Budget:

@@ -32,7 +32,7 @@ from jostle.frameworks.strategies.catalogue import STRATEGIES
 from jostle.frameworks.workers.backend_pool import Panel
 from jostle.interfaces import Listener
 from jostle.isolation.process import Limits
-from jostle.records import NO_LABEL, History, Seeds, StepRecord
+from jostle.records import NO_LABEL, History, Seeds, StepRecord, Summary
 from jostle.storage.archive import Archive, open_archive
 from jostle.storage.graph_files import GraphFiles
 from jostle.storage.history import read_history
@@ -54,6 +54,13 @@ class Assembled:
     panel: Panel
     examiner: Examiner
     texts: GraphFiles
+    listeners: Sequence[Listener]
+
+    def run(self) -> Summary:
+        """Runs the campaign, from where an earlier run stopped, and writes down what comes of it."""
+        return self.campaign.run(
+            self.history, listeners=self.listeners, redone=self.archive.mend, full=partial(is_full, self)
+        )
 
     def release(self) -> None:
         """Ends all workers, and lets another process go on with the campaign."""
@@ -99,12 +106,17 @@ def assemble(
             budget=Budget(settings.budget, settings.executions, settings.findings),
             seed=settings.seed,
             batch=settings.batch,
-            listeners=[partial(keep_graphs, store, texts), archive, *listeners, lambda record: target.forget()],
-            full=lambda: settings.max_disk is not None and archive.used >= settings.max_disk,
         )
         history = read_history(archive.folder, seeds, archive.quarantine)
         undone.pop_all()
-    return Assembled(settings, campaign, archive, history, seeds, panel, examiner, texts)
+    informed: list[Listener] = [partial(keep_graphs, store, texts), archive, *listeners, lambda record: target.forget()]
+    return Assembled(settings, campaign, archive, history, seeds, panel, examiner, texts, informed)
+
+
+def is_full(assembled: Assembled) -> bool:
+    """Whether the campaign's folder has reached the size that it may have."""
+    most = assembled.settings.max_disk
+    return most is not None and assembled.archive.used >= most
 
 
 def limits_of(settings: FrameworkSettings) -> Limits:

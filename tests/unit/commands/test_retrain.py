@@ -45,7 +45,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(folder / "beyond.npz", x=x[100:110], y=y[100:110] + 10)
     np.savez(folder / "one.npz", x=x[100:101], y=y[100:101])
     done = assemble(settings_of(folder))
-    done.campaign.run()
+    done.run()
     done.archive.close()
     return folder
 

@@ -57,25 +57,25 @@ def assembled(**choices: Any) -> Assembled:
 def test_a_layer_that_does_not_give_one_row_per_input_is_not_watched(nets: Path) -> None:
     run = assembled()
     assert run.watched == ("head",)
-    assert run.campaign.run().executions == 200
+    assert run.run().executions == 200
 
 
 def test_inputs_can_be_kept_and_found_while_gradients_are_watched(nets: Path) -> None:
     run = assembled(model="nets.py:largest", metadata="nets.py:loss", gradients=True, oracle=("nan", "flip"), sigma=0.5)
-    summary = run.campaign.run()
+    summary = run.run()
     assert summary.corpus > 6 and summary.findings["flip"] > 0
 
 
 def test_a_model_that_works_in_place_leaves_the_seeds_alone(nets: Path) -> None:
     run = assembled(model="nets.py:InPlace", recipe="random")
-    run.campaign.run()
+    run.run()
     expected = torch.rand(6, 3, generator=torch.Generator().manual_seed(0))
     assert torch.equal(run.campaign.corpus.select(torch.arange(6)).inputs, expected)
 
 
 def test_the_same_settings_go_on_where_they_stopped(nets: Path) -> None:
     first = assembled()
-    first.campaign.run()
+    first.run()
     first.archive.close()
     journal = first.archive.folder / "journal.jsonl"
     with journal.open("a") as file:
@@ -83,7 +83,7 @@ def test_the_same_settings_go_on_where_they_stopped(nets: Path) -> None:
     second = assembled(executions=400)
     assert second.archive.folder == first.archive.folder
     assert second.history is not None and second.history.executions == 200
-    assert second.campaign.run(second.history).executions == 400
+    assert second.run().executions == 400
     steps = [json.loads(line)["step"] for line in journal.read_text().splitlines()]
     assert steps == list(range(len(steps)))
 
@@ -121,6 +121,6 @@ def test_a_wrong_choice_is_refused_with_the_fix_before_anything_is_written(
 
 @pytest.mark.parametrize("twin", ["float16", "bfloat16", "weights16", "int8", "nets.py:InPlace"])
 def test_with_a_twin_both_are_run_and_compared(twin: str, nets: Path) -> None:
-    summary = assembled(twin=twin, oracle=("agree",), agree="1e-9").campaign.run()
+    summary = assembled(twin=twin, oracle=("agree",), agree="1e-9").run()
     assert summary.violations["agree"] > 0
     assert summary.rates.keys() == {"model", "twin"}

@@ -76,7 +76,7 @@ def run(workshop: Path, out: Path, **choices: Any) -> Assembled:
     usual: dict[str, Any] = {"model": "jostle.zoo:lenet1", "seeds": str(workshop / "digits.npz"), "recipe": "dlfuzz"}
     settings = {"rounds": 1, "executions": 1000, "out": str(out), **usual, **choices}
     done = assemble(Settings(**{name: value for name, value in settings.items() if value is not None}))
-    done.archive.conclude(done.campaign.run())
+    done.archive.conclude(done.run())
     return done
 
 

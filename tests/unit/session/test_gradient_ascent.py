@@ -186,12 +186,12 @@ def test_what_gradients_cannot_do_is_refused_in_one_line_before_anything_is_writ
 
 def test_without_neurons_a_function_without_layers_is_ascended(nets: Path) -> None:
     run = assembled(model="nets.py:function", neurons=0, coverage=("nearest",))
-    assert run.campaign.run().findings["flip"] > 0
+    assert run.run().findings["flip"] > 0
 
 
 def test_seeds_that_the_model_fails_on_do_not_keep_it_from_being_differentiated(nets: Path) -> None:
     run = assembled(model="nets.py:Picky", seeds="nets.py:some_dark", reach=0.5)
-    summary = run.campaign.run()
+    summary = run.run()
     assert summary.findings["crash"] == 1
     assert summary.findings["flip"] > 0
 
@@ -213,14 +213,14 @@ class Rooted(nn.Module):
     run = assembled(model="nets.py:Rooted")
     seeds = torch.rand(12, 6, generator=torch.Generator().manual_seed(0))
     assert (seeds[:, 0] > 0.7).any() and not (seeds[:, 0] > 0.7).all()
-    assert run.campaign.run().findings["nan"] == 1
+    assert run.run().findings["nan"] == 1
     told = (run.archive.folder / "journal.jsonl").read_text()
     assert "nan:gradient" in told and str(NO_GRADIENT) in told
 
 
 @pytest.mark.parametrize("strategy", ["frequent", "rare", "heavy", "near", "uncovered"])
 def test_every_strategy_leads_to_flips(strategy: str, nets: Path) -> None:
-    assert assembled(strategy=(strategy,), executions=120).campaign.run().findings["flip"] > 0
+    assert assembled(strategy=(strategy,), executions=120).run().findings["flip"] > 0
 
 
 def test_a_panel_shows_the_layers_of_all_its_models(nets: Path) -> None:
@@ -228,11 +228,11 @@ def test_a_panel_shows_the_layers_of_all_its_models(nets: Path) -> None:
         **{**LENETS, "recipe": "deepxplore", "models": ("jostle.zoo:lenet4",), "neurons": 3, "strategy": ("heavy",)}
     )
     assert "conv1" in run.watched and "model 2: conv1" in run.watched
-    assert run.campaign.run().executions == 200
+    assert run.run().executions == 200
 
 
 def test_a_model_of_three_classes_needs_no_number_of_other_classes(nets: Path) -> None:
-    assert assembled(others=None).campaign.run().findings["flip"] > 0
+    assert assembled(others=None).run().findings["flip"] > 0
 
 
 def test_models_that_are_the_same_are_said_to_be(nets: Path) -> None:

@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def journal(run: Assembled) -> str:
-    run.campaign.run(run.history)
+    run.run()
     run.archive.close()
     return (run.archive.folder / "journal.jsonl").read_text()
 
