@@ -19,11 +19,11 @@ class Finite:
         bugs = torch.full((len(candidates),), NO_BUG)
         described: dict[int, Violation] = {}
         for place, values in _suspicious(trace.everywhere()):
-            for word, shown in _shown(values):
+            for word, rows in _not_finite(values):
                 violation = _violation(place, word)
                 number = bug_number(violation.fingerprint)
                 described[number] = violation
-                bugs[shown & (bugs == NO_BUG)] = number
+                bugs[rows & (bugs == NO_BUG)] = number
         number = bug_number(GRADIENT.fingerprint)
         described[number] = GRADIENT
         without_gradient = [mutation.change is Change.NO_GRADIENT for mutation in candidates.mutations]
@@ -42,7 +42,7 @@ def _suspicious(places: list[tuple[str, Tensor]]) -> list[tuple[str, Tensor]]:
     return [] if finite.all() else [place for place, fine in zip(places, finite, strict=True) if not fine]
 
 
-def _shown(values: Tensor) -> list[tuple[str, Tensor]]:
+def _not_finite(values: Tensor) -> list[tuple[str, Tensor]]:
     """Which rows [batch] hold a NaN, and which an infinity."""
     rows = values.reshape(len(values), -1)
     return [("NaN", rows.isnan().any(1)), ("infinity", rows.isinf().any(1))]
