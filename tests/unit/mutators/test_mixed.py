@@ -41,7 +41,7 @@ def two(cost: float = 1.0) -> tuple[Mixed, Marking, Marking]:
 
 def paid(kept: int = 0, found: int = 0, name: str = "one") -> Lesson:
     """A step in which one of the mutators was first to show so many things."""
-    marked = replace(MARKED, mutator=name)
+    marked = MARKED._replace(mutator=name)
     rows = replace(batch_of(torch.zeros(kept, 2)), mutations=(marked,) * kept)
     return lesson(rows, torch.ones(kept, 1), [marked] * found)
 
