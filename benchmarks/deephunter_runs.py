@@ -62,6 +62,5 @@ def fuzz(
             budget=budget,
             seed=seed,
             batch=chosen.batch,
-            listeners=[archive, *listeners],
         )
-        return campaign.run(), campaign
+        return campaign.run(listeners=[archive, *listeners]), campaign

@@ -48,7 +48,7 @@ def once(name: str, folder: Path | None, seed: int, seconds: float) -> tuple[Acc
             minimise=False,
         )
         assembled = assemble(settings)
-        assembled.campaign.run()
+        assembled.run()
         assembled.archive.close()
         result = retrain(
             root / "campaign",

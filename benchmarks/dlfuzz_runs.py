@@ -117,11 +117,10 @@ def fuzz(
             budget=budget or Budget(seconds=UNLIMITED),
             seed=settings.seed,
             batch=settings.batch,
-            listeners=[archive] if archived else [],
             saved=lambda inputs: as_image_file(inputs, 0, 1),
         )
         started = time.perf_counter()
-        summary = campaign.run()
+        summary = campaign.run(listeners=[archive] if archived else [])
         seconds = time.perf_counter() - started
         finisher = Finisher(settings, watched.target, watched.gradients, seeds, 10, {"flip": judges[0]})
         finisher.finish(Path(folder) / "campaign")

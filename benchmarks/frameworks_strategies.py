@@ -31,7 +31,7 @@ def run(strategy: str, order: str, seed: int) -> tuple[float, float, float]:
         assembled = assemble(framework_settings(flags))
         try:
             started = time.process_time()
-            summary = assembled.campaign.run()
+            summary = assembled.run()
             own = time.process_time() - started
         finally:
             assembled.release()

@@ -23,7 +23,7 @@ def rate(backends: str, models: int, seed: int) -> float:
         flags = {"backends": backends, "executions": models, "seed": seed, "out": str(Path(folder) / "run")}
         assembled = assemble(framework_settings(flags))
         try:
-            summary = assembled.campaign.run()
+            summary = assembled.run()
         finally:
             assembled.release()
     return summary.executions / summary.seconds

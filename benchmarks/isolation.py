@@ -32,7 +32,7 @@ def rate(recipe: str, seed: int, isolate: bool) -> float:
                 out=str(Path(folder) / "campaign"),
             )
         )
-        summary = assembled.campaign.run()
+        summary = assembled.run()
         assembled.release()
     return summary.executions / summary.seconds
 

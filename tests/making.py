@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from jostle.foreign import Crash
-from jostle.inputs.geometry import unmoved
+from jostle.inputs.geometry import Placements
+from jostle.lineage import Mutation, Untouched
 from jostle.options.schema import Given
 from jostle.recipes.settle import FUZZ
 from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Lesson, Outcome, Seeds, Summary, Trace
@@ -31,6 +32,7 @@ def run_session(session: Session) -> Summary:
     return summary
 
 
+NOISE = Mutation(("noise",))
 CRASH = Crash(error="ValueError", message="no", where="model.py:forward", traceback="…")
 
 
@@ -44,7 +46,17 @@ def batch_of(inputs: Tensor, labels: Tensor | None = None, references: Tensor | 
     count = len(inputs)
     seeds = seeds_of(inputs.clone() if references is None else references, labels)
     parents, roots = torch.arange(count) + 100, torch.arange(count)
-    return Candidates(inputs, seeds, parents, roots, ("noise",) * count, unmoved(count))
+    return Candidates(inputs, seeds, parents, roots, (NOISE,) * count, Untouched(count))
+
+
+def texts_of(rows: Candidates) -> tuple[str, ...]:
+    """The mutation of each row as it is written down."""
+    return tuple(map(str, rows.mutations))
+
+
+def placements_of(rows: Candidates) -> Tensor:
+    """How each row was moved [batch, 2, 3]."""
+    return Placements.of(rows.lineage).rows
 
 
 def trace_of(
@@ -70,7 +82,7 @@ def trace_of(
     return Trace(outcome, blanked(outputs), blanked(activations), blanked(extremes), blanked(metadata), crashes)
 
 
-def lesson(kept: Candidates, gains: Tensor, found: Sequence[str] = ()) -> Lesson:
+def lesson(kept: Candidates, gains: Tensor, found: Sequence[Mutation] = ()) -> Lesson:
     """What a step taught that kept these and gained so much [kept, criteria], the model's outputs all zero."""
     return Lesson(kept, gains, trace_of(torch.zeros(len(kept), 1)), tuple(found))
 

@@ -76,7 +76,7 @@ class Scheduler(Protocol):
 
 @runtime_checkable
 class Learner(Protocol):
-    """A part that learns from what was kept; the loop tells any scheduler or mutator that has this method.
+    """A part that learns from what was kept; the loop calls any scheduler or mutator that has this method.
 
     Law: planning and learning anew through the same steps leads to the same state.
     """
@@ -86,6 +86,6 @@ class Learner(Protocol):
 
 
 class Listener(Protocol):
-    """Told of every step when it is over: archives and progress displays."""
+    """Called with the record of every step when it is over: archives and progress displays."""
 
     def __call__(self, record: StepRecord) -> None: ...

@@ -13,13 +13,11 @@ import torch
 from torch import Tensor
 
 from jostle.foreign import Crash
-from jostle.inputs.geometry import are_moved, place, unmoved
+from jostle.lineage import SEED, Change, Lineage, Mutation, Untouched, joined, selected
 
 NO_LABEL = -1
 NO_PARENT = -1
 NO_BUG = -1
-UNCHANGED = "unchanged"  # the step of a child that came out like its parent
-NO_GRADIENT = "gradient not finite"  # the step of an input whose gradient, needed to go on from it, is not finite
 
 MODEL = "model"  # the variant under test in Trace.outputs
 TWIN = "twin"
@@ -48,7 +46,7 @@ class Seeds:
         """The seeds as a batch to run, each its own root."""
         count = len(self)
         return Candidates(
-            self.inputs, self, torch.full((count,), NO_PARENT), all_rows(count), ("",) * count, unmoved(count)
+            self.inputs, self, torch.full((count,), NO_PARENT), all_rows(count), (SEED,) * count, Untouched(count)
         )
 
 
@@ -60,11 +58,11 @@ class Candidates:
     seeds: Seeds  # among which the roots are
     parents: Tensor  # [batch] corpus ids, NO_PARENT for seeds
     roots: Tensor  # [batch] positions among the seeds
-    steps: tuple[str, ...]  # [batch] the mutation that made it from its parent, "" for seeds
-    placements: Tensor  # [batch, 2, 3] how the image was moved on the way from its root (geometry.place)
+    mutations: tuple[Mutation, ...]  # [batch] what made each from its parent
+    lineage: Lineage  # what mutators must know of the way from the roots
 
     def __len__(self) -> int:
-        return len(self.steps)
+        return len(self.mutations)
 
     @property
     def originals(self) -> Tensor:
@@ -73,23 +71,19 @@ class Candidates:
 
     @property
     def references(self) -> Tensor:
-        """What inputs are compared with [batch, ...]: the root, moved as the input was (DeepHunter, Algorithm 2)."""
-        references = self.originals
-        rows = self.moved.nonzero().squeeze(1)
-        if len(rows):
-            placed = place(references[rows].float(), self.placements[rows])
-            references[rows] = placed if references.is_floating_point() else placed.round().to(references.dtype)
-        return references
+        """What inputs are compared with [batch, ...]: the root, changed by what keeps an input the same to compare."""
+        return self.lineage.references(self.originals)
 
     @property
     def moved(self) -> Tensor:
-        """[batch] bool: whether an affine step lies between root and input."""
-        return are_moved(self.placements)
+        """[batch] bool: whether the reference of an input is another than its root."""
+        return self.lineage.moved
 
     @property
     def changed(self) -> Tensor:
         """[batch] bool: false of children that came out like their parents."""
-        return torch.tensor([step not in (UNCHANGED, NO_GRADIENT) for step in self.steps], dtype=torch.bool)
+        alike = (Change.UNCHANGED, Change.NO_GRADIENT)
+        return torch.tensor([mutation.change not in alike for mutation in self.mutations], dtype=torch.bool)
 
     @property
     def labels(self) -> Tensor:
@@ -98,12 +92,14 @@ class Candidates:
 
     def select(self, rows: Tensor) -> Candidates:
         """These rows, given as positions."""
-        steps = tuple(self.steps[row] for row in rows.tolist())
-        arrays = (self.inputs, self.parents, self.roots, self.placements)
-        inputs, parents, roots, placements = (
-            array.index_select(0, rows) for array in arrays
-        )  # faster than array[rows]
-        return Candidates(inputs, self.seeds, parents, roots, steps, placements)
+        mutations = tuple(self.mutations[row] for row in rows.tolist())
+        arrays = (self.inputs, self.parents, self.roots)
+        inputs, parents, roots = (array.index_select(0, rows) for array in arrays)  # faster than array[rows]
+        return Candidates(inputs, self.seeds, parents, roots, mutations, selected(self.lineage, rows))
+
+    def split(self, size: int) -> list[Candidates]:
+        """The rows in batches of at most so many."""
+        return [self.select(rows) for rows in all_rows(len(self)).split(size)]
 
     @staticmethod
     def joined(parts: Sequence[Candidates]) -> Candidates:
@@ -113,17 +109,13 @@ class Candidates:
             parts[0].seeds,
             torch.cat([part.parents for part in parts]),
             torch.cat([part.roots for part in parts]),
-            tuple(step for part in parts for step in part.steps),
-            torch.cat([part.placements for part in parts]),
+            tuple(mutation for part in parts for mutation in part.mutations),
+            joined([part.lineage for part in parts]),
         )
 
-    def mutated(self, inputs: Tensor, step: str) -> Candidates:
-        """The same lineage with new inputs, made by one named mutation."""
-        return replace(self, inputs=inputs, steps=(step,) * len(self))
-
-    def with_children(self, made: Tensor, inputs: Tensor, steps: Sequence[str]) -> Candidates:
-        """Of these parents, the rows that a child was made for, with the child's inputs [batch, ...] and steps."""
-        return replace(self, inputs=inputs, steps=tuple(steps)).select(made)
+    def mutated(self, inputs: Tensor, operation: str) -> Candidates:
+        """The same lineage with new inputs, made by one named operation."""
+        return replace(self, inputs=inputs, mutations=(Mutation((operation,)),) * len(self))
 
 
 @dataclass(frozen=True)
@@ -279,7 +271,7 @@ class Lesson:
     kept: Candidates  # what it added to the corpus
     gains: Tensor  # [kept, criteria] by how much each row was new
     trace: Trace  # of the rows kept
-    found: tuple[str, ...]  # the mutations that showed bugs not seen before
+    found: tuple[Mutation, ...]  # those that showed bugs not seen before
 
 
 @dataclass(frozen=True)
@@ -337,7 +329,7 @@ class PastStep:
     executions: int  # so far
     planned: int  # inputs asked for
     kept: int  # entries
-    found: tuple[str, ...] = ()  # the mutations that showed bugs not seen before
+    found: tuple[Mutation, ...] = ()  # those that showed bugs not seen before
     digest: str = ""  # of what it kept
     lost: bool = False  # what it kept can be read no more, so it must be done again
 

@@ -23,7 +23,7 @@ from jostle.randomness import randomness
 from jostle.records import Candidates
 from jostle.subjects.torch_target import TorchTarget
 from jostle.zoo import lenet1
-from making import batch_of
+from making import batch_of, placements_of, texts_of
 
 VALUES = ((5, 3), (2, 3, 8, 8), (1, 7, 2))
 IMAGES = ((2, 3, 8, 8), (2, 1, 9, 6))
@@ -126,7 +126,7 @@ def test_parents_have_one_child_each_in_their_shape_and_lineage(name: str) -> No
         assert children.parents.sort().values.equal(parents.parents)
         for field in ("originals", "roots", "labels"):
             assert torch.equal(getattr(children, field), getattr(own_parents(children, parents), field))
-        assert len(children) == len(parents) == len(children.placements) and all(children.steps)
+        assert len(children) == len(parents) == len(placements_of(children)) and all(texts_of(children))
 
 
 @every_mutator
@@ -152,10 +152,10 @@ def test_every_child_differs_from_its_parent_and_from_its_siblings(name: str) ->
 def test_parents_are_left_as_they_were(name: str) -> None:
     case = MUTATORS[name]
     parents = parents_for(case, 0)
-    fields = ("inputs", "references", "originals", "placements")
-    before = [getattr(parents, field).clone() for field in fields]
+    fields = (lambda rows: rows.inputs, lambda rows: rows.references, lambda rows: rows.originals, placements_of)
+    before = [field(parents).clone() for field in fields]
     case.make().mutate(parents, randomness(0, 1)).inputs.zero_()
-    assert all(torch.equal(getattr(parents, field), was) for field, was in zip(fields, before, strict=True))
+    assert all(torch.equal(field(parents), was) for field, was in zip(fields, before, strict=True))
 
 
 @every_mutator

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from jostle.inputs.geometry import unmoved
 from jostle.interfaces import Oracle
+from jostle.lineage import Untouched
 from jostle.oracles.agreement import Agreement, Close, SameTop
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.labels import LabelKept
@@ -20,7 +20,7 @@ from jostle.oracles.properties import Element, Property
 from jostle.oracles.unanimity import Unanimous
 from jostle.randomness import randomness
 from jostle.records import NO_BUG, NO_LABEL, Candidates, Trace
-from making import batch_of, seeds_of, trace_of
+from making import NOISE, batch_of, seeds_of, trace_of
 
 CLASSES = 3
 
@@ -65,7 +65,7 @@ def batch_from(seed: int, count: int) -> tuple[Candidates, Trace]:
 
     inputs = torch.rand(count, 2, generator=rng)
     seeds = seeds_of(torch.rand(4, 2, generator=rng), whole(NO_LABEL, CLASSES, many=4))
-    candidates = Candidates(inputs, seeds, whole(0, 50), whole(0, 4), ("noise",) * count, unmoved(count))
+    candidates = Candidates(inputs, seeds, whole(0, 50), whole(0, 4), (NOISE,) * count, Untouched(count))
     trace = trace_of(
         output=values(CLASSES),
         twin=values(CLASSES),

@@ -31,7 +31,7 @@ from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.reduction.reduce import SameDefect, reduce
 from jostle.frameworks.reference.run import result
 from jostle.frameworks.strategies.greedy import Greedy
-from jostle.records import NO_LABEL, Finding, Seeds, StepRecord
+from jostle.records import NO_LABEL, Finding, Seeds
 
 Switch = Callable[[str], str]  # a program of torch to the same with a bug
 VOCABULARY = ("conv", "relu", "sin", "cast", "dropout", "linear", "add", "mul", "tanh", "reshape")
@@ -67,7 +67,6 @@ def campaign_of(
     phase: str,
     models: Sequence[str],
     seed: int,
-    found: list[Finding],
     executions: int,
     findings: int | None = None,
 ) -> tuple[Campaign, GraphStore]:
@@ -75,9 +74,6 @@ def campaign_of(
     graphs = seed_graphs(models, VOCABULARY, seed)
     edits = edits_with([OPERATORS[name] for name in VOCABULARY])
     target = Compared(store, runner, [phase], Examiner(runner, []), {})
-
-    def remember(record: StepRecord) -> None:
-        found.extend(record.findings)
 
     campaign = Campaign(
         target=target,
@@ -89,9 +85,14 @@ def campaign_of(
         budget=Budget(executions=executions, findings=findings),
         seed=seed,
         batch=8,
-        listeners=[remember],
     )
     return campaign, store
+
+
+def findings_of(campaign: Campaign) -> list[Finding]:
+    found: list[Finding] = []
+    campaign.run(listeners=[lambda record: found.extend(record.findings)])
+    return found
 
 
 ENOUGH = {PREDICT: 800, GRADIENT: 250, TRAIN: 250}  # models
@@ -119,11 +120,9 @@ PLANTED = {
 @pytest.mark.parametrize("bug", sorted(PLANTED))
 def test_a_planted_bug_is_found_located_and_reduced(bug: str, seed: int) -> None:
     switch, phase, guilty = PLANTED[bug]
-    runner, found = WrongTorch(switch), list[Finding]()
-    campaign, store = campaign_of(
-        runner, phase, ("mlp", "attention", "operators"), seed, found, ENOUGH[phase], findings=1
-    )
-    campaign.run()
+    runner = WrongTorch(switch)
+    campaign, store = campaign_of(runner, phase, ("mlp", "attention", "operators"), seed, ENOUGH[phase], findings=1)
+    found = findings_of(campaign)
     signatures = [parse(finding.violation.details["signature"]) for finding in found]
     right = [number for number, one in enumerate(signatures) if one.operator.startswith(guilty)]
     assert right, [one.text for one in signatures]
@@ -138,15 +137,13 @@ def test_a_planted_bug_is_found_located_and_reduced(bug: str, seed: int) -> None
 
 @pytest.mark.parametrize("phase", [PREDICT, GRADIENT, TRAIN])
 def test_without_a_bug_there_is_nothing_to_find(phase: str) -> None:
-    found = list[Finding]()
-    campaign_of(WrongTorch(lambda program: program), phase, ("mlp", "operators"), 0, found, 100)[0].run()
-    assert [one.violation.summary for one in found] == []
+    campaign, _ = campaign_of(WrongTorch(lambda program: program), phase, ("mlp", "operators"), 0, 100)
+    assert [one.violation.summary for one in findings_of(campaign)] == []
 
 
 def test_every_model_to_begin_from_is_judged_and_those_that_fail_are_not_mutated() -> None:
-    found = list[Finding]()
     failing = WrongTorch(lambda program: f"{program}\n1 / 0")
-    campaign, _ = campaign_of(failing, PREDICT, ("operators",), 0, found, executions=len(VOCABULARY))
-    campaign.run()
+    campaign, _ = campaign_of(failing, PREDICT, ("operators",), 0, executions=len(VOCABULARY))
+    found = findings_of(campaign)
     assert len(campaign.corpus) == 0
     assert {one.violation.details["operator"] for one in found} == set(VOCABULARY)

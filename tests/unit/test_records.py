@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from jostle.inputs.geometry import place, unmoved
+from jostle.inputs.geometry import Placements, place, unmoved
+from jostle.lineage import SEED
 from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Outcome, Trace, Verdicts, Violation
-from making import CRASH, batch_of, seeds_of, trace_of
+from making import CRASH, batch_of, placements_of, seeds_of, trace_of
 
 
 def test_seeds_are_candidates_without_parents_that_are_their_own_references() -> None:
@@ -17,14 +18,14 @@ def test_seeds_are_candidates_without_parents_that_are_their_own_references() ->
     candidates = seeds.as_candidates()
     assert torch.equal(candidates.inputs, candidates.references)
     assert candidates.parents.tolist() == [NO_PARENT] * 3 and candidates.roots.tolist() == [0, 1, 2]
-    assert candidates.labels.tolist() == [4, 5, 6] and candidates.steps == ("", "", "")
+    assert candidates.labels.tolist() == [4, 5, 6] and candidates.mutations == (SEED,) * 3
 
 
-def shifted(count: int, row: int) -> torch.Tensor:
+def shifted(count: int, row: int) -> Placements:
     """Placements of which one moves its image sideways by a quarter."""
-    placements = unmoved(count).clone()
+    placements = unmoved(count)
     placements[row, 0, 2] = 0.5
-    return placements
+    return Placements(placements)
 
 
 def test_seeds_were_never_moved() -> None:
@@ -34,26 +35,26 @@ def test_seeds_were_never_moved() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
 def test_a_reference_is_the_root_moved_as_the_input_was(dtype: torch.dtype) -> None:
     roots = (torch.rand(3, 1, 4, 4) * 255).to(dtype)
-    batch = replace(batch_of(roots * 0, references=roots), placements=shifted(3, row=1))
+    batch = replace(batch_of(roots * 0, references=roots), lineage=shifted(3, row=1))
     assert batch.moved.tolist() == [False, True, False]
     assert torch.equal(batch.originals, roots) and batch.references.dtype == dtype
     assert torch.equal(batch.references[[0, 2]], roots[[0, 2]])
-    moved = place(roots[1:2].float(), batch.placements[1:2])
+    moved = place(roots[1:2].float(), placements_of(batch)[1:2])
     assert torch.equal(batch.references[1:2], moved.to(dtype)) and not torch.equal(batch.references[1], roots[1])
     assert torch.equal(batch.seeds.inputs, roots)
 
 
 def test_joining_what_was_selected_gives_the_candidates_back() -> None:
-    batch = replace(batch_of(torch.rand(4, 1, 4, 4)), placements=shifted(4, row=2))
+    batch = replace(batch_of(torch.rand(4, 1, 4, 4)), lineage=shifted(4, row=2))
     joined = Candidates.joined([batch.select(part) for part in torch.arange(4).split(3)])
-    for field in ("inputs", "parents", "roots", "placements", "references"):
+    for field in ("inputs", "parents", "roots", "references"):
         assert torch.equal(getattr(joined, field), getattr(batch, field))
-    assert joined.steps == batch.steps
+    assert joined.mutations == batch.mutations and torch.equal(placements_of(joined), placements_of(batch))
 
 
 def test_selecting_candidates_selects_every_field() -> None:
     batch = batch_of(torch.arange(4.0)[:, None], labels=torch.tensor([5, 6, 7, 8]))
-    batch = replace(batch, placements=shifted(4, row=3)).select(torch.tensor([3, 1, 1]))
+    batch = replace(batch, lineage=shifted(4, row=3)).select(torch.tensor([3, 1, 1]))
     assert batch.inputs.flatten().tolist() == [3, 1, 1] and batch.labels.tolist() == [8, 6, 6]
     assert batch.moved.tolist() == [True, False, False]
     assert batch.roots.tolist() == [3, 1, 1] and batch.parents.tolist() == [103, 101, 101] and len(batch) == 3

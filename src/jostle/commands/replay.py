@@ -10,9 +10,9 @@ import torch
 
 from jostle.catalogue import oracles_of
 from jostle.errors import OutputRefused, UsageError
-from jostle.inputs.geometry import unmoved
+from jostle.lineage import Change, Mutation, Untouched
 from jostle.options.schema import Given
-from jostle.records import NO_BUG, NO_GRADIENT, NO_PARENT, Candidates, Violation
+from jostle.records import NO_BUG, NO_PARENT, Candidates, Violation
 from jostle.session.load import Loaded, load
 from jostle.session.reopen import recorded_campaign
 from jostle.storage.findings import SavedFinding, read_finding, read_record
@@ -44,7 +44,7 @@ def replay(folder: Path, changes: Given = NOTHING_ELSE) -> Replay:
         raise UsageError(
             f"{folder} holds no finding ({reason}): give one of the folders under CAMPAIGN/findings"
         ) from error
-    if told["mutation"] == NO_GRADIENT:
+    if Mutation.parsed(told["mutation"]).change is Change.NO_GRADIENT:
         raise UsageError(f"{folder} is of a gradient that is not finite, which a run of the model alone does not show")
     reopened = recorded_campaign(campaign)
     chosen = reopened.given.over(**{"trust_model": False, "isolate": True, "force": True, **changes.values})
@@ -57,8 +57,10 @@ def _shown(loaded: Loaded, finding: SavedFinding) -> tuple[Violation, ...]:
     seeds, root = loaded.flight.seeds, finding.told["root"]
     if not 0 <= root < len(seeds) or finding.input.shape != seeds.inputs.shape[1:]:
         raise OutputRefused(f"{finding.folder} is not of these seeds: move the folder away")
-    parents, roots, steps = torch.tensor([NO_PARENT]), torch.tensor([root]), (finding.told["mutation"],)
-    row = Candidates(finding.input[None], seeds, parents, roots, steps, unmoved(1))
+    mutations = (Mutation.parsed(finding.told["mutation"]),)
+    row = Candidates(
+        finding.input[None], seeds, torch.tensor([NO_PARENT]), torch.tensor([root]), mutations, Untouched(1)
+    )
     trace = loaded.model.target.run(row)
     judges = oracles_of(loaded.settings, loaded.prepared.context()).values()
     verdicts = [judge.judge(row, trace) for judge in judges]

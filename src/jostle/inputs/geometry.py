@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from jostle.lineage import Lineage, Untouched
 
 # From each place of the result to a place of the image, x then y, measured in half sides from the middle.
 UNMOVED = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
@@ -12,12 +16,47 @@ UNMOVED = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
 def unmoved(count: int) -> Tensor:
     """Maps [count, 2, 3] that leave images where they are."""
-    return torch.tensor(UNMOVED).expand(count, 2, 3)
+    return torch.tensor(UNMOVED).repeat(count, 1, 1)
 
 
 def are_moved(placements: Tensor) -> Tensor:
     """[batch] bool: which of the maps [batch, 2, 3] move anything."""
     return (placements != torch.tensor(UNMOVED, device=placements.device)).flatten(1).any(1)
+
+
+@dataclass(frozen=True)
+class Placements:
+    """The lineage of images that mutators move: how each was moved on the way from its root (`place`)."""
+
+    rows: Tensor  # [batch, 2, 3]
+
+    @staticmethod
+    def of(lineage: Lineage) -> Placements:
+        """The placements of inputs of which some or none was ever moved."""
+        if isinstance(lineage, Untouched):
+            return Placements(unmoved(lineage.count))
+        if not isinstance(lineage, Placements):
+            raise TypeError(f"{type(lineage).__name__} tells nothing of how images were moved")
+        return lineage
+
+    @property
+    def moved(self) -> Tensor:
+        return are_moved(self.rows)
+
+    def with_rows(self, rows: Tensor) -> Placements:
+        return Placements(rows)
+
+    def untouched(self, count: int) -> Placements:
+        return Placements(unmoved(count))
+
+    def references(self, originals: Tensor) -> Tensor:
+        """The roots, moved as the inputs were (DeepHunter, Algorithm 2)."""
+        rows = self.moved.nonzero().squeeze(1)
+        if not len(rows):
+            return originals
+        placed = place(originals[rows].float(), self.rows[rows])
+        originals[rows] = placed if originals.is_floating_point() else placed.round().to(originals.dtype)
+        return originals
 
 
 def place(images: Tensor, placements: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -10,10 +10,11 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.inputs.distances import as_image_file, columns, lengths, reference_lengths, relative_distances, within
 from jostle.interfaces import Differentiable
+from jostle.lineage import NO_GRADIENT, UNCHANGED, Change, Mutation
 from jostle.mutators.goals import Goal
 from jostle.mutators.neuron_choice import NeuronChoice
 from jostle.mutators.perturbations import Perturbation, plain
-from jostle.records import NO_GRADIENT, NO_PARENT, UNCHANGED, Candidates, Lesson
+from jostle.records import NO_PARENT, Candidates, Lesson
 
 PROBE = 0.9  # of the limit: the first step, so that its result may still be kept as a seed
 USUAL_LIMIT = 0.02
@@ -95,18 +96,20 @@ class Ascent:
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
         lines = self._begun(parents, rng)
-        children, steps = parents.inputs.clone(), [""] * len(parents)
+        children = parents.inputs.clone()
+        made: dict[int, Mutation] = {}  # by row
         for iteration in range(self._iterations):
-            lines, names = self._step(lines, iteration, rng)
+            lines, mutations = self._step(lines, iteration, rng)
             rows = lines.rows[:, iteration]
             children[rows] = lines.points
-            for row, name in zip(rows.tolist(), names, strict=True):
-                steps[row] = steps[row] if steps[row] and name == UNCHANGED else name
-            lines = lines.select(torch.tensor([name != NO_GRADIENT for name in names], dtype=torch.bool))
+            for row, mutation in zip(rows.tolist(), mutations, strict=True):
+                made[row] = made[row] if row in made and mutation is UNCHANGED else mutation
+            going = [mutation.change is not Change.NO_GRADIENT for mutation in mutations]
+            lines = lines.select(torch.tensor(going, dtype=torch.bool))
             if not len(lines):
                 break
-        made = torch.tensor([row for row, step in enumerate(steps) if step])
-        return parents.with_children(made, children, steps)
+        rows = torch.tensor(sorted(made))
+        return replace(parents.select(rows), inputs=children[rows], mutations=tuple(made[row] for row in sorted(made)))
 
     def _begun(self, parents: Candidates, rng: torch.Generator) -> Lines:
         rows = _rows_by_line(parents.parents, self._iterations)
@@ -123,8 +126,8 @@ class Ascent:
             neurons=torch.empty(count, 0, dtype=torch.int64),
         )
 
-    def _step(self, lines: Lines, iteration: int, rng: torch.Generator) -> tuple[Lines, list[str]]:
-        """Those of the lines that have not reached their goal, one step on, and what each step is called."""
+    def _step(self, lines: Lines, iteration: int, rng: torch.Generator) -> tuple[Lines, list[Mutation]]:
+        """Those of the lines that have not reached their goal, one step on, and what came of each step."""
         gradient, margins = self._gradient(lines, iteration == 0, rng)
         lines.steps, lines.margins = self._measured(lines, margins, iteration + 1 == self._iterations), margins
         if iteration:
@@ -134,11 +137,12 @@ class Ascent:
         gradient[~finite] = 0  # such a line stays where its gradient is not finite
         before, lines.points = lines.points, self._moved(lines, gradient, iteration == 0, rng)
         changed = (lines.points != before).flatten(1).any(1)
-        names = [
-            NO_GRADIENT if not sound else f"ascent, step {iteration + 1}" if moved else UNCHANGED
+        ascended = Mutation((f"ascent, step {iteration + 1}",))
+        mutations = [
+            NO_GRADIENT if not sound else ascended if moved else UNCHANGED
             for sound, moved in zip(finite.tolist(), changed.tolist(), strict=True)
         ]
-        return lines, names
+        return lines, mutations
 
     def _gradient(self, lines: Lines, first: bool, rng: torch.Generator) -> tuple[Tensor, Tensor]:
         """Of the objective by the input [lines, ...], and how far each line is from its goal [lines]."""

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.inputs.geometry import place
+from jostle.inputs.geometry import Placements, place
+from jostle.lineage import UNCHANGED, Change, Mutation
 from jostle.mutators.screening import Witnesses
 from jostle.mutators.transform_ranges import transforms_named
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, Transform, blur, noise
@@ -18,7 +19,7 @@ from jostle.options.declaration import Theme, check, option
 from jostle.options.kinds import NAMES, number, whole
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
-from jostle.records import NO_PARENT, UNCHANGED, Candidates
+from jostle.records import NO_PARENT, Candidates
 
 VISIBLE = 1 / 510  # of the value range: less than half a step of eight bits is no change
 ROUNDING = 1e-6
@@ -48,7 +49,7 @@ class MetamorphicOptions:
 
 
 @dataclass(frozen=True)
-class Lineage:
+class Ancestors:
     """What Algorithm 2 knows of each parent: itself, its reference, its original, and whether and how it was moved."""
 
     images: Tensor  # [rows, channels, height, width], like the next two in shares of the value range
@@ -79,14 +80,14 @@ class Brood:
 
     images: Tensor
     placements: Tensor
-    steps: list[str]
+    mutations: list[Mutation]
     pending: Tensor  # rows that are still to be made
 
-    def take(self, rows: Tensor, made: Attempt, steps: list[str]) -> None:
+    def take(self, rows: Tensor, made: Attempt, mutations: list[Mutation]) -> None:
         self.images.index_copy_(0, rows, made.images)
         self.placements.index_copy_(0, rows, made.placements)
-        for row, step in zip(rows.tolist(), steps, strict=True):
-            self.steps[row] = step
+        for row, mutation in zip(rows.tolist(), mutations, strict=True):
+            self.mutations[row] = mutation
 
 
 class Metamorphic:
@@ -125,27 +126,29 @@ class Metamorphic:
         distinct, places = _distinct(parents)
         images, references, originals = map(self._shares, (distinct.inputs, distinct.references, distinct.originals))
         whole = not parents.inputs.is_floating_point()
-        lineage = Lineage(images, references, originals, distinct.moved, distinct.placements, whole)
+        placements = Placements.of(distinct.lineage)
+        ancestors = Ancestors(images, references, originals, placements.moved, placements.rows, whole)
         witnesses = Witnesses(images, references, self._beta, self._many)
-        able = ~lineage.moved[places] | bool(len(self._pixel_kinds))
+        able = ~ancestors.moved[places] | bool(len(self._pixel_kinds))
         brood = Brood(
             self._shares(parents.inputs).clone(),
-            parents.placements.clone(),
+            Placements.of(parents.lineage).rows.clone(),
             [UNCHANGED] * len(parents),
             able.nonzero().squeeze(1),
         )
         for widths in self._rounds:
             if len(brood.pending):
-                self._try(brood, lineage, witnesses, places, widths, rng)
+                self._try(brood, ancestors, witnesses, places, widths, rng)
         inputs = self._values(brood.images, parents.inputs)
-        unchanged = torch.tensor([step == UNCHANGED for step in brood.steps])
+        unchanged = torch.tensor([mutation.change is Change.UNCHANGED for mutation in brood.mutations])
         inputs[unchanged] = parents.inputs[unchanged]
-        return replace(parents, inputs=inputs, placements=brood.placements, steps=tuple(brood.steps))
+        lineage, mutations = Placements(brood.placements), tuple(brood.mutations)
+        return replace(parents, inputs=inputs, lineage=lineage, mutations=mutations)
 
     def _try(
         self,
         brood: Brood,
-        lineage: Lineage,
+        ancestors: Ancestors,
         witnesses: Witnesses,
         places: Tensor,
         widths: list[int],
@@ -153,7 +156,7 @@ class Metamorphic:
     ) -> None:
         """Tries for each pending row, so many at once, until one succeeds; those that are hopeless cost little."""
         rows = brood.pending
-        kinds = self._drawn_kinds(lineage.moved[places[rows]], sum(widths), rng)  # [rows, tries]
+        kinds = self._drawn_kinds(ancestors.moved[places[rows]], sum(widths), rng)  # [rows, tries]
         parameters = self._lows[kinds] + self._widths[kinds] * torch.rand(kinds.shape, generator=rng)
         parameters = torch.where(self._counts[kinds], parameters.floor(), parameters)
         hopeless = self._hopeless(witnesses, places[rows], kinds, parameters)
@@ -168,7 +171,7 @@ class Metamorphic:
             if not len(at):
                 break
             chosen_kinds, chosen_parameters = kinds[at, which], parameters[at, which]
-            attempt = self._attempt(lineage, places[rows[at]], chosen_kinds, chosen_parameters, rng)
+            attempt = self._attempt(ancestors, places[rows[at]], chosen_kinds, chosen_parameters, rng)
             good = torch.zeros_like(there).masked_scatter_(there, attempt.good)
             made = good.any(1)
             first = good.long().argmax(1, keepdim=True)
@@ -178,11 +181,11 @@ class Metamorphic:
         brood.pending = rows[pending]
 
     def _attempt(
-        self, lineage: Lineage, rows: Tensor, kinds: Tensor, parameters: Tensor, rng: torch.Generator
+        self, ancestors: Ancestors, rows: Tensor, kinds: Tensor, parameters: Tensor, rng: torch.Generator
     ) -> Attempt:
         """These rows, each by its own transformation and parameter, and whether the results are meaningful."""
-        children, placements = lineage.images.index_select(0, rows), lineage.placements.index_select(0, rows)
-        references = lineage.references.index_select(0, rows)
+        children, placements = ancestors.images.index_select(0, rows), ancestors.placements.index_select(0, rows)
+        references = ancestors.references.index_select(0, rows)
         for kind in self._others:
             some = (kinds == kind).nonzero().squeeze(1)
             transform, given = self._transforms[kind], parameters[some]
@@ -192,12 +195,12 @@ class Metamorphic:
                 placements[some] = transform.movement(given, rng, children.shape[2] / children.shape[3])
         some = self._moves[kinds].nonzero().squeeze(1)
         if len(some):
-            maps, originals = placements[some], lineage.originals.index_select(0, rows[some])
+            maps, originals = placements[some], ancestors.originals.index_select(0, rows[some])
             children.index_copy_(0, some, place(children.index_select(0, some), maps))
             references.index_copy_(0, some, place(originals, maps))
         factors, amounts = self._linear(kinds, parameters)
         children.mul_(factors.view(-1, 1, 1, 1)).add_(amounts.view(-1, 1, 1, 1)).clamp_(0, 1)
-        if lineage.whole:  # as they will be stored
+        if ancestors.whole:  # as they will be stored
             children = children.mul_(self._span).round_().div_(self._span)
         return Attempt(children, placements, kinds, parameters, self._meaningful(references, children))
 
@@ -233,9 +236,9 @@ class Metamorphic:
         flat = which.flatten(1).float()
         return flat @ torch.ones(flat.shape[1]) >= self._alpha * flat.shape[1]  # a product counts faster than a sum
 
-    def _described(self, attempt: Attempt) -> list[str]:
+    def _described(self, attempt: Attempt) -> list[Mutation]:
         pairs = zip(attempt.kinds.tolist(), attempt.parameters.tolist(), strict=True)
-        return [f"{self._names[kind]} {parameter:.3g}" for kind, parameter in pairs]
+        return [Mutation((f"{self._names[kind]} {parameter:.3g}",)) for kind, parameter in pairs]
 
     def _shares(self, values: Tensor) -> Tensor:
         """Values as shares of the range, from 0 to 1."""

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from jostle.interfaces import Learner, Mutator
-from jostle.records import NO_GRADIENT, UNCHANGED, Candidates, Lesson
+from jostle.lineage import Change, Mutation
+from jostle.records import Candidates, Lesson
 
 MEMORY = 0.9  # of the recent reward that is left after one step
 EXPLORED = 0.2  # share of the effort that all mutators get alike
@@ -46,8 +47,8 @@ class Mixed:
         """Credits each mutator with what it was first to show, and passes the lesson on to those that learn too."""
         shares = self.shares()
         for name in self._mutators:
-            kept = sum(_by(step) == name for step in lesson.kept.steps)
-            found = sum(_by(step) == name for step in lesson.found)
+            kept = sum(mutation.mutator == name for mutation in lesson.kept.mutations)
+            found = sum(mutation.mutator == name for mutation in lesson.found)
             self._reward[name] = MEMORY * self._reward[name] + kept + FINDING * found
             self._effort[name] = MEMORY * self._effort[name] + shares[name]
         for made in self._mutators.values():
@@ -72,10 +73,9 @@ class Mixed:
 
 
 def _signed(name: str, made: Candidates) -> Candidates:
-    """The steps with the name of the mutator before them."""
-    steps = tuple(step if step in (UNCHANGED, NO_GRADIENT) else f"{name}: {step}" for step in made.steps)
-    return replace(made, steps=steps)
-
-
-def _by(step: str) -> str:
-    return step.partition(":")[0]
+    """The same children, where they are changed with the name of their mutator."""
+    mutations = (
+        Mutation(mutation.operations, name) if mutation.change is Change.CHANGED else mutation
+        for mutation in made.mutations
+    )
+    return replace(made, mutations=tuple(mutations))

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from jostle.errors import UsageError
 
-
 MANY = 20  # names, more than which are not told at once
 
 

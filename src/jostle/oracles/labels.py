@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jostle.lineage import Change
 from jostle.part import Part, first_line
 from jostle.records import MODEL, NO_LABEL, Candidates, Trace, Verdicts, Violation
 
@@ -20,7 +21,7 @@ class LabelKept:
 
         def describe(row: int) -> Violation:
             before, after = int(candidates.labels[row]), int(labels[row])
-            mutant = candidates.steps[row] != ""
+            mutant = candidates.mutations[row].change is not Change.SEED
             return Violation(
                 "flip",
                 f"flip:{int(candidates.roots[row])}:{before}:{after}",

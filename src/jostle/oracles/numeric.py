@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from jostle.lineage import Change
 from jostle.oracles.numbering import bug_number
 from jostle.part import Part, first_line
-from jostle.records import NO_BUG, NO_GRADIENT, Candidates, Trace, Verdicts, Violation
+from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
 
 
 class Finite:
@@ -19,14 +20,15 @@ class Finite:
         bugs = torch.full((len(candidates),), NO_BUG)
         described: dict[int, Violation] = {}
         for place, values in _suspicious(trace.everywhere()):
-            for word, shown in _shown(values):
+            for word, rows in _not_finite(values):
                 violation = _violation(place, word)
                 number = bug_number(violation.fingerprint)
                 described[number] = violation
-                bugs[shown & (bugs == NO_BUG)] = number
+                bugs[rows & (bugs == NO_BUG)] = number
         number = bug_number(GRADIENT.fingerprint)
         described[number] = GRADIENT
-        bugs[torch.tensor([step == NO_GRADIENT for step in candidates.steps]) & (bugs == NO_BUG)] = number
+        without_gradient = [mutation.change is Change.NO_GRADIENT for mutation in candidates.mutations]
+        bugs[torch.tensor(without_gradient) & (bugs == NO_BUG)] = number
         return Verdicts.where("nan", trace, bugs != NO_BUG, bugs, lambda row: described[int(bugs[row])])
 
 
@@ -41,7 +43,7 @@ def _suspicious(places: list[tuple[str, Tensor]]) -> list[tuple[str, Tensor]]:
     return [] if finite.all() else [place for place, fine in zip(places, finite, strict=True) if not fine]
 
 
-def _shown(values: Tensor) -> list[tuple[str, Tensor]]:
+def _not_finite(values: Tensor) -> list[tuple[str, Tensor]]:
     """Which rows [batch] hold a NaN, and which an infinity."""
     rows = values.reshape(len(values), -1)
     return [("NaN", rows.isnan().any(1)), ("infinity", rows.isinf().any(1))]

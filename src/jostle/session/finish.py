@@ -16,15 +16,15 @@ from jostle.catalogue import PartOptions
 from jostle.errors import OutputRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.distances import as_image_file, columns, sizes, within
-from jostle.inputs.geometry import unmoved
 from jostle.inputs.preflight import gives_classes
 from jostle.interfaces import Differentiable, ModelTarget, Oracle
+from jostle.lineage import Change, Mutation, Untouched
 from jostle.mutators.gradient_part import GradientOptions
 from jostle.options.campaign import FindingOptions, InputOptions
 from jostle.options.schema import Settings
 from jostle.progress import Progress, quietly
 from jostle.recipes.compose import Prepared
-from jostle.records import MODEL, NO_GRADIENT, NO_PARENT, Candidates, Seeds
+from jostle.records import MODEL, NO_PARENT, Candidates, Seeds
 from jostle.scores import probabilities
 from jostle.storage.findings import SavedFinding, add_to_finding, read_finding, recorded, write_png
 from jostle.targets.contained import ContainedGradients
@@ -59,7 +59,7 @@ class InputFinisher:
         open_ones = [(place, told) for place, told in recorded(self.folder / "findings") if "change" not in told]
         alike: dict[tuple[str, bool], list[Recorded]] = {}
         for place, told in open_ones:
-            alike.setdefault((told["kind"], told["mutation"] == NO_GRADIENT), []).append((place, told))
+            alike.setdefault((told["kind"], _of_gradient(told)), []).append((place, told))
         batches = [
             group[start : start + AT_ONCE] for group in alike.values() for start in range(0, len(group), AT_ONCE)
         ]
@@ -99,7 +99,7 @@ class InputFinisher:
 
     def _shrinks(self, finding: SavedFinding) -> bool:
         """A finding of one of our oracles can be shrunk; not one of a gradient, which no forward pass shows."""
-        gradient = finding.told["mutation"] == NO_GRADIENT
+        gradient = _of_gradient(finding.told)
         return self.settings[FindingOptions].minimise and finding.told["kind"] in self._shrinkable and not gradient
 
     def _candidates(self, findings: list[SavedFinding]) -> Candidates:
@@ -113,8 +113,8 @@ class InputFinisher:
             self.seeds,
             torch.full((len(findings),), NO_PARENT),
             roots,
-            tuple(finding.told["mutation"] for finding in findings),
-            unmoved(len(findings)),
+            tuple(Mutation.parsed(finding.told["mutation"]) for finding in findings),
+            Untouched(len(findings)),
         )
 
     def _minimised(self, rows: Candidates, references: Tensor, findings: list[SavedFinding]) -> Tensor:
@@ -156,6 +156,10 @@ class InputFinisher:
                     if math.isfinite(confidence):
                         said[row][name] = {"label": label, "confidence": confidence}
         return said
+
+
+def _of_gradient(told: Mapping[str, Any]) -> bool:
+    return Mutation.parsed(told["mutation"]).change is Change.NO_GRADIENT
 
 
 def _boundary(gradients: Differentiable, taken_for: Tensor, inputs: Tensor) -> Boundary:

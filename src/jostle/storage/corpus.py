@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from jostle.lineage import Lineage, Mutation, Untouched, of_one_kind, selected
 from jostle.records import NO_PARENT, Candidates, Seeds
 
 
@@ -18,12 +19,12 @@ class Corpus:
         self._inputs = seeds.inputs[:0].clone()
         self._parents = torch.empty(0, dtype=torch.int64)
         self._roots = torch.empty(0, dtype=torch.int64)
-        self._placements = torch.empty(0, 2, 3)
-        self._steps: list[str] = []
+        self._lineage: Lineage = Untouched(0)
+        self._mutations: list[Mutation] = []
         self._planted = 0
 
     def __len__(self) -> int:
-        return len(self._steps)
+        return len(self._mutations)
 
     @property
     def mutants(self) -> int:
@@ -35,20 +36,20 @@ class Corpus:
         self._inputs = _with_room(self._inputs, end)
         self._parents = _with_room(self._parents, end)
         self._roots = _with_room(self._roots, end)
-        self._placements = _with_room(self._placements, end)
         self._inputs[start:end] = kept.inputs
         self._parents[start:end] = kept.parents
         self._roots[start:end] = kept.roots
-        self._placements[start:end] = kept.placements
-        self._steps.extend(kept.steps)
+        own, new = of_one_kind([self._lineage, kept.lineage])
+        self._lineage = own.with_rows(_with_room(own.rows, end))
+        self._lineage.rows[start:end] = new.rows
+        self._mutations.extend(kept.mutations)
         self._planted += int((kept.parents == NO_PARENT).sum())
 
     def select(self, ids: Tensor) -> Candidates:
-        """The entries as they are, each made by its own step from its own parent."""
-        steps = tuple(self._steps[i] for i in ids.tolist())
-        rows = (array.index_select(0, ids) for array in (self._inputs, self._parents, self._roots, self._placements))
-        inputs, parents, roots, placements = rows
-        return Candidates(inputs, self._seeds, parents, roots, steps, placements)
+        """The entries as they are, each made by its own mutation from its own parent."""
+        mutations = tuple(self._mutations[i] for i in ids.tolist())
+        inputs, parents, roots = (array.index_select(0, ids) for array in (self._inputs, self._parents, self._roots))
+        return Candidates(inputs, self._seeds, parents, roots, mutations, selected(self._lineage, ids))
 
     def as_parents(self, ids: Tensor) -> Candidates:
         """The entries as those that their children descend from."""

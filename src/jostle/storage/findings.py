@@ -116,7 +116,7 @@ def _record(finding: Finding, change: float | None) -> dict[str, Any]:
         "seed": row.seeds.names[root],
         "root": root,
         "parent": int(row.parents[0]),
-        "mutation": row.steps[0] or "none: the seed itself",
+        "mutation": str(row.mutations[0]) or "none: the seed itself",
         "largest change": change,
         "details": dict(violation.details),
     }

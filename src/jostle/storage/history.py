@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import OutputRefused
+from jostle.lineage import Mutation
 from jostle.records import Candidates, History, PastStep, Seeds, all_rows
 from jostle.storage.findings import FINDINGS, FLAKY, is_whole, recorded
 from jostle.storage.journal import JOURNAL, read_journal
@@ -51,7 +52,7 @@ def _bugs(findings: Path, last: int) -> frozenset[tuple[str, int]]:
 
 def _past_step(line: dict[str, Any], kept: dict[int, Candidates]) -> PastStep:
     lost = line["kept"] > 0 and line["step"] not in kept
-    found = tuple(line["found by"])
+    found = tuple(map(Mutation.parsed, line["found by"]))
     return PastStep(line["step"], line["executions"], line["planned"], line["kept"], found, line["digest"], lost)
 
 

@@ -25,7 +25,7 @@ def journal_line(record: StepRecord) -> dict[str, Any]:
         "kept": len(record.kept),
         "digest": digest_of_entries(record.kept) if len(record.kept) else "",
         "findings": [finding.violation.fingerprint for finding in record.findings],
-        "found by": [finding.row.steps[0] for finding in record.findings],
+        "found by": [str(finding.row.mutations[0]) for finding in record.findings],
         "flaky": [finding.violation.fingerprint for finding in record.flaky],
         "violations": dict(record.violations),
         "unconfirmed": dict(record.unconfirmed),

@@ -14,13 +14,14 @@ from jostle.frameworks.campaign.feedback import (
     encoded_parts,
 )
 from jostle.frameworks.campaign.graph_store import GraphStore
-from jostle.frameworks.campaign.mutator import Edits, Plan, moves_of, step_of
+from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.scheduler import SeedScores, Weights
 from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.graph import encode
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.strategies.chance import ByChance
+from jostle.lineage import Mutation
 from jostle.records import NO_LABEL, Lesson, Outcome, Seeds, Trace
 
 EDITS = edits_with(list(OPERATORS.values()))
@@ -56,12 +57,8 @@ def test_children_are_edited_as_planned() -> None:
     store, seeds = store_and_seeds()
     plan = Plan([("negate weights",)] * len(seeds))
     children = Edits(EDITS, store, plan).mutate(seeds.as_candidates(), torch.Generator().manual_seed(0))
-    assert set(children.steps) == {"negate weights"}
+    assert set(children.mutations) == {Mutation(("negate weights",))}
     assert not (children.inputs == seeds.inputs).any()
-
-
-def test_a_step_tells_its_edits() -> None:
-    assert moves_of(step_of(("add layer", "swap neurons"))) == ("add layer", "swap neurons")
 
 
 def test_a_part_of_a_library_is_new_once() -> None:

@@ -12,15 +12,16 @@ from torch import Tensor, nn
 
 from jostle.errors import UsageError
 from jostle.inputs.distances import as_image_file, reference_lengths, relative_distances
+from jostle.lineage import NO_GRADIENT, UNCHANGED
 from jostle.mutators.ascent import Ascent, Reach
 from jostle.mutators.goals import AnotherClass
 from jostle.mutators.neuron_choice import NeuronChoice, uncovered
 from jostle.mutators.perturbations import sign
 from jostle.randomness import randomness
-from jostle.records import MODEL, NO_GRADIENT, NO_PARENT, UNCHANGED, Candidates, Linearised
+from jostle.records import MODEL, NO_PARENT, Candidates, Linearised
 from jostle.subjects.torch_target import TorchTarget
 from jostle.zoo import lenet1, mnist_sample
-from making import batch_of, lesson, seeds_of, trace_of
+from making import batch_of, lesson, seeds_of, texts_of, trace_of
 
 DIGITS = 20
 
@@ -103,21 +104,21 @@ def test_rows_of_the_same_parent_form_a_line_wherever_they_stand() -> None:
     together = lenet_ascent().mutate(times(parents, 3), randomness(0, 1))
     apart = lenet_ascent().mutate(parents.select(torch.tensor([0, 1, 2] * 3)), randomness(0, 1))
     for one, other in zip(lines_of(together).values(), lines_of(apart).values(), strict=True):
-        assert one.steps == other.steps == tuple(f"ascent, step {i + 1}" for i in range(len(one)))
+        assert texts_of(one) == texts_of(other) == tuple(f"ascent, step {i + 1}" for i in range(len(one)))
         torch.testing.assert_close(one.inputs, other.inputs)
 
 
 def test_each_point_of_a_line_is_a_step_on_from_the_one_before() -> None:
     children = sloping(reach=Reach(0.02, 5.0)).mutate(times(vectors(), 3), randomness(0, 1))
     for line in lines_of(children).values():
-        assert line.steps == ("ascent, step 1", "ascent, step 2", "ascent, step 3")
+        assert texts_of(line) == ("ascent, step 1", "ascent, step 2", "ascent, step 3")
         changes = line.inputs.diff(dim=0, prepend=line.references[:1])
         assert (changes > 0).all()
 
 
 def test_rows_beyond_the_iterations_begin_another_line() -> None:
     children = sloping(iterations=2).mutate(vectors(count=1).select(torch.zeros(4).long()), randomness(0, 1))
-    assert [step[-1] for step in children.steps] == ["1", "2", "1", "2"]
+    assert [step[-1] for step in texts_of(children)] == ["1", "2", "1", "2"]
     assert torch.equal(children.inputs[:2], children.inputs[2:])
 
 
@@ -126,7 +127,7 @@ def test_of_a_line_with_too_few_rows_the_last_shows_where_it_ends(rows: int) -> 
     far = Reach(0.02, 5.0)
     whole = sloping(reach=far).mutate(times(vectors(count=1), 3), randomness(0, 1))
     cut = sloping(reach=far).mutate(times(vectors(count=1), rows), randomness(0, 1))
-    assert cut.steps == (*whole.steps[: rows - 1], whole.steps[-1])
+    assert cut.mutations == (*whole.mutations[: rows - 1], whole.mutations[-1])
     assert torch.equal(cut.inputs, torch.cat([whole.inputs[: rows - 1], whole.inputs[-1:]]))
 
 
@@ -134,7 +135,7 @@ def test_seeds_have_no_parent_in_common() -> None:
     seeds = seeds_of(torch.full((4, 4), 0.5), torch.zeros(4).long()).as_candidates()
     assert (seeds.parents == NO_PARENT).all()
     children = sloping(iterations=1).mutate(seeds, randomness(0, 1))
-    assert children.steps == ("ascent, step 1",) * 4
+    assert texts_of(children) == ("ascent, step 1",) * 4
 
 
 # How far
@@ -145,7 +146,7 @@ def test_seeds_have_no_parent_in_common() -> None:
 def test_the_first_step_stays_within_the_limit_so_that_it_may_be_a_seed(limit: float, as_images: bool) -> None:
     mutator = lenet_ascent(reach=Reach(limit, 0.3), as_images=as_images)
     children = mutator.mutate(times(digits(), 3), randomness(0, 1))
-    first = children.select(torch.tensor([step.endswith("1") for step in children.steps]).nonzero().flatten())
+    first = children.select(torch.tensor([step.endswith("1") for step in texts_of(children)]).nonzero().flatten())
     distances = relative_distances(first.inputs, first.references)
     assert len(first) == DIGITS and (distances > 0).all()
     assert (distances < limit).all()
@@ -293,7 +294,7 @@ def three(first: float) -> Candidates:
 def test_a_gradient_that_is_not_finite_ends_the_line_and_is_called_so() -> None:
     parents = three(0.9)
     children = broken(broken_above=0.8).mutate(times(parents, 3), randomness(0, 1))
-    assert [line.steps for line in lines_of(children).values()][1] == (NO_GRADIENT,)
+    assert [line.mutations for line in lines_of(children).values()][1] == (NO_GRADIENT,)
     assert len(children) == 3 + 1 + 3
     assert torch.equal(lines_of(children)[101].inputs, parents.inputs[1:2])
     assert children.inputs.isfinite().all()
@@ -305,7 +306,7 @@ def test_an_input_without_a_finite_gradient_is_given_as_it_is_however_far_from_i
     parents = three(0.9)
     parents.seeds.inputs[1, 0] = 0.1
     children = broken(1, broken_above=0.8).mutate(parents, randomness(0, 1))
-    assert children.steps[1] == NO_GRADIENT
+    assert children.mutations[1] == NO_GRADIENT
     assert torch.equal(children.inputs[1], parents.inputs[1])
 
 
@@ -313,7 +314,7 @@ def test_a_gradient_of_zero_leaves_the_input_unchanged() -> None:
     parents = three(0.9)
     children = broken(2, flat_above=0.8).mutate(times(parents, 2), randomness(0, 1))
     line = lines_of(children)[101]
-    assert set(line.steps) == {UNCHANGED}
+    assert set(line.mutations) == {UNCHANGED}
     assert torch.equal(line.inputs, parents.inputs[1:2].expand(len(line), 4))
     assert all(lines_of(children)[other].changed.all() for other in (100, 102))
 
@@ -321,12 +322,12 @@ def test_a_gradient_of_zero_leaves_the_input_unchanged() -> None:
 def test_a_first_step_too_short_for_eight_bits_does_not_end_the_line() -> None:
     mutator = sloping(as_images=True, reach=Reach(0.001, 5.0))
     children = mutator.mutate(times(vectors(128 / 255), 3), randomness(0, 1))
-    assert children.steps == (UNCHANGED, "ascent, step 2", "ascent, step 3") * 3
+    assert texts_of(children) == ("unchanged", "ascent, step 2", "ascent, step 3") * 3
 
 
 def test_a_line_at_the_end_of_the_range_is_unchanged() -> None:
     children = sloping().mutate(vectors(1.0), randomness(0, 1))  # every value would have to rise
-    assert children.steps == (UNCHANGED,) * 3 and torch.equal(children.inputs, torch.ones(3, 4))
+    assert children.mutations == (UNCHANGED,) * 3 and torch.equal(children.inputs, torch.ones(3, 4))
 
 
 # Kinds of inputs
@@ -363,5 +364,5 @@ def test_a_batch_is_ascended_as_its_lines_one_after_another(make: Callable[[], A
     whole = make().mutate(parents, randomness(0, 1))
     parts = [make().mutate(parents.select(rows), randomness(0, 1)) for rows in torch.arange(15).split(3)]
     alone = Candidates.joined(parts)
-    assert whole.steps == alone.steps
+    assert whole.mutations == alone.mutations
     torch.testing.assert_close(whole.inputs, alone.inputs, rtol=0, atol=1 / 255 + 1e-4)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from jostle.errors import UsageError
-from jostle.records import NO_GRADIENT
+from jostle.lineage import NO_GRADIENT
 from jostle.session.assemble import assemble
 from jostle.session.session import Session
 from making import options, run_session
@@ -216,7 +216,7 @@ class Rooted(nn.Module):
     assert (seeds[:, 0] > 0.7).any() and not (seeds[:, 0] > 0.7).all()
     assert run_session(run).findings["nan"] == 1
     told = (run.archive.folder / "journal.jsonl").read_text()
-    assert "nan:gradient" in told and NO_GRADIENT in told
+    assert "nan:gradient" in told and str(NO_GRADIENT) in told
 
 
 @pytest.mark.parametrize("strategy", ["frequent", "rare", "heavy", "near", "uncovered"])

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.inputs.geometry import place
-from jostle.mutators.metamorphic import VISIBLE, Lineage, Metamorphic
+from jostle.mutators.metamorphic import VISIBLE, Ancestors, Metamorphic
 from jostle.mutators.screening import Witnesses
 from jostle.mutators.transforms import TRANSFORMS, Affine, Transform
 from jostle.randomness import randomness
 from jostle.records import Candidates
 from jostle.zoo import mnist_sample
-from making import batch_of, seeds_of
+from making import batch_of, placements_of, seeds_of, texts_of
 
 AFFINE = {name for name, transform in TRANSFORMS.items() if isinstance(transform, Affine)}
 PIXEL = TRANSFORMS.keys() - AFFINE
@@ -44,7 +44,7 @@ def generations(mutator: Metamorphic, images: Tensor, count: int, seed: int = 0)
 
 
 def kinds_of(children: Candidates) -> list[str]:
-    return [step.split()[0] for step in children.steps]
+    return [step.split()[0] for step in texts_of(children)]
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def test_over_a_long_chain_there_is_at_most_one_affine_step(name: str) -> None:
         seen |= set(kinds_of(children))
         assert int(steps.max()) <= 1
         assert torch.equal(children.moved, steps > 0)
-        assert torch.equal(children.placements[~moving], before.placements[~moving])
+        assert torch.equal(placements_of(children)[~moving], placements_of(before)[~moving])
         before = children
     assert seen & AFFINE and seen & PIXEL
 
@@ -119,7 +119,7 @@ def test_a_reference_is_the_root_moved_as_the_image_was(name: str) -> None:
         assert torch.equal(children.originals, case.images)
         still = ~children.moved
         assert torch.equal(children.references[still], case.images[still])
-        placed = place(case.images.float(), children.placements)
+        placed = place(case.images.float(), placements_of(children))
         step = 0.51 if case.images.dtype == torch.uint8 else 1e-4
         torch.testing.assert_close(children.references.float(), placed, rtol=0, atol=step)
 
@@ -138,8 +138,8 @@ def test_with_affine_transformations_only_the_second_generation_is_the_first(nam
     first, second, third = generations(mutator, case.images, 3)
     assert first.moved.all()
     for later in (second, third):
-        assert set(later.steps) == {"unchanged"}
-        assert torch.equal(later.inputs, first.inputs) and torch.equal(later.placements, first.placements)
+        assert set(texts_of(later)) == {"unchanged"}
+        assert torch.equal(later.inputs, first.inputs) and torch.equal(placements_of(later), placements_of(first))
 
 
 @pytest.mark.parametrize("names", [("noise",), ("contrast", "blur"), ("brightness", "rotation"), tuple(TRANSFORMS)])
@@ -162,7 +162,7 @@ def test_parameters_are_drawn_from_the_whole_range_and_told() -> None:
     wide = {"brightness": replace(TRANSFORMS["brightness"], low=-0.1, high=0.3)}
     images = torch.full((2000, 1, 2, 2), 0.5)
     (children,) = generations(Metamorphic(0, 1, beta=0.9, transforms=wide), images, 1)
-    told = torch.tensor([float(step.split()[1]) for step in children.steps])
+    told = torch.tensor([float(step.split()[1]) for step in texts_of(children)])
     torch.testing.assert_close(children.inputs[:, 0, 0, 0] - 0.5, told, rtol=0.01, atol=1e-4)
     assert told.min() < -0.09 and told.max() > 0.29 and float(told.mean()) == pytest.approx(0.1, abs=0.01)
 
@@ -173,7 +173,7 @@ def test_so_many_tries_are_made_before_a_row_stays_unchanged(tries: int, expecte
     either = {"brightness": replace(TRANSFORMS["brightness"], low=0.1, high=0.3)}
     images = torch.full((3000, 1, 2, 2), 0.5)
     (children,) = generations(Metamorphic(0, 1, tries=tries, transforms=either), images, 1)
-    unchanged = torch.tensor([step == "unchanged" for step in children.steps])
+    unchanged = torch.tensor([step == "unchanged" for step in texts_of(children)])
     assert float(unchanged.float().mean()) == pytest.approx(expected, abs=0.03)
     assert torch.equal(children.inputs[unchanged], images[unchanged])
     assert (children.inputs[~unchanged] > 0.59).all()
@@ -185,7 +185,7 @@ def test_a_row_that_no_try_can_change_stays_exactly_as_it_is(low: float, high: f
     shares = torch.rand(5, 3, 9, 9, generator=randomness(0, 0), dtype=torch.float64) * 0.6
     images = (shares * (high - low) + low).float()
     for children in generations(Metamorphic(low, high, tries=60, transforms=strong), images, 2):
-        assert children.steps == ("unchanged",) * 5
+        assert texts_of(children) == ("unchanged",) * 5
         assert torch.equal(children.inputs, images)
 
 
@@ -193,15 +193,15 @@ def test_siblings_of_one_parent_are_made_as_if_each_had_its_own() -> None:
     parents = batch_of(smooth(6, 1)).select(torch.tensor([4, 0, 4, 4, 2, 0]))
     copied = replace(parents, parents=torch.arange(6))
     together, apart = (Metamorphic(0, 1).mutate(rows, randomness(3, 0)) for rows in (parents, copied))
-    assert together.steps == apart.steps
+    assert together.mutations == apart.mutations
     torch.testing.assert_close(together.inputs, apart.inputs)
 
 
 def test_the_parents_are_left_as_they_were() -> None:
     parents = batch_of(smooth(20, 1))
-    inputs, placements, roots = parents.inputs.clone(), parents.placements.clone(), parents.originals.clone()
+    inputs, placements, roots = parents.inputs.clone(), placements_of(parents).clone(), parents.originals.clone()
     Metamorphic(0, 1).mutate(parents, randomness(0, 0)).inputs.zero_()
-    assert torch.equal(parents.inputs, inputs) and torch.equal(parents.placements, placements)
+    assert torch.equal(parents.inputs, inputs) and torch.equal(placements_of(parents), placements)
     assert torch.equal(parents.originals, roots)
 
 
@@ -209,14 +209,14 @@ def tried(mutator: Metamorphic, parents: Candidates, tries: int, seed: int) -> t
     """Many tries for each parent: kinds, whether screening gives up on them, and whether they are good after all."""
     rng = randomness(seed, 0)
     images, references = parents.inputs, parents.references
-    lineage = Lineage(images, references, parents.originals, parents.moved, parents.placements, whole=False)
+    ancestors = Ancestors(images, references, parents.originals, parents.moved, placements_of(parents), whole=False)
     witnesses = Witnesses(images, references, mutator._beta, mutator._many)
     rows = torch.arange(len(parents))
-    kinds = mutator._drawn_kinds(lineage.moved, tries, rng)
+    kinds = mutator._drawn_kinds(ancestors.moved, tries, rng)
     parameters = mutator._lows[kinds] + mutator._widths[kinds] * torch.rand(kinds.shape, generator=rng)
     hopeless = mutator._hopeless(witnesses, rows, kinds, parameters)
     flat = rows[:, None].expand(-1, tries).flatten()
-    attempt = mutator._attempt(lineage, flat, kinds.flatten(), parameters.flatten(), rng)
+    attempt = mutator._attempt(ancestors, flat, kinds.flatten(), parameters.flatten(), rng)
     return kinds, hopeless, attempt.good.view_as(hopeless)
 
 

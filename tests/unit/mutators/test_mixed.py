@@ -7,18 +7,21 @@ from dataclasses import replace
 import pytest
 import torch
 
+from jostle.lineage import NO_GRADIENT, UNCHANGED, Mutation
 from jostle.mutators.mixed import EXPLORED, Costed, Mixed
 from jostle.mutators.noise import Noise
 from jostle.randomness import randomness
-from jostle.records import NO_GRADIENT, UNCHANGED, Candidates, Lesson
-from making import batch_of, lesson
+from jostle.records import Candidates, Lesson
+from making import batch_of, lesson, texts_of
+
+MARKED = Mutation(("marked",))
 
 
 class Marking:
     """Sets every value to its own mark, and writes down what it is taught and given."""
 
-    def __init__(self, mark: float, step: str = "marked") -> None:
-        self.mark, self.step = mark, step
+    def __init__(self, mark: float, mutation: Mutation = MARKED) -> None:
+        self.mark, self.mutation = mark, mutation
         self.lessons: list[Lesson] = []
         self.given: list[int] = []
 
@@ -27,7 +30,8 @@ class Marking:
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
         self.given.append(len(parents))
-        return parents.mutated(torch.full_like(parents.inputs, self.mark), self.step)
+        marked = torch.full_like(parents.inputs, self.mark)
+        return replace(parents, inputs=marked, mutations=(self.mutation,) * len(parents))
 
 
 def two(cost: float = 1.0) -> tuple[Mixed, Marking, Marking]:
@@ -37,8 +41,9 @@ def two(cost: float = 1.0) -> tuple[Mixed, Marking, Marking]:
 
 def paid(kept: int = 0, found: int = 0, name: str = "one") -> Lesson:
     """A step in which one of the mutators was first to show so many things."""
-    rows = replace(batch_of(torch.zeros(kept, 2)), steps=(f"{name}: marked",) * kept)
-    return lesson(rows, torch.ones(kept, 1), [f"{name}: marked"] * found)
+    marked = MARKED._replace(mutator=name)
+    rows = replace(batch_of(torch.zeros(kept, 2)), mutations=(marked,) * kept)
+    return lesson(rows, torch.ones(kept, 1), [marked] * found)
 
 
 def test_at_first_all_have_the_same_share() -> None:
@@ -91,13 +96,13 @@ def test_every_row_has_one_child_of_one_mutator_with_its_name() -> None:
     parents = batch_of(torch.zeros(31, 2))
     children = mixed.mutate(parents, randomness(0, 1))
     assert sorted(children.parents.tolist()) == parents.parents.tolist()
-    for mark, step in zip(children.inputs[:, 0].tolist(), children.steps, strict=True):
-        assert step == {1.0: "one: marked", 2.0: "other: marked"}[mark]
+    for mark, text in zip(children.inputs[:, 0].tolist(), texts_of(children), strict=True):
+        assert text == {1.0: "one: marked", 2.0: "other: marked"}[mark]
 
 
-@pytest.mark.parametrize("step", [UNCHANGED, NO_GRADIENT])
-def test_children_that_came_out_alike_are_still_known_for_it(step: str) -> None:
-    mixed = Mixed({"one": Costed(Marking(1.0, step))})
+@pytest.mark.parametrize("mutation", [UNCHANGED, NO_GRADIENT])
+def test_children_that_came_out_alike_are_still_known_for_it(mutation: Mutation) -> None:
+    mixed = Mixed({"one": Costed(Marking(1.0, mutation))})
     children = mixed.mutate(batch_of(torch.zeros(5, 2)), randomness(0, 1))
     assert not children.changed.any()
 
@@ -125,13 +130,13 @@ def test_the_same_lessons_and_seed_give_the_same_children() -> None:
         return mixed.mutate(batch_of(torch.full((40, 3), 0.5)), randomness(seed, 1))
 
     one, same, other = children(0), children(0), children(1)
-    assert torch.equal(one.inputs, same.inputs) and one.steps == same.steps
+    assert torch.equal(one.inputs, same.inputs) and one.mutations == same.mutations
     assert not torch.equal(one.inputs, other.inputs)
 
 
 def test_neighbouring_rows_stay_together_because_they_may_be_one_line() -> None:
     mixed, _, _ = two()
     children = mixed.mutate(batch_of(torch.zeros(20, 2)), randomness(3, 1))
-    by_parent = dict(zip(children.parents.tolist(), children.steps, strict=True))
+    by_parent = dict(zip(children.parents.tolist(), children.mutations, strict=True))
     around = [by_parent[100 + row] for row in range(20)]
     assert sum(one != other for one, other in zip(around, [*around[1:], around[0]], strict=True)) == 2

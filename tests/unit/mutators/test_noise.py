@@ -7,7 +7,7 @@ import torch
 
 from jostle.errors import UsageError
 from jostle.mutators.noise import Noise
-from making import batch_of
+from making import NOISE, batch_of
 
 
 def test_noise_has_the_stated_deviation_and_no_drift(rng: torch.Generator) -> None:
@@ -25,7 +25,7 @@ def test_the_ball_is_around_the_root_seed_and_not_around_the_parent(rng: torch.G
 
 
 def test_a_child_says_that_noise_made_it(rng: torch.Generator) -> None:
-    assert Noise(0.1, 0, 1).mutate(batch_of(torch.zeros(2, 1)), rng).steps == ("noise", "noise")
+    assert Noise(0.1, 0, 1).mutate(batch_of(torch.zeros(2, 1)), rng).mutations == (NOISE, NOISE)
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan")])

@@ -15,13 +15,13 @@ import pytest
 import torch
 
 from jostle.errors import OutputRefused, WriteFailed
-from jostle.inputs.geometry import unmoved
+from jostle.inputs.geometry import Placements, unmoved
 from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary, Violation
 from jostle.storage.archive import open_archive
 from jostle.storage.entries import decode_entries, digest_of_entries, encode_entries
 from jostle.storage.history import read_history, read_kept
 from jostle.storage.ownership import FORMAT
-from making import batch_of, seeds_of
+from making import NOISE, batch_of, placements_of, seeds_of
 
 OURS = {".json", ".jsonl", ".safetensors", ".png", ".log"}  # .log is a row of safetensors
 CONFIG = {"model": "m.py:net", "seed": 0}
@@ -36,9 +36,9 @@ def finding(step: int, bug: int = 5, fingerprint: str = "nan:nan:conv1") -> Find
 
 def mutants() -> Candidates:
     """One of each seed; the last was moved aside on the way."""
-    seeds, placements = SEEDS.as_candidates(), unmoved(4).clone()
+    seeds, placements = SEEDS.as_candidates(), unmoved(4)
     placements[3, 0, 2] = 0.5
-    return Candidates(seeds.inputs / 2, SEEDS, torch.arange(4), seeds.roots, ("noise",) * 4, placements)
+    return Candidates(seeds.inputs / 2, SEEDS, torch.arange(4), seeds.roots, (NOISE,) * 4, Placements(placements))
 
 
 def so_far(step: int, seconds: float) -> Summary:
@@ -70,9 +70,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def assert_same_rows(one: Candidates, other: Candidates) -> None:
-    for field in ("inputs", "originals", "references", "parents", "roots", "labels", "placements"):
+    for field in ("inputs", "originals", "references", "parents", "roots", "labels"):
         assert torch.equal(getattr(one, field), getattr(other, field))
-    assert one.steps == other.steps
+    assert one.mutations == other.mutations and torch.equal(placements_of(one), placements_of(other))
 
 
 def test_what_was_kept_comes_back_with_its_lineage(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_history_tells_where_the_campaign_stopped(folder: Path) -> None:
     assert history.steps == (
         PastStep(0, 4, 10, 4, (), digests[0]),
         PastStep(1, 14, 10, 4, (), digests[1]),
-        PastStep(2, 24, 10, 0, ("noise",)),
+        PastStep(2, 24, 10, 0, (NOISE,)),
     )
     assert (history.executions, history.seconds) == (24, 12.5)
     assert history.bugs == {("nan", 5)}

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import torch
 
-from jostle.inputs.geometry import unmoved
+from jostle.inputs.geometry import Placements, unmoved
 from jostle.mutators.noise import Noise
 from jostle.randomness import randomness
 from jostle.records import NO_PARENT
 from jostle.storage.corpus import Corpus
-from making import seeds_of
+from making import placements_of, seeds_of, texts_of
 
 SEEDS = seeds_of(torch.rand(3, 2, generator=randomness(0, 0)), torch.tensor([7, 8, 9]))
 
@@ -41,16 +41,16 @@ def test_children_descend_from_their_parents_and_keep_the_root() -> None:
     assert entries.roots.tolist() == [0, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2]
     assert torch.equal(entries.references, SEEDS.inputs[entries.roots])
     assert entries.labels.tolist() == [7, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9]
-    assert entries.steps == ("",) * 3 + ("noise",) * 8
+    assert texts_of(entries) == ("",) * 3 + ("noise",) * 8
 
 
 def test_how_entries_were_moved_is_remembered() -> None:
     corpus = planted()
     children = corpus.as_parents(torch.tensor([0, 1]))
     placements = torch.rand(2, 2, 3)
-    corpus.add(replace(children, placements=placements))
+    corpus.add(replace(children, lineage=Placements(placements)))
     assert torch.equal(
-        corpus.select(torch.tensor([4, 0, 3])).placements, torch.stack([placements[1], STILL, placements[0]])
+        placements_of(corpus.select(torch.tensor([4, 0, 3]))), torch.stack([placements[1], STILL, placements[0]])
     )
 
 

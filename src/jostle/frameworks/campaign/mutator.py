@@ -13,22 +13,14 @@ from jostle.frameworks.edits.all_edits import edited
 from jostle.frameworks.edits.edit import Edit
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.strategies.strategy import Moves, Random
-from jostle.records import UNCHANGED, Candidates
+from jostle.lineage import UNCHANGED, Mutation
+from jostle.records import Candidates
 
 TRIES = 10
-JOINED = " + "
 
 
 def numpy_randomness(rng: torch.Generator) -> Random:
     return np.random.default_rng(int(torch.randint(2**62, (1,), generator=rng)))
-
-
-def step_of(moves: Moves) -> str:
-    return JOINED.join(moves)
-
-
-def moves_of(step: str) -> Moves:
-    return tuple(step.split(JOINED))
 
 
 @dataclass
@@ -50,8 +42,8 @@ class Edits:
         children = [self._child(graph, moves, draws) for graph, moves in zip(graphs, self._plan.moves, strict=True)]
         inputs = self._store.put_all([graph for graph, _ in children])
         same = (inputs == parents.inputs).flatten().tolist()
-        steps = (UNCHANGED if equal else step_of(moves) for equal, (_, moves) in zip(same, children, strict=True))
-        return replace(parents, inputs=inputs, steps=tuple(steps))
+        mutations = (UNCHANGED if equal else Mutation(moves) for equal, (_, moves) in zip(same, children, strict=True))
+        return replace(parents, inputs=inputs, mutations=tuple(mutations))
 
     def _child(self, graph: Graph, moves: Moves, rng: Random) -> tuple[Graph, Moves]:
         """A child, and the edits that made it."""

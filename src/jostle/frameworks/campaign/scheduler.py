@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from jostle.frameworks.campaign.feedback import LIBRARY, NO_PART
-from jostle.frameworks.campaign.mutator import Plan, moves_of, numpy_randomness
+from jostle.frameworks.campaign.mutator import Plan, numpy_randomness
 from jostle.frameworks.strategies.strategy import Moves, Random, Strategy
 from jostle.records import Lesson
 
@@ -73,8 +73,8 @@ class SeedScores:
             self._parts += (lesson.trace.metadata[LIBRARY] != NO_PART).sum(1).tolist()
             self._mutated += [0] * len(lesson.kept)
         worth: defaultdict[Moves, float] = defaultdict(float)
-        for step, gain in zip(lesson.kept.steps, (lesson.gains > 0).sum(1).tolist(), strict=True):
-            worth[moves_of(step)] += gain
-        for step in lesson.found:
-            worth[moves_of(step)] += 1
+        for mutation, gain in zip(lesson.kept.mutations, (lesson.gains > 0).sum(1).tolist(), strict=True):
+            worth[mutation.operations] += gain
+        for mutation in lesson.found:
+            worth[mutation.operations] += 1
         self._strategy.learn(worth)

@@ -1,0 +1,133 @@
+"""What all oracles together say of a batch, and which of its bugs were not seen before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from jostle.foreign import CRASH
+from jostle.interfaces import Oracle, Target
+from jostle.lineage import Mutation
+from jostle.records import NO_BUG, Candidates, Finding, Trace, Verdicts
+
+Bug = tuple[str, int]  # kind and number
+Saved = Callable[[Tensor], Tensor]  # from inputs [batch, ...] to what a file gives back of them
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What all oracles together say of a batch."""
+
+    violating: Tensor  # [batch] bool
+    findings: tuple[Finding, ...]  # bugs not seen before
+    flaky: tuple[Finding, ...]  # bugs not seen before that did not show again when the input ran alone
+    violations: Mapping[str, int]  # violating inputs by kind
+    unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
+
+    @property
+    def found_by(self) -> tuple[Mutation, ...]:
+        """The mutations that showed bugs not seen before."""
+        return tuple(finding.row.mutations[0] for finding in self.findings)
+
+
+class BatchJudge:
+    """Judges batches by all oracles, and remembers the bugs that it has seen."""
+
+    def __init__(self, oracles: Sequence[Oracle], target: Target, saved: Saved | None = None):
+        """With `saved`, a violation that an input shows no more as a file gives it back is none, and counted apart."""
+        self._oracles, self._target, self._saved = oracles, target, saved
+        self._bugs: set[Bug] = set()
+        self._flaky: set[Bug] = set()
+
+    def remember(self, bugs: Iterable[Bug], flaky: Iterable[Bug]) -> None:
+        """Takes over what an earlier run has seen."""
+        self._bugs, self._flaky = set(bugs), set(flaky)
+
+    def still_flaky(self) -> Counter[str]:
+        """Bugs by kind that no input showed when it ran alone."""
+        return Counter(sorted(kind for kind, _ in self._flaky - self._bugs))
+
+    def violating(self, candidates: Candidates, trace: Trace) -> Tensor:
+        """[batch] bool: the rows that violate any property."""
+        return _violating(trace, self._verdicts(candidates, trace))
+
+    def judge(self, candidates: Candidates, trace: Trace, step: int, executions: int) -> Judgement:
+        """What all oracles say of a batch, which was run in this step and after so many executions."""
+        verdicts = self._verdicts(candidates, trace)
+        finding = partial(Finding, step=step, execution=executions)
+        new: list[Finding] = []
+        violations: Counter[str] = Counter()
+        unconfirmed: Counter[str] = Counter()
+        for oracle, said in zip(self._oracles, verdicts, strict=True):
+            rows = (said.bugs != NO_BUG).nonzero().squeeze(1)
+            confirmed = rows[self._survive_saving(oracle, candidates.select(rows), said.bugs[rows])]
+            if len(rows) > len(confirmed):
+                unconfirmed[said.kind] += len(rows) - len(confirmed)
+            if len(confirmed):
+                violations[said.kind] += len(confirmed)
+            new += self._new_bugs(oracle, said, confirmed, candidates, finding)
+        findings, flaky = tuple(one for one in new if one.alone), tuple(one for one in new if not one.alone)
+        return Judgement(_violating(trace, verdicts), findings, flaky, violations, unconfirmed)
+
+    def _verdicts(self, candidates: Candidates, trace: Trace) -> list[Verdicts]:
+        return [oracle.judge(candidates, trace) for oracle in self._oracles]
+
+    def _new_bugs(
+        self, oracle: Oracle, said: Verdicts, rows: Tensor, candidates: Candidates, finding: Callable[..., Finding]
+    ) -> Iterator[Finding]:
+        """Bugs not seen before, each with the first row that shows it.
+
+        A bug that the row does not show alone is reported once, as flaky: another step may show it beyond doubt.
+        """
+        flaky_here: set[Bug] = set()
+        for number, row in zip(said.bugs[rows].tolist(), rows.tolist(), strict=True):
+            bug = (said.kind, number)
+            if bug in self._bugs or bug in flaky_here:
+                continue
+            only = candidates.select(torch.tensor([row]))
+            alone = self._shows_alone(oracle, only, number)
+            known_flaky = bug in self._flaky
+            if alone:
+                self._bugs.add(bug)
+            else:
+                flaky_here.add(bug)
+                self._flaky.add(bug)
+            if alone or not known_flaky:
+                yield finding(said.describe(row), number, row=only, alone=alone)
+
+    def _survive_saving(self, oracle: Oracle, violating: Candidates, bugs: Tensor) -> Tensor:
+        """[violating] bool: which inputs still show their bug as a file gives them back; all, if nothing is saved."""
+        survive = torch.ones(len(violating), dtype=torch.bool)
+        if self._saved is None or not len(violating):
+            return survive
+        saved = self._saved(violating.inputs)
+        rows = (saved != violating.inputs).flatten(1).any(1).nonzero().squeeze(1)  # the others are as they were
+        if len(rows):
+            again = replace(violating.select(rows), inputs=saved[rows])
+            survive[rows] = oracle.judge(again, self._target.run(again, oracle.looks_inside)).bugs == bugs[rows]
+        return survive
+
+    def _shows_alone(self, oracle: Oracle, only: Candidates, bug: int) -> bool:
+        """Whether an input shows its bug again in a batch of its own, where rounding may differ."""
+        trace = self._target.run(only, oracle.looks_inside)
+        died = not trace.ran[0] and trace.crashes[0].fatal  # be it of time, memory or a signal
+        return died or int(oracle.judge(only, trace).bugs[0]) == bug
+
+
+def _violating(trace: Trace, verdicts: Sequence[Verdicts]) -> Tensor:
+    """[batch] bool: the rows that violate any property.
+
+    A row that ran and has a crash only stands for its batch, which died once and not again.
+    """
+    violating = torch.zeros(len(trace.outcome), dtype=torch.bool)
+    stands_for_batch = torch.zeros_like(violating)
+    stands_for_batch[list(trace.crashes)] = True
+    stands_for_batch &= trace.ran
+    for said in verdicts:
+        violating |= (said.bugs != NO_BUG) & ~(stands_for_batch & (said.kind == CRASH))
+    return violating

@@ -1,0 +1,105 @@
+"""Going on from an earlier run: its steps are replayed, and those of which nothing can be read are done again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from jostle.admission import NO_TRACE, Admission
+from jostle.interfaces import Mutator, Scheduler, Target
+from jostle.judgement import BatchJudge
+from jostle.randomness import randomness
+from jostle.records import Candidates, History, Lesson, PastStep, Seeds, Trace
+
+Redone = Callable[[PastStep, Candidates], None]  # takes a step that was done again, and what it kept
+CHANCES = 3  # for entries to run once more
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """Brings all parts of a campaign to where an earlier run left them.
+
+    What was kept runs once more, so that nothing of it is new again. Parts that remember plan and learn again, step by
+    step, and so know what they knew.
+    """
+
+    target: Target
+    mutator: Mutator
+    scheduler: Scheduler
+    judge: BatchJudge
+    admission: Admission
+    seeds: Seeds
+    seed: int
+    batch: int
+
+    def replay(self, history: History, redone: Redone) -> None:
+        """Goes through all steps; one of which what it kept is lost is done again, as all that decides it is known."""
+        start = 0
+        for steps in in_groups(history.steps, self.batch):
+            if steps[0].lost:
+                redone(steps[0], self._redo(steps[0]))
+                continue
+            end = start + sum(past.kept for past in steps)
+            self._replay(steps, history.kept.select(torch.arange(start, end)))
+            start = end
+
+    def _replay(self, steps: Sequence[PastStep], kept: Candidates) -> None:
+        """Plans and learns these steps again, with what they kept."""
+        trace = self._run_again(kept) if len(kept) else NO_TRACE
+        gains = self.admission.gains(trace)
+        start = 0
+        for past in steps:
+            if past.step:
+                self.scheduler.plan(len(self.admission.corpus), past.planned, randomness(self.seed, past.step))
+            rows = torch.arange(start, start + past.kept)
+            entries = self._descending(kept.select(rows))
+            self.admission.add(Lesson(entries, gains[rows], trace.select(rows), past.found))
+            start += past.kept
+
+    def _run_again(self, kept: Candidates) -> Trace:
+        """What entries do that ran before; should their process be killed just now, they run again."""
+        trace = self._in_batches(kept)
+        for _ in range(CHANCES):
+            if trace.crashes:
+                trace = self._in_batches(kept)
+        return trace
+
+    def _in_batches(self, candidates: Candidates) -> Trace:
+        return Trace.joined([self.target.run(part) for part in candidates.split(self.batch)])
+
+    def _descending(self, kept: Candidates) -> Candidates:
+        """Entries whose parents exist, although a step that was done again may have kept fewer than it did."""
+        return replace(kept, parents=kept.parents.clamp(max=len(self.admission.corpus) - 1))
+
+    def _redo(self, past: PastStep) -> Candidates:
+        """Does a step again and keeps what it kept, but counts nothing and notifies nobody."""
+        if past.step:
+            rng = randomness(self.seed, past.step)
+            ids = self.scheduler.plan(len(self.admission.corpus), past.planned, rng)
+            candidates = self.mutator.mutate(self.admission.corpus.as_parents(ids), rng)
+            trace = self.target.run(candidates)
+        else:
+            candidates = self.seeds.as_candidates()
+            trace = self._in_batches(candidates)
+        violating = self.judge.violating(candidates, trace)
+        return self.admission.admit(candidates, trace, violating, past.found, every=not past.step)
+
+
+def in_groups(steps: Sequence[PastStep], batch: int) -> Iterator[list[PastStep]]:
+    """Steps that together kept about a batch; the planting alone, because its rows were assessed at once.
+
+    A step that is lost stands alone too.
+    """
+    group: list[PastStep] = []
+    for past in steps:
+        if past.lost and group:
+            yield group
+            group = []
+        group.append(past)
+        if past.lost or past.step == 0 or sum(some.kept for some in group) >= batch:
+            yield group
+            group = []
+    if group:
+        yield group

@@ -1,0 +1,65 @@
+"""What a campaign counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jostle.judgement import Judgement
+from jostle.records import History, Outcome, Summary, Trace
+
+
+@dataclass
+class Tally:
+    """The counts of a campaign so far, those of earlier runs included."""
+
+    steps: int = 0  # after the planting
+    executions: int = 0
+    seconds: float = 0.0  # of earlier runs and finished steps
+    findings: Counter[str] = field(default_factory=Counter)
+    violations: Counter[str] = field(default_factory=Counter)
+    unconfirmed: Counter[str] = field(default_factory=Counter)
+    variant_seconds: Counter[str] = field(default_factory=Counter)
+    executions_before: int = 0  # of earlier runs, whose times by variant are not kept
+
+    @staticmethod
+    def after(history: History) -> Tally:
+        """The counts with which an earlier run stopped."""
+        last = history.steps[-1]
+        return Tally(
+            steps=last.step,
+            executions=last.executions,
+            seconds=history.seconds,
+            findings=Counter(history.findings),
+            violations=Counter(history.violations),
+            unconfirmed=Counter(history.unconfirmed),
+            executions_before=last.executions,
+        )
+
+    def count_run(self, trace: Trace) -> None:
+        self.executions += int((trace.outcome != Outcome.SKIPPED).sum())
+        self.variant_seconds.update(trace.seconds)
+
+    def count_judgement(self, judgement: Judgement) -> None:
+        self.violations.update(judgement.violations)
+        self.unconfirmed.update(judgement.unconfirmed)
+        self.findings.update(finding.violation.kind for finding in judgement.findings)
+
+    def summary(
+        self, corpus: int, admission_rate: float, coverage: Mapping[str, Mapping[str, float]], flaky: Mapping[str, int]
+    ) -> Summary:
+        ran = self.executions - self.executions_before
+        return Summary(
+            steps=self.steps,
+            executions=self.executions,
+            seconds=self.seconds,
+            corpus=corpus,
+            admission_rate=admission_rate,
+            coverage=coverage,
+            findings=Counter(self.findings),
+            flaky=flaky,
+            violations=Counter(self.violations),
+            unconfirmed=Counter(self.unconfirmed),
+            rates={name: ran / max(seconds, 1e-9) for name, seconds in self.variant_seconds.items()},
+        )
