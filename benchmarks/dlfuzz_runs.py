@@ -26,7 +26,9 @@ from jostle.session.gradient_ascent import Means
 from jostle.session.instrument import contained, seated, watch
 from jostle.session.parts import Guides, feedbacks_of, mutator_of, oracles, scheduler_of
 from jostle.storage.archive import open_archive
-from jostle.storage.findings import recorded, write_png
+from jostle.storage.finding_record import FinishedArray
+from jostle.storage.findings import recorded
+from jostle.storage.pictures import write_png
 from jostle.targets.layers import layers_of
 from jostle.targets.loading import Model
 
@@ -134,10 +136,11 @@ def fuzz(
 
 def _smallest(findings: Path) -> dict[int, float]:
     smallest: dict[int, float] = {}
-    for _, told in recorded(findings):
-        if "minimised" in told and told["change"]["L2"] > 0:
-            distance = told["minimised"]["relative L2"]
-            smallest[told["root"]] = min(distance, smallest.get(told["root"], distance))
+    for _, record in recorded(findings):
+        finished = record.finished
+        if isinstance(finished, FinishedArray) and finished.minimised and finished.change.euclidean > 0:
+            distance = finished.minimised.relative
+            smallest[record.root] = min(distance, smallest.get(record.root, distance))
     return smallest
 
 

@@ -42,7 +42,7 @@ def seconds(choices: Mapping[str, Any], seed: int, archived: bool) -> float:
         with nullcontext() if archived else patch.object(Archive, "__call__", lambda archive, record: None):
             started = time.perf_counter()
             assembled.campaign.run()
-            assembled.archive._behind.wait()  # what is still to be written costs too
+            assembled.archive._background.wait()  # what is still to be written costs too
             taken = time.perf_counter() - started
         assembled.release()
         return taken

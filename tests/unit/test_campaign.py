@@ -31,7 +31,7 @@ from jostle.schedulers.seed_list import SeedList
 from jostle.schedulers.uniform import Uniform
 from jostle.storage.archive import open_archive
 from jostle.storage.history import read_history
-from jostle.storage.journal import journal_line
+from jostle.storage.journal import JournalLine, journal_line
 from jostle.targets.contained import Contained
 from jostle.targets.torch_target import TorchTarget
 from making import seeds_of
@@ -84,7 +84,7 @@ class Run:
         self.summary = self.campaign.run(history)
         return self
 
-    def journal(self) -> list[dict[str, Any]]:
+    def journal(self) -> list[JournalLine]:
         return [journal_line(record) for record in self.told]
 
 
@@ -466,7 +466,7 @@ def test_a_step_that_is_lost_is_done_again_and_counted_once(
     history = read_history(tmp_path, SEEDS, archive.quarantine)
     assert history is not None and sum(past.lost for past in history.steps) == len(before) > 0
     run = Run(budget, module=module(), listeners=(archive,))
-    run.summary = run.campaign.run(history, archive.mend)
+    run.summary = run.campaign.run(history, archive.repair)
     assert {path: path.read_bytes() for path in before} == before
     assert run.journal() == whole.journal()[16:]
     assert len(archive.quarantine.warnings) == 1
@@ -487,7 +487,7 @@ def test_a_step_that_comes_out_otherwise_is_told_of_and_gone_on_with(tmp_path: P
     (tmp_path / "corpus" / "00000003.safetensors").unlink()
     archive = open_archive(tmp_path, {})
     run = Run(budget, module=Moody(), listeners=(archive,))
-    run.campaign.run(read_history(tmp_path, SEEDS, archive.quarantine), archive.mend)
+    run.campaign.run(read_history(tmp_path, SEEDS, archive.quarantine), archive.repair)
     assert "step 3 came out otherwise" in archive.quarantine.warnings[-1]
     archive.close()
     again = open_archive(tmp_path, {})

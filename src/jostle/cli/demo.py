@@ -12,7 +12,8 @@ import typer
 from jostle.cli.fuzz import run_campaign
 from jostle.cli.terminal import Exit
 from jostle.config import Settings, checked
-from jostle.storage.files import read_json
+from jostle.errors import OutputRefused
+from jostle.storage.campaign_record import read_campaign
 
 TELLING = ("model", "seeds", "twin", "seed", "threshold", "layers")  # settings that tell a demo from a user's campaign
 
@@ -34,16 +35,16 @@ def demo(
         budget=checked("budget", budget),
         out=str(out),
     )
-    if _holds_demo(out / "config.json", settings.bound()):
+    if _holds_demo(out, settings.bound()):
         shutil.rmtree(out)
     code = run_campaign(settings, as_json)
     return Exit.CLEAN if code is Exit.FINDINGS else code
 
 
-def _holds_demo(config: Path, settings: Mapping[str, Any]) -> bool:
-    """True of the configuration of an earlier demo, also an older version's; anything else is not ours to replace."""
+def _holds_demo(folder: Path, settings: Mapping[str, Any]) -> bool:
+    """True of the folder of an earlier demo, also of an older format; anything else is not ours to replace."""
     try:
-        held = read_json(config)
-    except (OSError, ValueError):
+        held = read_campaign(folder).settings
+    except (OSError, ValueError, OutputRefused):
         return False
-    return isinstance(held, dict) and all(held.get(name) == settings[name] for name in TELLING)
+    return all(held.get(name) == settings[name] for name in TELLING)

@@ -85,7 +85,7 @@ def run_frameworks(settings: FrameworkSettings, as_json: bool) -> Exit:
     try:
         _announce(moving, assembled)
         with display, stopping_gently(assembled.campaign) as asked:
-            summary = assembled.campaign.run(assembled.history, assembled.archive.mend)
+            summary = assembled.campaign.run(assembled.history, assembled.archive.repair)
         assembled.archive.conclude(summary)
         if summary.findings and not asked.stop:  # else the same command does it when it goes on
             say(moving, "finishing the findings: smaller models, scripts that reproduce them")

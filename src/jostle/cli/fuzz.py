@@ -161,7 +161,7 @@ def run_campaign(settings: Settings, as_json: bool) -> Exit:
         _announce(console, assembled, quiet=as_json)
         before = len(warnings)
         with display, stopping_gently(assembled.campaign) as asked:
-            summary = assembled.campaign.run(assembled.history, archive.mend)
+            summary = assembled.campaign.run(assembled.history, archive.repair)
         _warn(console, warnings[before:])
         full = is_full(archive, settings)  # before the log is emptied, which makes room again
         archive.conclude(summary)

@@ -23,7 +23,8 @@ from jostle.session.load import Loaded, load
 from jostle.session.parts import RANGED, Guides, feedbacks_of, mutator_of, oracles, scheduler_of
 from jostle.session.preflight import Flight
 from jostle.session.profiles import Progress, profile_named, profile_of_seeds, quietly
-from jostle.storage.archive import Archive, open_archive
+from jostle.storage.archive import Archive, open_campaign
+from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.files import write_whole
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
@@ -57,18 +58,18 @@ def assemble(settings: Settings, listeners: Sequence[Listener] = (), progress: P
     refuse_contradictions(settings)
     loaded = load(settings)
     settings, target, seeds = loaded.settings, loaded.watched.target, loaded.flight.seeds
-    identity, unbound = settings.identity(loaded.digest), settings.unbound()
+    record = CampaignRecord(settings.bound(), settings.unbound(), loaded.digest, settings.contents())
     folder = settings.folder(loaded.digest)
     means = Means(loaded.watched.gradients, loaded.watched.incoming, seeds, loaded.flight.classes)
     mutator, scheduler = mutator_of(settings, means), scheduler_of(settings)  # before a profile, which may take long
-    check_folder(folder, identity, unbound)
+    check_folder(folder, record)
     profile, flight = _profile(loaded, folder, progress)
     guides = Guides(loaded.watched.novelty_layers, profile)
     judges = oracles(settings, bool(flight.classes))
     _rehearse(target, seeds, feedbacks_of(settings, guides), judges)
     with ExitStack() as undone:
         undone.callback(loaded.close)
-        archive = open_archive(folder, identity, unbound)
+        archive = open_campaign(folder, record)
         undone.callback(archive.release)
         if loaded.service is not None:
             loaded.service.keep_batches_in(folder)

@@ -33,7 +33,9 @@ from jostle.frameworks.workers.backend_pool import Panel
 from jostle.interfaces import Listener
 from jostle.isolation.process import Limits
 from jostle.records import NO_LABEL, History, Seeds, StepRecord
-from jostle.storage.archive import Archive, open_archive
+from jostle.storage.archive import Archive, open_campaign
+from jostle.storage.campaign_record import CampaignRecord
+from jostle.storage.finding_record import InputType
 from jostle.storage.graph_files import GraphFiles
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
@@ -80,8 +82,11 @@ def assemble(
         made = {"files": settings.contents(), "versions": panel.versions(), "models to begin from": drawn}
         identity = {**settings.bound(), **made}
         folder = settings.folder(identity)
-        check_folder(folder, identity, settings.unbound())
-        archive = open_archive(folder, identity, settings.unbound())
+        record = CampaignRecord(
+            settings.bound(), settings.unbound(), drawn, settings.contents(), panel.versions(), InputType.GRAPH
+        )
+        check_folder(folder, record)
+        archive = open_campaign(folder, record)
         undone.callback(archive.release)
         texts = GraphFiles(folder / GRAPHS, number_of)
         store = GraphStore(texts.read)

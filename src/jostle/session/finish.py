@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,14 +17,15 @@ from jostle.foreign import Crash, attempt
 from jostle.inputs.distances import as_image_file, columns, sizes, within
 from jostle.inputs.geometry import unmoved
 from jostle.interfaces import Differentiable, ModelTarget, Oracle
-from jostle.records import MODEL, NO_GRADIENT, NO_PARENT, Candidates, Seeds
+from jostle.records import MODEL, NO_PARENT, Candidates, Seeds
 from jostle.scores import probabilities
 from jostle.session.preflight import gives_classes
-from jostle.storage.findings import SavedFinding, add_to_finding, read_finding, recorded, write_png
+from jostle.storage.finding_record import Answer, ChangeSizes, FinishedArray
+from jostle.storage.findings import FINDINGS, Recorded, SavedFinding, finish_finding, read_finding, recorded
+from jostle.storage.pictures import write_png
 from jostle.targets.contained import ContainedGradients
 from jostle.triage.minimise import Boundary, Shrinking, minimised
 
-Recorded = tuple[Path, dict[str, Any]]  # a finding's folder and record
 # Shows how far work has come: (parts, how many findings in all) -> the same parts
 Progress = Callable[[Iterable[list[Recorded]], int], Iterable[list[Recorded]]]
 AT_ONCE = 64  # findings, because the graph behind a gradient takes memory
@@ -48,66 +48,67 @@ class Finisher:
 
     def finish(self, folder: Path, progress: Progress = silently) -> None:
         """Works through all findings in the campaign's folder that are not finished yet, some at a time."""
-        open_ones = [(place, told) for place, told in recorded(folder / "findings") if "change" not in told]
+        open_ones = [(place, record) for place, record in recorded(folder / FINDINGS) if record.finished is None]
         alike: dict[tuple[str, bool], list[Recorded]] = {}
-        for place, told in open_ones:
-            alike.setdefault((told["kind"], told["mutation"] == NO_GRADIENT), []).append((place, told))
+        for place, record in open_ones:
+            alike.setdefault((record.kind, record.of_gradient), []).append((place, record))
         batches = [
             group[start : start + AT_ONCE] for group in alike.values() for start in range(0, len(group), AT_ONCE)
         ]
         for some in progress(batches, len(open_ones)):
-            self._finish([read_finding(place, told) for place, told in some])
+            self._finish([read_finding(place, record) for place, record in some])
 
     def _finish(self, findings: list[SavedFinding]) -> None:
         """Measures, shrinks and asks about findings of one kind, then writes what came of it."""
         rows = self._candidates(findings)
         references = torch.stack([finding.reference for finding in findings])
         arrays = {"reference": references, "input": rows.inputs}
-        changes = {"change": _sized(rows.inputs, references)}
+        changes = _sized(rows.inputs, references)
+        minimised: Sequence[ChangeSizes | None] = [None] * len(findings)
         if self._shrinks(findings[0]):
             arrays["minimised"] = self._minimised(rows, references, findings)
-            changes["minimised"] = _sized(arrays["minimised"], references)
+            minimised = _sized(arrays["minimised"], references)
         asked = {"seed": rows.originals, **arrays}
-        crashed = findings[0].told["kind"] == "crash"
+        crashed = findings[0].record.kind == "crash"
         if crashed:
             del asked["input"]  # there is no answer, and waiting for one may take long
         answers = {name: self._answers(replace(rows, inputs=inputs)) for name, inputs in asked.items()}
         for row, finding in enumerate(findings):
             said = {name: each[row] for name, each in answers.items()} if self.classes else {}
             said |= {"input": {}} if crashed else {}
-            told = {**{name: each[row] for name, each in changes.items()}, "answers": said}
-            self._write(finding, {name: array[row] for name, array in arrays.items() if name != "reference"}, told)
+            finished = FinishedArray(changes[row], minimised[row], said)
+            self._write(finding, {name: array[row] for name, array in arrays.items() if name != "reference"}, finished)
 
-    def _write(self, finding: SavedFinding, arrays: Mapping[str, Tensor], told: Mapping[str, Any]) -> None:
+    def _write(self, finding: SavedFinding, arrays: Mapping[str, Tensor], finished: FinishedArray) -> None:
         if self.settings.as_images:
             for name, array in arrays.items():
                 write_png(finding.folder / f"{name}.png", array, *self.settings.range)
-        add_to_finding(finding, {name: array for name, array in arrays.items() if name != "input"}, told)
+        finish_finding(finding, finished, {name: array for name, array in arrays.items() if name != "input"})
 
     def _shrinks(self, finding: SavedFinding) -> bool:
         """A finding of one of our oracles can be shrunk; not one of a gradient, which no forward pass shows."""
-        gradient = finding.told["mutation"] == NO_GRADIENT
-        return bool(self.settings.minimise) and finding.told["kind"] in self.oracles and not gradient
+        record = finding.record
+        return bool(self.settings.minimise) and record.kind in self.oracles and not record.of_gradient
 
     def _candidates(self, findings: list[SavedFinding]) -> Candidates:
-        roots = torch.tensor([finding.told["root"] for finding in findings])
+        roots = torch.tensor([finding.record.root for finding in findings])
         for finding in findings:
             shapes = {finding.input.shape, finding.reference.shape}
-            if not 0 <= finding.told["root"] < len(self.seeds) or shapes != {self.seeds.inputs.shape[1:]}:
+            if not 0 <= finding.record.root < len(self.seeds) or shapes != {self.seeds.inputs.shape[1:]}:
                 raise OutputRefused(f"{finding.folder} is not of these seeds: move the folder away")
         return Candidates(
             torch.stack([finding.input for finding in findings]),
             self.seeds,
             torch.full((len(findings),), NO_PARENT),
             roots,
-            tuple(finding.told["mutation"] for finding in findings),
+            tuple(finding.record.mutation for finding in findings),
             unmoved(len(findings)),
         )
 
     def _minimised(self, rows: Candidates, references: Tensor, findings: list[SavedFinding]) -> Tensor:
-        kind = findings[0].told["kind"]
+        kind = findings[0].record.kind
         oracle = self.oracles[kind]
-        bugs = torch.tensor([finding.told["bug"] for finding in findings])
+        bugs = torch.tensor([finding.record.bug for finding in findings])
         low, high = self.settings.range
 
         def shows(some: Tensor, inputs: Tensor) -> Tensor:
@@ -122,23 +123,23 @@ class Finisher:
         how = Shrinking(references, shows, storable, same_kind=realistic)
         if kind == "flip" and not realistic:
             gradients = attempt(lambda: ContainedGradients(self.gradients, rows.inputs[:1]))
-            taken_for = torch.tensor([finding.told["details"]["taken for"] for finding in findings])
+            taken_for = torch.tensor([finding.record.label_change.taken_for for finding in findings])
             if not isinstance(gradients, Crash):
                 how = replace(how, boundary=partial(_boundary, gradients, taken_for))
         small = minimised(rows.inputs, how)
         alone = [bool(shows(row, small[row])[0]) for row in torch.arange(len(small)).split(1)]
         return torch.where(columns(torch.tensor(alone), small), small, rows.inputs)
 
-    def _answers(self, rows: Candidates) -> list[dict[str, Any]]:
+    def _answers(self, rows: Candidates) -> list[dict[str, Answer]]:
         """What each model says of each input, and how sure it is; nothing where it fails or scores are not finite."""
         trace = self.target.run(rows, watched=False)
-        said: list[dict[str, Any]] = [{} for _ in range(len(rows))]
+        said: list[dict[str, Answer]] = [{} for _ in range(len(rows))]
         for name, outputs in trace.outputs.items():
             if gives_classes(outputs):
                 sure, labels = probabilities(outputs.float()).max(1)
                 for row, (label, confidence) in enumerate(zip(labels.tolist(), sure.tolist(), strict=True)):
                     if math.isfinite(confidence):
-                        said[row][name] = {"label": label, "confidence": confidence}
+                        said[row][name] = Answer(label, confidence)
         return said
 
 
@@ -151,6 +152,7 @@ def _boundary(gradients: Differentiable, taken_for: Tensor, inputs: Tensor) -> B
     return Boundary((weights * scores).sum(1), passed.pull({MODEL: weights}, {}))
 
 
-def _sized(inputs: Tensor, references: Tensor) -> list[dict[str, float]]:
-    measures = {name: values.tolist() for name, values in sizes(inputs, references).items()}
-    return [{name: values[row] for name, values in measures.items()} for row in range(len(inputs))]
+def _sized(inputs: Tensor, references: Tensor) -> list[ChangeSizes]:
+    measures = sizes(inputs, references)
+    rows = zip(*(measures[name].tolist() for name in ("L0", "L2", "relative L2", "L∞")), strict=True)
+    return [ChangeSizes(*row) for row in rows]

@@ -6,7 +6,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from jostle.frameworks.backends.all_backends import lowering_named
 from jostle.frameworks.backends.program import TRAIN
@@ -22,39 +21,37 @@ from jostle.frameworks.reduction.script import issue_text, script
 from jostle.session.assemble_frameworks import Assembled
 from jostle.storage.files import as_json as json_bytes
 from jostle.storage.files import write_whole
-from jostle.storage.findings import FINDINGS, add_to_finding, read_finding, recorded
+from jostle.storage.finding_record import FindingRecord, FinishedGraph
+from jostle.storage.findings import FINDINGS, Recorded, finish_finding, read_finding, recorded
 
-Recorded = tuple[Path, dict[str, Any]]
 # Shows how far work has come: (parts, how many findings in all) -> the same parts
 Progress = Callable[[Iterable[list[Recorded]], int], Iterable[list[Recorded]]]
 REDUCING = 30.0  # seconds for one finding
 STARTING = 60.0  # seconds that importing a framework may take
-STARTING = 60.0  # seconds that importing a framework may take
-FINISHED = "reproduced by its script"  # in a finding's record
 SCRIPT, ISSUE = "reproduce.py", "issue.md"
 
 
 def finish(assembled: Assembled, progress: Progress) -> None:
     """Works through all findings in the campaign's folder that are not finished yet."""
     findings = assembled.archive.folder / FINDINGS
-    open_ones = [(place, told) for place, told in recorded(findings) if FINISHED not in told]
+    open_ones = [(place, record) for place, record in recorded(findings) if record.finished is None]
     for some in progress(([one] for one in open_ones), len(open_ones)):
-        for place, told in some:
-            _finish(assembled, place, told)
+        for place, record in some:
+            _finish(assembled, place, record)
 
 
-def _finish(assembled: Assembled, folder: Path, told: dict[str, Any]) -> None:
-    finding = read_finding(folder, told)
+def _finish(assembled: Assembled, folder: Path, record: FindingRecord) -> None:
+    finding = read_finding(folder, record)
     text = assembled.texts.read(int(finding.input.flatten()[0]))
-    signature = parse(told["details"]["signature"])
-    part = guilty_part(assembled, decode(text), told["details"]["phase"], signature)
+    defect = record.graph_defect
+    signature = parse(defect.signature)
+    part = guilty_part(assembled, decode(text), defect.phase, signature)
     small = plainly_named(reduced(assembled, part, signature))
     files = {"graph.json": text, "reduced.json": json_bytes(as_json(small)), **_reproducer(assembled, small, signature)}
     for name, content in files.items():
         write_whole(folder / name, content, synced=True)
     shows = SCRIPT in files and _shows_again(assembled, folder / SCRIPT, signature)
-    operators = [node.operator for node in small.nodes]
-    add_to_finding(finding, {}, {FINISHED: shows, "operators": operators})
+    finish_finding(finding, FinishedGraph(shows, tuple(node.operator for node in small.nodes)))
 
 
 def guilty_part(assembled: Assembled, graph: Graph, phase: str, signature: Signature) -> Graph:
