@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jostle.storage.checksums import with_checksum, without_checksum
-from jostle.storage.journal import JournalLine, encode_line, read_journal
+from jostle.storage.journal import JournalLine, decode_line, encode_line, read_journal
 
 
 def line(step: int) -> JournalLine:
@@ -27,6 +29,27 @@ def test_what_was_written_is_read(path: Path) -> None:
     journal = read_journal(path)
     assert journal.lines == (line(0), line(1), line(2))
     assert journal.sound == journal.whole == journal.size and not journal.damaged
+
+
+@given(
+    st.builds(
+        JournalLine,
+        *[st.integers()] * 4,
+        st.text(max_size=9),
+        *[st.lists(st.text(max_size=9), max_size=3).map(tuple)] * 3,
+        *[st.dictionaries(st.text(max_size=9), st.integers(), max_size=3)] * 2,
+    )
+)
+def test_a_line_is_read_as_it_was_written(line: JournalLine) -> None:
+    assert decode_line(encode_line(line)) == line
+
+
+@pytest.mark.parametrize("name", list(json.loads(encode_line(line(0))).keys() - {"crc"}))
+@pytest.mark.parametrize("value", [None, 0.5, {"x": None}, [None]])
+def test_a_line_with_a_field_of_another_type_is_refused_by_name(name: str, value: Any) -> None:
+    content = without_checksum(json.loads(encode_line(line(0))))
+    with pytest.raises(ValueError, match=name if value != {"x": None} else "x is|is no"):
+        decode_line(json.dumps(with_checksum({**content, name: value})).encode())
 
 
 def test_every_flipped_bit_is_noticed_or_changes_nothing(path: Path) -> None:
