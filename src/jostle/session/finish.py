@@ -64,10 +64,10 @@ class Finisher:
         references = torch.stack([finding.reference for finding in findings])
         arrays = {"reference": references, "input": rows.inputs}
         changes = _sized(rows.inputs, references)
-        minimised: Sequence[ChangeSizes | None] = [None] * len(findings)
+        shrunk: Sequence[ChangeSizes | None] = [None] * len(findings)
         if self._shrinks(findings[0]):
             arrays["minimised"] = self._minimised(rows, references, findings)
-            minimised = _sized(arrays["minimised"], references)
+            shrunk = _sized(arrays["minimised"], references)
         asked = {"seed": rows.originals, **arrays}
         crashed = findings[0].record.kind == "crash"
         if crashed:
@@ -76,7 +76,7 @@ class Finisher:
         for row, finding in enumerate(findings):
             said = {name: each[row] for name, each in answers.items()} if self.classes else {}
             said |= {"input": {}} if crashed else {}
-            finished = FinishedArray(changes[row], minimised[row], said)
+            finished = FinishedArray(changes[row], shrunk[row], said)
             self._write(finding, {name: array[row] for name, array in arrays.items() if name != "reference"}, finished)
 
     def _write(self, finding: SavedFinding, arrays: Mapping[str, Tensor], finished: FinishedArray) -> None:
