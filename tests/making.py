@@ -89,4 +89,4 @@ def lesson(kept: Candidates, gains: Tensor, found: Sequence[Mutation] = ()) -> L
 
 def saved_findings(campaign: Path) -> list[SavedFinding]:
     """Every finding in the folder of a campaign, in order."""
-    return [read_finding(place, told) for place, told in recorded(campaign / "findings")]
+    return [read_finding(place, record) for place, record in recorded(campaign / "findings")]

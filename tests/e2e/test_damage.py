@@ -159,7 +159,7 @@ def test_a_damaged_configuration_is_refused_and_left_alone(content: bytes, in_wo
     assert (copied / "config.json").read_bytes() == content
 
 
-@pytest.mark.parametrize("number", [0, 2, "1", None])
+@pytest.mark.parametrize("number", [0, 3, "1", "2", True, None])
 @pytest.mark.parametrize("command", ["fuzz", "status", "evaluate", "cmin"])
 def test_a_folder_of_another_version_is_refused(number: object, command: str, in_workshop: Path, copied: Path) -> None:
     config = json.loads((copied / "config.json").read_text())

@@ -247,7 +247,7 @@ def test_a_folder_that_is_no_campaign_is_refused(folder: str, jostle: Run, in_wo
     ],
 )
 def test_a_damaged_configuration_is_refused(content: bytes, jostle: Run, in_workshop: Path, copied: Path) -> None:
-    (copied / "config.json").write_bytes(content)
+    (copied / "config.json").write_bytes(content.replace(b'{"', b'{"folder format": 1, "', 1))
     check_refused(jostle("evaluate", str(copied), "weights16"))
 
 

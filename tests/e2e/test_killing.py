@@ -94,7 +94,7 @@ def test_no_finding_that_was_on_record_is_lost_by_a_kill(
 ) -> None:
     call = [*CALL, "--executions", EXECUTIONS, "--out", str(tmp_path)]
     killed(call, random.Random(100 + moment).random() * LONGEST)
-    told = [one for line in read_journal(tmp_path / "journal.jsonl").lines for one in line["findings"]]
+    told = [one for line in read_journal(tmp_path / "journal.jsonl").lines for one in line.findings]
     assert set(told) <= set(fingerprints(tmp_path))
     for array in tmp_path.glob("findings/*/*.npy"):
         assert np.load(array).shape == (1, 28, 28)

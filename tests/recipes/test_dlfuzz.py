@@ -15,7 +15,7 @@ from jostle.records import NO_BUG, Summary
 from jostle.session.assemble import assemble
 from jostle.session.finish import InputFinisher
 from jostle.session.session import Session
-from jostle.storage.archive import journal_line
+from jostle.storage.journal import JournalLine, journal_line
 from jostle.subjects.torch_target import TorchTarget
 from jostle.zoo import lenet1, lenet4, lenet5, mnist_sample
 from making import options, run_session, saved_findings
@@ -84,11 +84,11 @@ def test_every_violating_input_survives_as_an_image_of_eight_bits(seed: int, fuz
     distances = relative_distances(inputs, references)
     assert float(distances.mean()) <= 0.3 and float(distances.max()) <= 0.31
     findings = saved_findings(run.archive.folder)
-    assert len({finding.told["root"] for finding in findings}) >= 0.8 * DIGITS
+    assert len({finding.record.root for finding in findings}) >= 0.8 * DIGITS
     for finding in findings:
         for name in ("input", "minimised"):
             read = load_seeds(str(finding.folder / f"{name}.png"), ImageForm()).inputs
-            assert int(lenet1()(read).argmax()) == finding.told["details"]["taken for"]
+            assert int(lenet1()(read).argmax()) == finding.record.label_change.taken_for
 
 
 @pytest.mark.parametrize("perturbation", ["light", "occlusion", "blackout", "gradient"])
@@ -98,12 +98,12 @@ def test_deepxplore_makes_the_three_lenets_disagree(perturbation: str, fuzzing: 
     assert summary.findings["differ"] > 0
     for finding in saved_findings(folder):
         said = [int(model()(finding.input[None]).argmax()) for model in (lenet1, lenet4, lenet5)]
-        assert said == list(finding.told["details"]["labels"].values()) and len(set(said)) > 1
+        assert said == list(finding.record.details["labels"].values()) and len(set(said)) > 1
 
 
 def test_gradients_and_transformations_share_a_campaign_which_its_seed_determines(fuzzing: Fuzzing) -> None:
-    def journal(seed: int) -> list[dict[str, Any]]:
-        told: list[dict[str, Any]] = []
+    def journal(seed: int) -> list[JournalLine]:
+        lines: list[JournalLine] = []
         run = fuzzing.assembled(
             recipe="dlfuzz",
             mutator=("gradient", "metamorphic"),
@@ -112,13 +112,13 @@ def test_gradients_and_transformations_share_a_campaign_which_its_seed_determine
             batch=64,
         )
         torch.manual_seed(seed + 1000)
-        run.campaign.run(listeners=[run.archive, lambda record: told.append(journal_line(record))])
+        run.campaign.run(listeners=[run.archive, lambda record: lines.append(journal_line(record))])
         run.archive.close()
-        return told
+        return lines
 
     one, same, other = journal(0), journal(0), journal(1)
     assert one == same != other
-    found_by = {step.partition(":")[0] for line in one for step in line["found by"]}
+    found_by = {step.partition(":")[0] for line in one for step in line.found_by}
     assert found_by == {"gradient", "metamorphic"}
 
 
@@ -131,4 +131,4 @@ def test_the_oracle_agrees_with_what_was_stored(fuzzing: Fuzzing) -> None:
     findings = saved_findings(run.archive.folder)
     rows = finisher._candidates(findings)
     bugs = finisher.oracles["flip"].judge(rows, finisher.target.run(rows)).bugs
-    assert bugs.tolist() == [finding.told["bug"] for finding in findings] and NO_BUG not in bugs
+    assert bugs.tolist() == [finding.record.bug for finding in findings] and NO_BUG not in bugs

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, TypeGuard
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -27,9 +27,13 @@ def status(
     """Say how a campaign is doing, running or finished, without disturbing it; writes nothing."""
     overview = overview_of(campaign)
     if as_json:
-        print(json.dumps(asdict(overview)))
+        print(json.dumps(_as_json(overview)))
     else:
         output().print(_table(overview), soft_wrap=True)
+
+
+def _as_json(overview: Overview) -> dict[str, Any]:
+    return {**asdict(overview), "statistics": dict(overview.statistics.content)}
 
 
 def _table(overview: Overview) -> Table:
@@ -40,48 +44,29 @@ def _table(overview: Overview) -> Table:
 
 
 def _lines(overview: Overview) -> dict[str, str]:
-    told = overview.statistics
+    statistics = overview.statistics
     newest = "none" if overview.newest is None else f"{overview.newest[0]}: {overview.newest[1]}"
     return {
         "at work": "a process is at work in it" if overview.at_work else "no process is at work in it",
         "executions": f"{overview.executions:,} in {overview.steps:,} steps",
-        "time": _figure(told.get("seconds"), ",.1f", " s"),
-        "rate": _figure(told.get("executions_per_second"), ",.0f", "/s"),
-        "corpus": _figure(told.get("corpus"), ",", " inputs"),
-        "coverage": _coverage(told.get("coverage")),
+        "time": _figure(statistics.seconds, ",.1f", " s"),
+        "rate": _figure(statistics.executions_per_second, ",.0f", "/s"),
+        "corpus": _figure(statistics.corpus, ",", " inputs"),
+        "coverage": UNKNOWN if statistics.coverage is None else coverage_text(statistics.coverage),
         "findings": findings_text(overview.findings),
         "flaky": findings_text(overview.flaky),
         "quarantined": f"{overview.quarantined:,}",
         "newest finding": newest,
-        "last written": _when(told.get("written")),
+        "last written": _when(statistics.written),
     }
 
 
-def _figure(value: object, form: str, unit: str) -> str:
-    try:
-        return f"{value:{form}}{unit}" if isinstance(value, int | float) else UNKNOWN
-    except OverflowError:  # an integer that no float holds, which nobody but a vandal writes
+def _figure(value: float | None, form: str, unit: str) -> str:
+    return UNKNOWN if value is None else f"{value:{form}}{unit}"
+
+
+def _when(moment: datetime | None) -> str:
+    if moment is None:
         return UNKNOWN
-
-
-def _coverage(value: object) -> str:
-    try:
-        return coverage_text(value) if _is_coverage(value) else UNKNOWN
-    except OverflowError:
-        return UNKNOWN
-
-
-def _is_coverage(value: object) -> TypeGuard[dict[str, dict[str, float]]]:
-    return isinstance(value, dict) and all(
-        isinstance(figures, dict) and all(isinstance(figure, int | float) for figure in figures.values())
-        for figures in value.values()
-    )
-
-
-def _when(written: object) -> str:
-    try:
-        moment = datetime.fromisoformat(str(written))
-        ago = (datetime.now(UTC) - moment).total_seconds()
-    except (ValueError, TypeError, OverflowError):
-        return UNKNOWN
+    ago = (datetime.now(UTC) - moment).total_seconds()
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC, {max(0.0, ago):,.0f} s ago"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,7 +13,8 @@ from rich.table import Table
 from jostle.cli.display import corpus_text, coverage_text, findings_text, rate_text
 from jostle.cli.terminal import say, visible
 from jostle.records import MODEL, TWIN, Summary
-from jostle.storage.findings import FINDINGS, FLAKY, recorded
+from jostle.storage.finding_record import FinishedArray
+from jostle.storage.findings import FINDINGS, FLAKY, Recorded, recorded
 
 SHOWN = 8  # findings listed by name
 
@@ -36,24 +36,25 @@ def print_summary(console: Console, summary: Summary, folder: Path) -> None:
     if summary.flaky:
         shown = f"{findings_text(summary.flaky)}: in a batch, but not when run alone (see {folder / FLAKY})"
         table.add_row("[bold yellow]flaky[/bold yellow]", escape(shown))
-    told = list(recorded(folder / FINDINGS))
-    if any("minimised" in finding for _, finding in told):
-        table.add_row("[bold]changes[/bold]", _changes([finding for _, finding in told]))
+    found = list(recorded(folder / FINDINGS))
+    finished = [record.finished for _, record in found if isinstance(record.finished, FinishedArray)]
+    if any(one.minimised is not None for one in finished):
+        table.add_row("[bold]changes[/bold]", _changes(finished))
     table.add_row("[bold]written to[/bold]", escape(visible(str(folder))))
     console.print(table, soft_wrap=True)
-    _print_examples(console, folder, told)
+    _print_examples(console, folder, found)
 
 
 def _lost(count: int) -> str:
     return f"; {count:,} more do not show it when saved as images" if count else ""
 
 
-def _changes(findings: list[dict[str, Any]]) -> str:
+def _changes(findings: list[FinishedArray]) -> str:
     """How far findings are from their seeds, before and after they were minimised; seeds that fail alone left out."""
-    shrunk = [told for told in findings if "minimised" in told and told["change"]["L2"] > 0]
+    shrunk = [(one.change, one.minimised) for one in findings if one.minimised and one.change.euclidean > 0]
     if not shrunk:
         return "none"
-    before, after = (median(told[when]["relative L2"] for told in shrunk) for when in ("change", "minimised"))
+    before, after = (median(sizes.relative for sizes in column) for column in zip(*shrunk, strict=True))
     return f"median relative L2 {before:.3f}, {after:.3f} when minimised"
 
 
@@ -63,14 +64,13 @@ def _speeds(summary: Summary) -> str:
     return f"model {model:,.0f}/s, twin {twin:,.0f}/s: the twin is {twin / model:.2f} times as fast"
 
 
-def _print_examples(console: Console, folder: Path, told: list[tuple[Path, dict[str, Any]]]) -> None:
+def _print_examples(console: Console, folder: Path, found: list[Recorded]) -> None:
     """The first findings of each kind, with where to look."""
     shown: Counter[str] = Counter()
-    for place, finding in told:
-        shown[finding["kind"]] += 1
-        if shown[finding["kind"]] <= SHOWN:
-            line = f"  {place.name}: {finding['summary']}"
-            say(console, line)
+    for place, record in found:
+        shown[record.kind] += 1
+        if shown[record.kind] <= SHOWN:
+            say(console, f"  {place.name}: {record.summary}")
     left = sum(max(0, count - SHOWN) for count in shown.values())
     if left:
-        say(console, f"  … and {left:,} more in {folder / 'findings'}")
+        say(console, f"  … and {left:,} more in {folder / FINDINGS}")

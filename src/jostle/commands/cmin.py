@@ -54,7 +54,7 @@ def reduced(folder: Path, out: Path | None = None, trust_model: bool = False) ->
     out = _writable(out or folder / "reduced.npz")
     given = campaign.given.over(trust_model=trust_model, force=True, isolate=None)
     with closing(load(given)) as loaded:
-        if loaded.digest != campaign.digest:
+        if loaded.digest != campaign.record.digest:
             raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
         return _reduced(folder, loaded, out)
 

@@ -56,7 +56,7 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     seeds = load_seeds(inputs.seeds, image_form(inputs))
     models_of_campaign = load_models(given)
     own = models_of_campaign.own
-    if digest_of_all(seeds, models_of_campaign.digest) != campaign.digest:
+    if digest_of_all(seeds, models_of_campaign.digest) != campaign.record.digest:
         raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
     flight = preflight(plain_target(own, inputs), seeds, *inputs.range, batch, force=True)
     if not flight.classes:

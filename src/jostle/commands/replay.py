@@ -10,7 +10,7 @@ import torch
 
 from jostle.catalogue import oracles_of
 from jostle.errors import OutputRefused, UsageError
-from jostle.lineage import Change, Mutation, Untouched
+from jostle.lineage import Mutation, Untouched
 from jostle.options.schema import Given
 from jostle.records import NO_BUG, NO_PARENT, Candidates, Violation
 from jostle.session.load import Loaded, load
@@ -38,26 +38,26 @@ def replay(folder: Path, changes: Given = NOTHING_ELSE) -> Replay:
     whole = folder.resolve()
     campaign = whole.parent.parent
     try:
-        told = read_record(whole)
+        record = read_record(whole)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(
             f"{folder} holds no finding ({reason}): give one of the folders under CAMPAIGN/findings"
         ) from error
-    if Mutation.parsed(told["mutation"]).change is Change.NO_GRADIENT:
+    if record.of_gradient:
         raise UsageError(f"{folder} is of a gradient that is not finite, which a run of the model alone does not show")
     reopened = recorded_campaign(campaign)
     chosen = reopened.given.over(**{"trust_model": False, "isolate": True, "force": True, **changes.values})
     with closing(load(chosen)) as loaded:
-        changed = loaded.digest != reopened.digest or reopened.files_changed()
-        return Replay(told["fingerprint"], _shown(loaded, read_finding(whole, told)), changed)
+        changed = loaded.digest != reopened.record.digest or reopened.files_changed()
+        return Replay(record.fingerprint, _shown(loaded, read_finding(whole, record)), changed)
 
 
 def _shown(loaded: Loaded, finding: SavedFinding) -> tuple[Violation, ...]:
-    seeds, root = loaded.flight.seeds, finding.told["root"]
+    seeds, root = loaded.flight.seeds, finding.record.root
     if not 0 <= root < len(seeds) or finding.input.shape != seeds.inputs.shape[1:]:
         raise OutputRefused(f"{finding.folder} is not of these seeds: move the folder away")
-    mutations = (Mutation.parsed(finding.told["mutation"]),)
+    mutations = (Mutation.parsed(finding.record.mutation),)
     row = Candidates(
         finding.input[None], seeds, torch.tensor([NO_PARENT]), torch.tensor([root]), mutations, Untouched(1)
     )

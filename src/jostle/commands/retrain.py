@@ -22,7 +22,7 @@ from jostle.records import NO_LABEL, NO_PARENT
 from jostle.session.load import check_normalisation, image_form
 from jostle.session.reopen import reopen
 from jostle.storage.files import write_whole
-from jostle.storage.findings import read_finding, recorded
+from jostle.storage.findings import FINDINGS, read_finding, recorded
 from jostle.subjects.models import load_seeded
 from jostle.subjects.subject import Trainable, Watch
 
@@ -153,14 +153,14 @@ def fit(
 def _split_findings(folder: Path, training: Training, rng: torch.Generator) -> tuple[Labelled, Labelled]:
     """Findings to train on and findings to measure on, from different seeds; a seed that fails itself is neither."""
     flips = [
-        read_finding(place, told)
-        for place, told in recorded(folder / "findings")
-        if told["kind"] == "flip" and told["parent"] != NO_PARENT
+        read_finding(place, record)
+        for place, record in recorded(folder / FINDINGS)
+        if record.kind == "flip" and record.parent != NO_PARENT
     ]
     for one in flips:
         if one.input.shape != flips[0].input.shape:
             raise OutputRefused(f"{one.folder} holds an input of another shape than the others: move the folder away")
-    roots = sorted({one.told["root"] for one in flips})
+    roots = sorted({one.record.root for one in flips})
     if len(roots) < 2:
         raise UsageError(
             f"the campaign in {folder} found changed labels from {len(roots)} seeds, and some must be held out: run "
@@ -170,10 +170,9 @@ def _split_findings(folder: Path, training: Training, rng: torch.Generator) -> t
     held = {roots[i] for i in order[: _held(training, len(roots))]}
 
     def labelled(held_out: bool) -> Labelled:
-        chosen = [one for one in flips if (one.told["root"] in held) == held_out]
-        return Labelled(
-            torch.stack([one.input for one in chosen]), torch.tensor([one.told["details"]["label"] for one in chosen])
-        )
+        chosen = [one for one in flips if (one.record.root in held) == held_out]
+        labels = torch.tensor([one.record.label_change.label for one in chosen])
+        return Labelled(torch.stack([one.input for one in chosen]), labels)
 
     return labelled(False), labelled(True)
 

@@ -18,11 +18,11 @@ from jostle.recipes.compose import Composed, Prepared, budget_of, compose
 from jostle.recipes.contradictions import refuse_contradictions
 from jostle.records import all_rows
 from jostle.session.finish import InputFinisher
-from jostle.session.identity import folder_of, identity_of
+from jostle.session.identity import folder_of, record_of
 from jostle.session.load import Loaded, load
 from jostle.session.profiles import profile_of, save_profile
 from jostle.session.session import Session
-from jostle.storage.archive import open_archive
+from jostle.storage.archive import open_campaign
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
 
@@ -37,14 +37,13 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         loaded = load(given)
         undone.callback(loaded.close)
         settings = loaded.settings
-        identity = identity_of(settings, **{"seeds and weights": loaded.digest})
-        changeable = settings.changeable()
+        record = record_of(settings, loaded.digest)
         words = [Path(settings[ModelOptions].model).name, recipe_of(given).name]
-        folder = folder_of(settings[RunOptions].out, words, identity)
-        check_folder(folder, identity, changeable)
+        folder = folder_of(settings[RunOptions].out, words, record)
+        check_folder(folder, record)
         composed = compose(loaded.prepared, lambda: profile_of(loaded, folder, progress))
         rehearse(loaded.prepared, composed.profile, list(composed.oracles.values()))
-        archive = open_archive(folder, identity, changeable)
+        archive = open_campaign(folder, record)
         undone.callback(archive.release)
         if loaded.service is not None:
             loaded.service.keep_batches_in(folder)

@@ -25,9 +25,10 @@ from jostle.recipes.compose import budget_of
 from jostle.recipes.frameworks import frameworks
 from jostle.records import StepRecord
 from jostle.session.finish_frameworks import GraphFinisher
-from jostle.session.identity import folder_of, identity_of
+from jostle.session.identity import folder_of, record_of
 from jostle.session.session import Session
-from jostle.storage.archive import open_archive
+from jostle.storage.archive import open_campaign
+from jostle.storage.finding_record import InputType
 from jostle.storage.graph_files import GraphFiles
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
@@ -50,10 +51,10 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         say(f"starting {', '.join(options.backends)}: frameworks take seconds to import")
         backends.open()
         drawn = hashlib.sha256(b"".join(map(encode, graphs.values()))).hexdigest()[:16]
-        identity = identity_of(settings, **{"versions": backends.versions(), "models to begin from": drawn})
-        folder = folder_of(run.out, ["frameworks"], identity)
-        check_folder(folder, identity, settings.changeable())
-        archive = open_archive(folder, identity, settings.changeable())
+        record = record_of(settings, drawn, backends.versions(), InputType.GRAPH)
+        folder = folder_of(run.out, ["frameworks"], record)
+        check_folder(folder, record)
+        archive = open_campaign(folder, record)
         undone.callback(archive.release)
         files = GraphFiles(folder / GRAPHS, number_of)
         store = GraphStore(files.read)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,7 +17,7 @@ from jostle.foreign import Crash, attempt
 from jostle.inputs.distances import as_image_file, columns, sizes, within
 from jostle.inputs.preflight import gives_classes
 from jostle.interfaces import Differentiable, ModelTarget, Oracle
-from jostle.lineage import Change, Mutation, Untouched
+from jostle.lineage import Mutation, Untouched
 from jostle.mutators.gradient_part import GradientOptions
 from jostle.options.campaign import FindingOptions, InputOptions
 from jostle.options.schema import Settings
@@ -26,11 +25,12 @@ from jostle.progress import Progress, quietly
 from jostle.recipes.compose import Prepared
 from jostle.records import MODEL, NO_PARENT, Candidates, Seeds
 from jostle.scores import probabilities
-from jostle.storage.findings import SavedFinding, add_to_finding, read_finding, recorded, write_png
+from jostle.storage.finding_record import Answer, ChangeSizes, FinishedArray
+from jostle.storage.findings import FINDINGS, Recorded, SavedFinding, finish_finding, read_finding, recorded
+from jostle.storage.pictures import write_png
 from jostle.targets.contained import ContainedGradients
 from jostle.triage.minimise import Boundary, Shrinking, minimised
 
-Recorded = tuple[Path, dict[str, Any]]  # a finding's folder and record
 AT_ONCE = 64  # findings, because the graph behind a gradient takes memory
 
 
@@ -56,41 +56,42 @@ class InputFinisher:
 
     def finish(self, progress: Progress = quietly) -> None:
         """Works through all findings in the campaign's folder that are not finished yet, some at a time."""
-        open_ones = [(place, told) for place, told in recorded(self.folder / "findings") if "change" not in told]
+        open_ones = [(place, record) for place, record in recorded(self.folder / FINDINGS) if record.finished is None]
         alike: dict[tuple[str, bool], list[Recorded]] = {}
-        for place, told in open_ones:
-            alike.setdefault((told["kind"], _of_gradient(told)), []).append((place, told))
+        for place, record in open_ones:
+            alike.setdefault((record.kind, record.of_gradient), []).append((place, record))
         batches = [
             group[start : start + AT_ONCE] for group in alike.values() for start in range(0, len(group), AT_ONCE)
         ]
         for some in progress(batches, len(open_ones)):
-            self._finish([read_finding(place, told) for place, told in some])
+            self._finish([read_finding(place, record) for place, record in some])
 
     def _finish(self, findings: list[SavedFinding]) -> None:
         """Measures, shrinks and asks about findings of one kind, then writes what came of it."""
         rows = self._candidates(findings)
         references = torch.stack([finding.reference for finding in findings])
         arrays = {"reference": references, "input": rows.inputs}
-        changes = {"change": _sized(rows.inputs, references)}
+        changes = _sized(rows.inputs, references)
+        shrunk: Sequence[ChangeSizes | None] = [None] * len(findings)
         if self._shrinks(findings[0]):
             arrays["minimised"] = self._minimised(rows, references, findings)
-            changes["minimised"] = _sized(arrays["minimised"], references)
+            shrunk = _sized(arrays["minimised"], references)
         asked = {"seed": rows.originals, **arrays}
-        crashed = findings[0].told["kind"] == "crash"
+        crashed = findings[0].record.kind == "crash"
         if crashed:
             del asked["input"]  # there is no answer, and waiting for one may take long
         answers = {name: self._answers(replace(rows, inputs=inputs)) for name, inputs in asked.items()}
         for row, finding in enumerate(findings):
             said = {name: each[row] for name, each in answers.items()} if self.prepared.flight.classes else {}
             said |= {"input": {}} if crashed else {}
-            told = {**{name: each[row] for name, each in changes.items()}, "answers": said}
-            self._write(finding, {name: array[row] for name, array in arrays.items() if name != "reference"}, told)
+            finished = FinishedArray(changes[row], shrunk[row], said)
+            self._write(finding, {name: array[row] for name, array in arrays.items() if name != "reference"}, finished)
 
-    def _write(self, finding: SavedFinding, arrays: Mapping[str, Tensor], told: Mapping[str, Any]) -> None:
+    def _write(self, finding: SavedFinding, arrays: Mapping[str, Tensor], finished: FinishedArray) -> None:
         if self.settings[FindingOptions].as_images:
             for name, array in arrays.items():
                 write_png(finding.folder / f"{name}.png", array, *self.settings[InputOptions].range)
-        add_to_finding(finding, {name: array for name, array in arrays.items() if name != "input"}, told)
+        finish_finding(finding, finished, {name: array for name, array in arrays.items() if name != "input"})
 
     @property
     def _shrinkable(self) -> set[str]:
@@ -99,28 +100,29 @@ class InputFinisher:
 
     def _shrinks(self, finding: SavedFinding) -> bool:
         """A finding of one of our oracles can be shrunk; not one of a gradient, which no forward pass shows."""
-        gradient = _of_gradient(finding.told)
-        return self.settings[FindingOptions].minimise and finding.told["kind"] in self._shrinkable and not gradient
+        record = finding.record
+        minimise = self.settings[FindingOptions].minimise
+        return minimise and record.kind in self._shrinkable and not record.of_gradient
 
     def _candidates(self, findings: list[SavedFinding]) -> Candidates:
-        roots = torch.tensor([finding.told["root"] for finding in findings])
+        roots = torch.tensor([finding.record.root for finding in findings])
         for finding in findings:
             shapes = {finding.input.shape, finding.reference.shape}
-            if not 0 <= finding.told["root"] < len(self.seeds) or shapes != {self.seeds.inputs.shape[1:]}:
+            if not 0 <= finding.record.root < len(self.seeds) or shapes != {self.seeds.inputs.shape[1:]}:
                 raise OutputRefused(f"{finding.folder} is not of these seeds: move the folder away")
         return Candidates(
             torch.stack([finding.input for finding in findings]),
             self.seeds,
             torch.full((len(findings),), NO_PARENT),
             roots,
-            tuple(Mutation.parsed(finding.told["mutation"]) for finding in findings),
+            tuple(Mutation.parsed(finding.record.mutation) for finding in findings),
             Untouched(len(findings)),
         )
 
     def _minimised(self, rows: Candidates, references: Tensor, findings: list[SavedFinding]) -> Tensor:
-        kind = findings[0].told["kind"]
+        kind = findings[0].record.kind
         oracle = self.oracles[kind]
-        bugs = torch.tensor([finding.told["bug"] for finding in findings])
+        bugs = torch.tensor([finding.record.bug for finding in findings])
         low, high = self.settings[InputOptions].range
 
         def shows(some: Tensor, inputs: Tensor) -> Tensor:
@@ -138,28 +140,24 @@ class InputFinisher:
         how = Shrinking(references, shows, storable, same_kind=realistic)
         if kind == "flip" and not realistic:
             gradients = attempt(lambda: ContainedGradients(self.prepared.model.gradients, rows.inputs[:1]))
-            taken_for = torch.tensor([finding.told["details"]["taken for"] for finding in findings])
+            taken_for = torch.tensor([finding.record.label_change.taken_for for finding in findings])
             if not isinstance(gradients, Crash):
                 how = replace(how, boundary=partial(_boundary, gradients, taken_for))
         small = minimised(rows.inputs, how)
         alone = [bool(shows(row, small[row])[0]) for row in torch.arange(len(small)).split(1)]
         return torch.where(columns(torch.tensor(alone), small), small, rows.inputs)
 
-    def _answers(self, rows: Candidates) -> list[dict[str, Any]]:
+    def _answers(self, rows: Candidates) -> list[dict[str, Answer]]:
         """What each model says of each input, and how sure it is; nothing where it fails or scores are not finite."""
         trace = self.target.run(rows, watched=False)
-        said: list[dict[str, Any]] = [{} for _ in range(len(rows))]
+        said: list[dict[str, Answer]] = [{} for _ in range(len(rows))]
         for name, outputs in trace.outputs.items():
             if gives_classes(outputs):
                 sure, labels = probabilities(outputs.float()).max(1)
                 for row, (label, confidence) in enumerate(zip(labels.tolist(), sure.tolist(), strict=True)):
                     if math.isfinite(confidence):
-                        said[row][name] = {"label": label, "confidence": confidence}
+                        said[row][name] = Answer(label, confidence)
         return said
-
-
-def _of_gradient(told: Mapping[str, Any]) -> bool:
-    return Mutation.parsed(told["mutation"]).change is Change.NO_GRADIENT
 
 
 def _boundary(gradients: Differentiable, taken_for: Tensor, inputs: Tensor) -> Boundary:
@@ -171,6 +169,7 @@ def _boundary(gradients: Differentiable, taken_for: Tensor, inputs: Tensor) -> B
     return Boundary((weights * scores).sum(1), passed.pull({MODEL: weights}, {}))
 
 
-def _sized(inputs: Tensor, references: Tensor) -> list[dict[str, float]]:
-    measures = {name: values.tolist() for name, values in sizes(inputs, references).items()}
-    return [{name: values[row] for name, values in measures.items()} for row in range(len(inputs))]
+def _sized(inputs: Tensor, references: Tensor) -> list[ChangeSizes]:
+    measures = sizes(inputs, references)
+    rows = zip(*(measures[name].tolist() for name in ("L0", "L2", "relative L2", "L∞")), strict=True)
+    return [ChangeSizes(*row) for row in rows]

@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from jostle.frameworks.backends.all_backends import lowering_named
 from jostle.frameworks.backends.program import TRAIN
@@ -24,13 +23,12 @@ from jostle.frameworks.workers.backend_pool import Panel
 from jostle.progress import Progress, quietly
 from jostle.storage.files import as_json as json_bytes
 from jostle.storage.files import write_whole
-from jostle.storage.findings import FINDINGS, add_to_finding, read_finding, recorded
+from jostle.storage.finding_record import FindingRecord, FinishedGraph
+from jostle.storage.findings import FINDINGS, finish_finding, read_finding, recorded
 from jostle.storage.graph_files import GraphFiles
 
-Recorded = tuple[Path, dict[str, Any]]
 REDUCING = 30.0  # seconds for one finding
 STARTING = 60.0  # seconds that importing a framework may take
-FINISHED = "reproduced by its script"  # in a finding's record
 SCRIPT, ISSUE = "reproduce.py", "issue.md"
 
 
@@ -47,23 +45,23 @@ class GraphFinisher:
     def finish(self, progress: Progress = quietly) -> None:
         """Works through all findings in the campaign's folder that are not finished yet."""
         findings = self.folder / FINDINGS
-        open_ones = [(place, told) for place, told in recorded(findings) if FINISHED not in told]
+        open_ones = [(place, record) for place, record in recorded(findings) if record.finished is None]
         for some in progress(([one] for one in open_ones), len(open_ones)):
-            for place, told in some:
-                self._finish(place, told)
+            for place, record in some:
+                self._finish(place, record)
 
-    def _finish(self, folder: Path, told: dict[str, Any]) -> None:
-        finding = read_finding(folder, told)
+    def _finish(self, folder: Path, record: FindingRecord) -> None:
+        finding = read_finding(folder, record)
         text = self.files.read(int(finding.input.flatten()[0]))
-        signature = parse(told["details"]["signature"])
-        part = self._guilty_part(decode(text), told["details"]["phase"], signature)
+        defect = record.graph_defect
+        signature = parse(defect.signature)
+        part = self._guilty_part(decode(text), defect.phase, signature)
         small = plainly_named(self._reduced(part, signature))
         files = {"graph.json": text, "reduced.json": json_bytes(as_json(small)), **self._reproducer(small, signature)}
         for name, content in files.items():
             write_whole(folder / name, content, synced=True)
         shows = SCRIPT in files and self._shows_again(folder / SCRIPT, signature)
-        operators = [node.operator for node in small.nodes]
-        add_to_finding(finding, {}, {FINISHED: shows, "operators": operators})
+        finish_finding(finding, FinishedGraph(shows, tuple(node.operator for node in small.nodes)))
 
     def _guilty_part(self, graph: Graph, phase: str, signature: Signature) -> Graph:
         """The part of the graph that shows the defect, or all of it if it does not show it just now."""

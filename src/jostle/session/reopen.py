@@ -1,7 +1,8 @@
-"""A campaign that was run before, from its folder."""
+"""A campaign over a model that was run before, from its folder."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,23 +11,20 @@ from jostle.digests import digest_of_file
 from jostle.errors import UsageError
 from jostle.options.schema import Given
 from jostle.recipes.settle import FUZZ
-from jostle.session.identity import FILES
-from jostle.storage.ownership import read_config
-
-SEEDS_AND_WEIGHTS = "seeds and weights"  # under which a configuration holds their digest
+from jostle.storage.campaign_record import CampaignRecord, read_campaign
+from jostle.storage.finding_record import InputType
 
 
 @dataclass(frozen=True)
 class Reopened:
-    """The options that a campaign was run with, and what it was run on."""
+    """The options that a campaign was run with, and its record."""
 
     given: Given
-    digest: str  # of seeds and weights
-    files: dict[str, str]  # digests of files that options name
+    record: CampaignRecord
 
     def files_changed(self) -> bool:
         """Whether a file that options name is not what it was."""
-        return any(digest_of_file(name) != digest for name, digest in self.files.items())
+        return any(digest_of_file(name) != digest for name, digest in self.record.files.items())
 
 
 def reopen(folder: Path) -> Reopened:
@@ -38,18 +36,18 @@ def reopen(folder: Path) -> Reopened:
 
 
 def recorded_campaign(folder: Path) -> Reopened:
-    """The campaign in a folder, as its configuration tells of it."""
+    """The campaign in a folder, as its record tells of it."""
     try:
-        config = read_config(folder)
+        record = read_campaign(folder)
     except (OSError, ValueError) as error:
         raise UsageError(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})") from error
-    if "backends" in config:
+    if record.input_type is InputType.GRAPH:
         raise UsageError(f"{folder} is a campaign over frameworks: each of its findings has a reproduce.py to run")
-    if not {"model", "seeds", SEEDS_AND_WEIGHTS} <= config.keys():
+    if not {"model", "seeds"} <= record.settings.keys() or not record.digest:
         raise UsageError(f"{folder} holds a config.json that is not of a campaign")
-    return Reopened(FUZZ.parsed(_chosen(config)), config[SEEDS_AND_WEIGHTS], dict(config.get(FILES, {})))
+    return Reopened(FUZZ.parsed(_chosen(record.all_settings)), record)
 
 
-def _chosen(config: dict[str, Any]) -> dict[str, Any]:
-    """The options of a configuration; what is empty was left open."""
-    return {name: value for name, value in config.items() if name in FUZZ.options and value not in (None, [])}
+def _chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a record; what is empty was left open."""
+    return {name: value for name, value in settings.items() if name in FUZZ.options and value not in (None, [])}

@@ -80,7 +80,7 @@ def run(
         summary = session.campaign.run(
             session.history,
             listeners=[one for one in all_listeners if one is not None],
-            redone=archive.mend,
+            redone=archive.repair,
             full=lambda: session.full,
         )
         full = session.full  # before the log is emptied, which makes room again

@@ -1,6 +1,6 @@
 """A campaign as a folder that a person can look into.
 
-config.json                     the resolved configuration, and the format of the folder
+config.json                     the campaign's settings, digests of what they name, and the format of the folder
 environment.json                versions and machine that it was begun with
 journal.jsonl                   one line per step, with a checksum; a step counts once its line is there
 corpus/00000012.safetensors     what step 12 kept: inputs and lineage
@@ -20,6 +20,7 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -30,25 +31,26 @@ from filelock import FileLock, Timeout
 from jostle.errors import OutputRefused
 from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary
 from jostle.storage.background_writer import BackgroundWriter
+from jostle.storage.campaign_record import CampaignRecord, write_campaign
 from jostle.storage.entries import digest_of_entries, encode_entries
 from jostle.storage.environment import ENVIRONMENT, changes_since, environment
 from jostle.storage.files import Appended, make_folder, sync_folders, usable, write_json, write_whole
+from jostle.storage.finding_block import encode_findings, folders_in
+from jostle.storage.finding_record import InputType
 from jostle.storage.findings import (
     FINDINGS,
     FLAKY,
-    draw_pictures,
-    encode_findings,
     finding_folders,
     folder_name,
-    folders_in,
     number_of,
     recorded,
     write_files,
 )
-from jostle.storage.journal import JOURNAL, encoded, journal_line, read_journal
-from jostle.storage.ownership import CONFIG, FORMAT, FORMAT_NAME, check_folder
+from jostle.storage.journal import JOURNAL, encode_line, journal_line, read_journal
+from jostle.storage.ownership import check_folder
+from jostle.storage.pictures import draw_pictures
 from jostle.storage.quarantine import QUARANTINE, Quarantine
-from jostle.storage.repair import CORPUS, entries_path, mend_findings
+from jostle.storage.repair import CORPUS, entries_path, repair_findings
 from jostle.storage.status import STATUS, write_status
 from jostle.storage.write_ahead_log import WriteAheadLog
 
@@ -59,16 +61,17 @@ PATIENCE = 0.5  # seconds for the lock, because somebody may just be looking whe
 class Archive:
     """Writes every step to a campaign folder: what it found is safe before the next one is planned, the rest soon."""
 
-    def __init__(self, folder: Path, lock: FileLock, quarantine: Quarantine):
+    def __init__(self, folder: Path, lock: FileLock, quarantine: Quarantine, input_type: InputType):
         self.folder = folder
+        self._input_type = input_type
         self.quarantine = quarantine
         self._written = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())  # bytes
         self._logged = 0  # bytes
         self._lock = lock
-        self._behind = BackgroundWriter()
+        self._background = BackgroundWriter()
         self._journal = Appended(folder / JOURNAL)
-        self._safeguard = WriteAheadLog(folder)
-        self._rooms = {name: Room(folder / name) for name in (FINDINGS, FLAKY)}
+        self._log = WriteAheadLog(folder)
+        self._folders = {name: FindingFolders(folder / name) for name in (FINDINGS, FLAKY)}
         self._unsynced: list[Path] = []
         self._status_at = -SECONDS_BETWEEN_STATUS  # long ago
 
@@ -79,10 +82,10 @@ class Archive:
 
     def __call__(self, record: StepRecord) -> None:
         found = {self._place(finding): finding for finding in (*record.findings, *record.flaky)}
-        block = encode_findings(found) if found else None
+        block = encode_findings(found, self._input_type) if found else None
         if block is not None:
-            self._logged += self._safeguard.add(block)
-        self._behind.do(partial(self._write, record, block))
+            self._logged += self._log.add(block)
+        self._background.do(partial(self._write, record, block))
 
     def _write(self, record: StepRecord, block: bytes | None) -> None:
         for place, files in (folders_in(block) if block is not None else {}).items():
@@ -90,69 +93,69 @@ class Archive:
             self._written += write_files(self.folder / place, files)
         if len(record.kept):
             self._written += write_whole(entries_path(self.folder, record.step), encode_entries(record.kept))
-        self._written += self._journal.append(encoded(journal_line(record)))
+        self._written += self._journal.append(encode_line(journal_line(record)))
         if time.monotonic() - self._status_at > SECONDS_BETWEEN_STATUS:
             self._status_at = time.monotonic()
             write_status(self.folder, record.so_far, synced=False)
 
     def _place(self, finding: Finding) -> str:
         """Of its folder, within the campaign's."""
-        place = self._rooms[FINDINGS if finding.alone else FLAKY].place(finding)
+        place = self._folders[FINDINGS if finding.alone else FLAKY].place(finding)
         return place.relative_to(self.folder).as_posix()
 
-    def mend(self, past: PastStep, kept: Candidates) -> None:
+    def repair(self, past: PastStep, kept: Candidates) -> None:
         """Takes what came of a step that was done again, because what it kept had been lost."""
         if len(kept):
             self._written += write_whole(entries_path(self.folder, past.step), encode_entries(kept))
-        told = {"kept": len(kept), "digest": digest_of_entries(kept) if len(kept) else ""}
-        if told["digest"] != past.digest:
+        digest = digest_of_entries(kept) if len(kept) else ""
+        if digest != past.digest:
             self.quarantine.warn(
                 f"step {past.step} came out otherwise when it was done again, so the model does not always do the "
                 f"same: the campaign goes on with what came out"
             )
-            self._rewrite(past.step, told)
+            self._rewrite(past.step, len(kept), digest)
 
-    def _rewrite(self, step: int, told: Mapping[str, Any]) -> None:
-        """Corrects the journal's line of a step."""
+    def _rewrite(self, step: int, kept: int, digest: str) -> None:
+        """Corrects what the journal says that a step kept."""
         lines = list(read_journal(self.folder / JOURNAL).lines)
-        lines[step] |= told
-        write_whole(self.folder / JOURNAL, b"".join(map(encoded, lines)), synced=True)
+        lines[step] = replace(lines[step], kept=kept, digest=digest)
+        write_whole(self.folder / JOURNAL, b"".join(map(encode_line, lines)), synced=True)
         self._journal.close()
         self._journal = Appended(self.folder / JOURNAL)
 
     def conclude(self, summary: Summary) -> None:
         """Writes the last statistics of a run, and makes all it found durable where it stands."""
-        self._behind.wait()
+        self._background.wait()
         write_status(self.folder, summary, synced=True)
         sync_folders(self._unsynced)
         self._unsynced.clear()
-        self._safeguard.clear()
+        self._log.clear()
         self._logged = 0
 
     def close(self) -> None:
         """Draws the pictures, and lets another process go on with the campaign."""
         try:
-            self._behind.wait()
-            for name in self._rooms:
+            self._background.wait()
+            for name in self._folders:
                 draw_pictures(self.folder / name)
         finally:
             self.release()
 
     def release(self) -> None:
         """Lets another process go on with the campaign; the end of this one does that too."""
-        self._behind.close()
+        self._background.close()
         self._journal.close()
-        self._safeguard.close()
+        self._log.close()
         self._lock.release()
 
 
-class Room:
-    """Folders of findings, each of which keeps its place."""
+class FindingFolders:
+    """The folders of findings, of which each bug has one for good."""
 
     def __init__(self, folder: Path):
         self._folder = folder
         # A finding whose step was cut off is found again in the same folder; were it not, it would still be there.
-        self._places = {(told["kind"], told["bug"]): place for place, told in recorded(folder)}
+        self._places = {record.identity: place for place, record in recorded(folder)}
         self._numbers = count(1 + max(map(number_of, finding_folders(folder)), default=0))
 
     def place(self, finding: Finding) -> Path:
@@ -162,19 +165,19 @@ class Room:
         return self._places[bug]
 
 
-def open_archive(folder: Path, identity: Mapping[str, Any], unbound: Mapping[str, Any] | None = None) -> Archive:
-    """The archive in this folder, new or of the same identity; another campaign's is refused.
+def open_archive(folder: Path, settings: Mapping[str, Any]) -> Archive:
+    """The archive of a campaign that a script wires itself; the settings are whatever tells it from another."""
+    return open_campaign(folder, CampaignRecord(settings))
 
-    The configuration is saved whole: what makes the campaign this campaign, and what may change from run to run.
-    """
-    unbound = unbound or {}
-    check_folder(folder, identity, unbound)
+
+def open_campaign(folder: Path, record: CampaignRecord) -> Archive:
+    """The archive in this folder, new or of the same campaign; another campaign's is refused."""
+    check_folder(folder, record)
     with usable(folder), ExitStack() as undone:
         lock = _locked(folder)
         undone.callback(lock.release)
-        # Before all else, so that the folder can be told for ours.
-        write_json(folder / CONFIG, {FORMAT_NAME: FORMAT, **identity, **unbound})
-        archive = Archive(folder, lock, _in_order(folder))
+        write_campaign(folder, record)  # before all else, so that the folder can be told for ours
+        archive = Archive(folder, lock, _in_order(folder), record.input_type)
         undone.pop_all()
     return archive
 
@@ -185,12 +188,12 @@ def _in_order(folder: Path) -> Quarantine:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(folder / STATUS))
     if not (folder / ENVIRONMENT).exists():
         write_json(folder / ENVIRONMENT, environment())
-    for room in (CORPUS, FINDINGS, FLAKY, QUARANTINE):
-        make_folder(folder / room)
+    for name in (CORPUS, FINDINGS, FLAKY, QUARANTINE):
+        make_folder(folder / name)
     quarantine = Quarantine(folder)
     for change in changes_since(folder):
         quarantine.warn(change)
-    mend_findings(folder, quarantine)
+    repair_findings(folder, quarantine)
     return quarantine
 
 

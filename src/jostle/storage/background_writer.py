@@ -14,7 +14,7 @@ Work = Callable[[], None]
 class BackgroundWriter:
     """One thread that does what it is given, one after another.
 
-    When something fails, what comes after it is not done, and whoever gives more or waits is told.
+    When something fails, what comes after it is not done, and the failure is raised where more is given or waited for.
     """
 
     def __init__(self) -> None:
@@ -24,20 +24,20 @@ class BackgroundWriter:
         self._thread.start()
 
     def do(self, work: Work) -> None:
-        self._tell()
+        self._raise_failure()
         self._waiting.put(work)
 
     def wait(self) -> None:
         """Until all is done."""
         self._waiting.join()
-        self._tell()
+        self._raise_failure()
 
     def close(self) -> None:
         """Until nothing is being done any more, whether it failed or not; nothing more can be given."""
         self._waiting.put(None)
         self._thread.join()
 
-    def _tell(self) -> None:
+    def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
 
@@ -46,7 +46,7 @@ class BackgroundWriter:
             try:
                 if self._failure is None:
                     work()
-            except BaseException as failure:  # to be raised where somebody is told
+            except BaseException as failure:  # to be raised by `do` or `wait`
                 self._failure = failure
             finally:
                 del work  # and what it holds, while waiting for more

@@ -6,20 +6,20 @@ import json
 import zlib
 from typing import Any
 
-SEAL = "crc"
+CHECKSUM = "crc"
 
 
-def sealed(record: dict[str, Any]) -> dict[str, Any]:
+def with_checksum(record: dict[str, Any]) -> dict[str, Any]:
     """The record with the checksum of its content; the content must be as JSON gives it back."""
-    return {**record, SEAL: _checksum(record)}
+    return {**record, CHECKSUM: _checksum(record)}
 
 
-def unsealed(record: Any) -> dict[str, Any]:
+def without_checksum(record: Any) -> dict[str, Any]:
     """The record without its checksum; ValueError unless it is as it was written."""
     if not isinstance(record, dict):
         raise ValueError("no record")
-    content = {name: value for name, value in record.items() if name != SEAL}
-    if record.get(SEAL) != _checksum(content):
+    content = {name: value for name, value in record.items() if name != CHECKSUM}
+    if record.get(CHECKSUM) != _checksum(content):
         raise ValueError("not as it was written")
     return content
 

@@ -26,7 +26,7 @@ def write_whole(path: Path, content: bytes, synced: bool = False) -> int:
     Synced, the content also survives a power failure, which costs milliseconds. Returns how many bytes it wrote.
     """
     beside = temporary(path)
-    with _told(path):
+    with _as_write_failed(path):
         try:
             with beside.open("wb") as file:
                 put(file, content)
@@ -45,7 +45,7 @@ def write_whole(path: Path, content: bytes, synced: bool = False) -> int:
 
 def write_plain(path: Path, content: bytes) -> int:
     """Writes a file that may be left half written, because it can be told and there is another copy."""
-    with _told(path), path.open("wb", buffering=0) as file:
+    with _as_write_failed(path), path.open("wb", buffering=0) as file:
         put(file, content)
     return len(content)
 
@@ -100,12 +100,12 @@ class Appended:
 
     def __init__(self, path: Path):
         self._path = path
-        with _told(path):
+        with _as_write_failed(path):
             self._file = path.open("ab", buffering=0)
             _sync(path.parent)  # else a power failure could take the file with all that was synced into it
 
     def append(self, content: bytes, synced: bool = False) -> int:
-        with _told(self._path):
+        with _as_write_failed(self._path):
             before = os.fstat(self._file.fileno()).st_size
             try:
                 put(self._file, content)
@@ -118,7 +118,7 @@ class Appended:
         return len(content)
 
     def clear(self) -> None:
-        with _told(self._path):
+        with _as_write_failed(self._path):
             self._file.truncate(0)
 
     def close(self) -> None:
@@ -133,19 +133,19 @@ def put(file: BinaryIO, content: bytes) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    with _told(folder):
+    with _as_write_failed(folder):
         folder.mkdir(parents=True, exist_ok=True)
 
 
 def move(path: Path, to: Path) -> None:
-    with _told(to):
+    with _as_write_failed(to):
         to.parent.mkdir(exist_ok=True)
         path.replace(to)
 
 
 def remove(path: Path) -> None:
     """Removes a file, or a folder with all that is in it."""
-    with _told(path):
+    with _as_write_failed(path):
         if path.is_dir():
             shutil.rmtree(path)
         else:
@@ -154,7 +154,7 @@ def remove(path: Path) -> None:
 
 def cut(path: Path, size: int) -> None:
     """Shortens a file in place, also while someone has it open to append to it."""
-    with _told(path):
+    with _as_write_failed(path):
         os.truncate(path, size)
 
 
@@ -162,11 +162,11 @@ def sync_folders(folders: Iterable[Path]) -> None:
     """Makes what stands in these folders, and each folder's own place, survive a power failure."""
     there = [folder for folder in folders if folder.is_dir()]  # somebody may have moved one away meanwhile
     for folder in there:
-        with _told(folder):
+        with _as_write_failed(folder):
             for path in [*folder.iterdir(), folder]:
                 _sync(path)
     for parent in sorted({folder.parent for folder in there}):
-        with _told(parent):
+        with _as_write_failed(parent):
             _sync(parent)
 
 
@@ -179,7 +179,8 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _as_write_failed(path: Path) -> Iterator[None]:
+    """What the system refuses becomes one error of ours, which says what to do."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""GraphFiles that numbers stand for, one file each, named after their content."""
+"""Graphs that numbers stand for, one file each, named after their content."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jostle.storage.files import make_folder, write_whole
 
 
 class GraphFiles:
-    """A folder of texts by number; a number tells whether its text is whole."""
+    """A folder of graphs as JSON text, by number; a number tells whether its text is whole."""
 
     def __init__(self, folder: Path, number_of: Callable[[bytes], int]):
         self._folder, self._number_of = folder, number_of

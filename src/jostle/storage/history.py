@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from jostle.errors import OutputRefused
-from jostle.lineage import Mutation
-from jostle.records import Candidates, History, PastStep, Seeds, all_rows
+from jostle.records import Candidates, History, Seeds, all_rows
 from jostle.storage.findings import FINDINGS, FLAKY, is_whole, recorded
 from jostle.storage.journal import JOURNAL, read_journal
 from jostle.storage.quarantine import Quarantine
 from jostle.storage.repair import (
     entries_path,
-    mend_corpus,
-    mend_journal,
     read_entries,
+    repair_corpus,
+    repair_journal,
     set_findings_aside,
 )
 from jostle.storage.status import seconds_spent
@@ -27,33 +26,31 @@ def read_history(folder: Path, seeds: Seeds, quarantine: Quarantine | None = Non
     """What the journal in this folder says, None if no step was finished; the folder is put in order on the way."""
     quarantine = quarantine or Quarantine(folder)
     set_findings_aside(folder, quarantine, partial(is_whole, shape=seeds.inputs.shape[1:]))
-    journal = mend_journal(folder, quarantine)
+    journal = repair_journal(folder, quarantine)
     if not journal.lines:
         return None
-    kept = mend_corpus(folder, journal, seeds, quarantine)
-    last = journal.lines[-1]["step"]
+    kept = repair_corpus(folder, journal, seeds, quarantine)
+    last = journal.lines[-1].step
     bugs = _bugs(folder / FINDINGS, last)
     return History(
-        steps=tuple(_past_step(line, kept) for line in journal.lines),
+        steps=tuple(line.past_step(line.kept > 0 and line.step not in kept) for line in journal.lines),
         seconds=seconds_spent(folder),
         kept=Candidates.joined([_nothing(seeds), *kept.values()]),
         bugs=bugs,
         flaky=_bugs(folder / FLAKY, last),
         findings=Counter(kind for kind, _ in bugs),
-        violations=sum((line["violations"] for line in journal.lines), Counter()),
-        unconfirmed=sum((line["unconfirmed"] for line in journal.lines), Counter()),
+        violations=_summed(line.violations for line in journal.lines),
+        unconfirmed=_summed(line.unconfirmed for line in journal.lines),
     )
 
 
 def _bugs(findings: Path, last: int) -> frozenset[tuple[str, int]]:
     """Those known up to a step: a finding of a step that was cut off is found again when that step is done again."""
-    return frozenset((told["kind"], told["bug"]) for _, told in recorded(findings) if told["step"] <= last)
+    return frozenset(record.identity for _, record in recorded(findings) if record.step <= last)
 
 
-def _past_step(line: dict[str, Any], kept: dict[int, Candidates]) -> PastStep:
-    lost = line["kept"] > 0 and line["step"] not in kept
-    found = tuple(map(Mutation.parsed, line["found by"]))
-    return PastStep(line["step"], line["executions"], line["planned"], line["kept"], found, line["digest"], lost)
+def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    return sum(map(Counter, counts), Counter())
 
 
 def _nothing(seeds: Seeds) -> Candidates:
@@ -67,15 +64,15 @@ def read_kept(folder: Path, seeds: Seeds) -> Candidates:
         raise OutputRefused(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to")
     journal = read_journal(path)
     if journal.damaged:
-        raise OutputRefused(f"{path} is damaged from step {len(journal.lines)} on: {MENDING}")
+        raise OutputRefused(f"{path} is damaged from step {len(journal.lines)} on: {REPAIR}")
     parts = [_nothing(seeds)]
     for line in journal.lines:
-        if line["kept"]:
-            entries = read_entries(entries_path(folder, line["step"]), seeds, line["digest"])
+        if line.kept:
+            entries = read_entries(entries_path(folder, line.step), seeds, line.digest)
             if entries is None:
-                raise OutputRefused(f"the corpus in {folder} is damaged at step {line['step']}: {MENDING}")
+                raise OutputRefused(f"the corpus in {folder} is damaged at step {line.step}: {REPAIR}")
             parts.append(entries)
     return Candidates.joined(parts)
 
 
-MENDING = "let the jostle fuzz command that wrote it go on, which mends it"
+REPAIR = "let the jostle fuzz command that wrote it go on, which mends it"

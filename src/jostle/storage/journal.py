@@ -3,44 +3,95 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from jostle.records import StepRecord
-from jostle.storage.checksums import sealed, unsealed
+from jostle.lineage import Mutation
+from jostle.records import PastStep, StepRecord
+from jostle.storage.checksums import with_checksum, without_checksum
 from jostle.storage.entries import digest_of_entries
 from jostle.storage.files import parsed_json
+from jostle.storage.json_fields import counts, text, texts, whole
 
 JOURNAL = "journal.jsonl"
 
 
-def journal_line(record: StepRecord) -> dict[str, Any]:
+@dataclass(frozen=True)
+class JournalLine:
     """Everything about a step that the seed determines, and nothing else."""
-    return {
-        "step": record.step,
-        "planned": record.planned,
-        "executions": record.so_far.executions,
-        "kept": len(record.kept),
-        "digest": digest_of_entries(record.kept) if len(record.kept) else "",
-        "findings": [finding.violation.fingerprint for finding in record.findings],
-        "found by": [str(finding.row.mutations[0]) for finding in record.findings],
-        "flaky": [finding.violation.fingerprint for finding in record.flaky],
-        "violations": dict(record.violations),
-        "unconfirmed": dict(record.unconfirmed),
+
+    step: int
+    planned: int  # inputs asked for
+    executions: int  # so far
+    kept: int  # entries
+    digest: str  # of what it kept, "" if that is nothing
+    findings: tuple[str, ...]  # fingerprints
+    found_by: tuple[str, ...]  # the mutation that made each finding
+    flaky: tuple[str, ...]  # fingerprints
+    violations: Mapping[str, int]  # violating inputs by kind
+    unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
+
+    def past_step(self, lost: bool) -> PastStep:
+        """The step as a campaign that goes on needs it; `lost` if what it kept can be read no more."""
+        found_by = tuple(map(Mutation.parsed, self.found_by))
+        return PastStep(self.step, self.executions, self.planned, self.kept, found_by, self.digest, lost)
+
+
+def journal_line(record: StepRecord) -> JournalLine:
+    """What the journal says of a step."""
+    return JournalLine(
+        step=record.step,
+        planned=record.planned,
+        executions=record.so_far.executions,
+        kept=len(record.kept),
+        digest=digest_of_entries(record.kept) if len(record.kept) else "",
+        findings=tuple(finding.violation.fingerprint for finding in record.findings),
+        found_by=tuple(str(finding.row.mutations[0]) for finding in record.findings),
+        flaky=tuple(finding.violation.fingerprint for finding in record.flaky),
+        violations=dict(record.violations),
+        unconfirmed=dict(record.unconfirmed),
+    )
+
+
+def encode_line(line: JournalLine) -> bytes:
+    content = {
+        "step": line.step,
+        "planned": line.planned,
+        "executions": line.executions,
+        "kept": line.kept,
+        "digest": line.digest,
+        "findings": list(line.findings),
+        "found by": list(line.found_by),
+        "flaky": list(line.flaky),
+        "violations": dict(line.violations),
+        "unconfirmed": dict(line.unconfirmed),
     }
+    return (json.dumps(with_checksum(content)) + "\n").encode()
 
 
-def encoded(line: dict[str, Any]) -> bytes:
-    return (json.dumps(sealed(line)) + "\n").encode()
+def decode_line(raw: bytes) -> JournalLine:
+    """The inverse of `encode_line`; ValueError for bytes that it never gave."""
+    content = without_checksum(parsed_json(raw))
+    return JournalLine(
+        step=whole(content, "step"),
+        planned=whole(content, "planned"),
+        executions=whole(content, "executions"),
+        kept=whole(content, "kept"),
+        digest=text(content, "digest"),
+        findings=texts(content, "findings"),
+        found_by=texts(content, "found by"),
+        flaky=texts(content, "flaky"),
+        violations=counts(content, "violations"),
+        unconfirmed=counts(content, "unconfirmed"),
+    )
 
 
 @dataclass(frozen=True)
 class Journal:
     """What can be believed of a journal, and how many bytes that is."""
 
-    lines: tuple[dict[str, Any], ...]
+    lines: tuple[JournalLine, ...]
     sound: int  # bytes up to the first line that is damaged or cut off
     whole: int  # bytes up to the end of the last line
     size: int  # bytes in all
@@ -53,26 +104,22 @@ class Journal:
 def read_journal(path: Path) -> Journal:
     """The lines up to the first that is not as it was written; what follows the last line's end is unfinished."""
     content = path.read_bytes() if path.exists() else b""
-    whole = content.rfind(b"\n") + 1
-    lines: list[dict[str, Any]] = []
+    end = content.rfind(b"\n") + 1
+    lines: list[JournalLine] = []
     sound = 0
-    for raw in content[:whole].splitlines(keepends=True):
-        line = _line(raw, len(lines))
+    for raw in content[:end].splitlines(keepends=True):
+        line = _line_of_step(raw, len(lines))
         if line is None:
             break
         lines.append(line)
         sound += len(raw)
-    return Journal(tuple(lines), sound, whole, len(content))
+    return Journal(tuple(lines), sound, end, len(content))
 
 
-def _line(raw: bytes, step: int) -> dict[str, Any] | None:
+def _line_of_step(raw: bytes, step: int) -> JournalLine | None:
     """The line of this step, None if that is not what stands there."""
     try:
-        told = unsealed(parsed_json(raw))
-        numbers = {name: int(told[name]) for name in ("step", "planned", "executions", "kept")}
-        counts = {name: Counter(told[name]) for name in ("violations", "unconfirmed")}
-        names = {name: [str(one) for one in told[name]] for name in ("findings", "found by", "flaky")}
-        line = {**told, **numbers, **counts, **names, "digest": str(told["digest"])}
-        return line if line["step"] == step else None
-    except (ValueError, KeyError, TypeError, OverflowError):
+        line = decode_line(raw)
+    except ValueError:
         return None
+    return line if line.step == step else None

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from jostle.errors import OutputRefused
-from jostle.storage.findings import FINDINGS, FLAKY, finding_folders, read_record
+from jostle.storage.campaign_record import read_campaign
+from jostle.storage.findings import FINDINGS, FLAKY, Recorded, finding_folders, read_record
 from jostle.storage.journal import JOURNAL, read_journal
-from jostle.storage.ownership import read_config
 from jostle.storage.quarantine import QUARANTINE
-from jostle.storage.status import read_status
+from jostle.storage.status import Statistics, read_status
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Overview:
     at_work: bool  # a process works in it
     steps: int  # that are in the journal, the planting not counted
     executions: int  # so far
-    statistics: dict[str, Any]  # as last written
+    statistics: Statistics  # as last written
     findings: dict[str, int]  # by kind
     flaky: dict[str, int]  # by kind, without those that became findings
     quarantined: int  # files and folders
@@ -32,20 +31,20 @@ class Overview:
 
 def overview_of(folder: Path) -> Overview:
     try:
-        read_config(folder)
+        read_campaign(folder)
         lines = read_journal(folder / JOURNAL).lines
         found = list(_records(folder / FINDINGS))
-        beyond_doubt = {(told["kind"], told["bug"]) for _, told in found}
-        doubtful = [told for _, told in _records(folder / FLAKY) if (told["kind"], told["bug"]) not in beyond_doubt]
+        shown_alone = {record.identity for _, record in found}
+        flaky = [record for _, record in _records(folder / FLAKY) if record.identity not in shown_alone]
         return Overview(
             at_work=is_at_work(folder),
             steps=max(0, len(lines) - 1),
-            executions=lines[-1]["executions"] if lines else 0,
+            executions=lines[-1].executions if lines else 0,
             statistics=read_status(folder),
-            findings=dict(Counter(told["kind"] for _, told in found)),
-            flaky=dict(Counter(told["kind"] for told in doubtful)),
+            findings=dict(Counter(record.kind for _, record in found)),
+            flaky=dict(Counter(record.kind for record in flaky)),
             quarantined=len(list((folder / QUARANTINE).iterdir())) if (folder / QUARANTINE).is_dir() else 0,
-            newest=(found[-1][0].name, found[-1][1]["summary"]) if found else None,
+            newest=(found[-1][0].name, found[-1][1].summary) if found else None,
         )
     except (OSError, ValueError) as error:
         raise OutputRefused(
@@ -53,7 +52,7 @@ def overview_of(folder: Path) -> Overview:
         ) from error
 
 
-def _records(findings: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _records(findings: Path) -> Iterator[Recorded]:
     """What can be read; a finding may just be coming into being."""
     for folder in finding_folders(findings):
         try:

@@ -1,18 +1,61 @@
-"""Pictures of image-like inputs."""
+"""Pictures of findings whose inputs are images."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from io import BytesIO
+from pathlib import Path
 
 import torch
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
+from jostle.inputs.distances import LEVELS
+from jostle.storage.files import write_whole
+from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray
+from jostle.storage.findings import PICTURE, array_in, recorded
+
 CHANNELS = (1, 3)
 SMALLEST_SIDE = 140  # pixels; smaller images are enlarged
 GAP = 4
 CAPTION = 14  # pixels of height
+
+
+def draw_pictures(findings: Path) -> None:
+    """A picture for every finding that has none yet; they take longer to draw than all else to write."""
+    for folder, record in recorded(findings):
+        if not (folder / PICTURE).exists():
+            arrays = {name: array_in(folder, name) for name in ("seed", "reference", "input", "minimised")}
+            picture = picture_of({name: array for name, array in arrays.items() if array is not None}, _answers(record))
+            if picture is not None:
+                write_whole(folder / PICTURE, _png(picture))
+
+
+def _answers(record: FindingRecord) -> dict[str, str]:
+    """What the model says of each array, in words; of several models, what each says."""
+    if not isinstance(record.finished, FinishedArray):
+        return {}
+    return {name: _answer(list(answers.values())) for name, answers in record.finished.answers.items() if answers}
+
+
+def _answer(answers: list[Answer]) -> str:
+    if len(answers) == 1:
+        return f"{answers[0].label} ({answers[0].confidence:.1%})"
+    return ", ".join(str(one.label) for one in answers)
+
+
+def write_png(path: Path, image: Tensor, low: float, high: float) -> None:
+    """An image [channels, height, width] of values that eight bits hold, as a file."""
+    levels = ((image.float() - low) / (high - low) * LEVELS).round().to(torch.uint8).permute(1, 2, 0)
+    array = levels.squeeze(2) if levels.shape[2] == 1 else levels
+    write_whole(path, _png(Image.fromarray(array.contiguous().numpy())))
+
+
+def _png(image: Image.Image) -> bytes:
+    content = BytesIO()
+    image.save(content, "png", compress_level=1)
+    return content.getvalue()
 
 
 def picture_of(arrays: Mapping[str, Tensor], answers: Mapping[str, str]) -> Image.Image | None:
@@ -27,21 +70,21 @@ def picture_of(arrays: Mapping[str, Tensor], answers: Mapping[str, str]) -> Imag
     low, high = min(input.min(), reference.min()), max(input.max(), reference.max())
     panels: list[tuple[str, Tensor]] = []
     if "seed" in arrays:
-        panels.append((_said("seed", answers.get("seed")), _grey(arrays["seed"].float(), low, high)))
+        panels.append((_caption("seed", answers.get("seed")), _grey(arrays["seed"].float(), low, high)))
     panels.append(
-        (_said("seed, moved" if "seed" in arrays else "seed", answers.get("reference")), _grey(reference, low, high))
+        (_caption("seed, moved" if "seed" in arrays else "seed", answers.get("reference")), _grey(reference, low, high))
     )
     for name, word in (("input", "mutant"), ("minimised", "minimised")):
         if name in arrays:
             panels.append(_change(arrays[name].float() - reference))
-            panels.append((_said(word, answers.get(name)), _grey(arrays[name].float(), low, high)))
+            panels.append((_caption(word, answers.get(name)), _grey(arrays[name].float(), low, high)))
     image = Image.fromarray(_side_by_side([panel for _, panel in panels]).numpy())
     scale = max(1, SMALLEST_SIDE // max(input.shape[1:]))
     enlarged = image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
     return _captioned(enlarged, tuple(caption for caption, _ in panels))
 
 
-def _said(what: str, answer: str | None) -> str:
+def _caption(what: str, answer: str | None) -> str:
     return what if answer is None else f"{what}: {answer}"
 
 

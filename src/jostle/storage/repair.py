@@ -11,19 +11,11 @@ from safetensors import SafetensorError
 from jostle.records import Candidates, Seeds
 from jostle.storage.entries import decode_entries, digest_of_entries
 from jostle.storage.files import cut, make_folder, remove, sync_folders, write_whole
-from jostle.storage.findings import (
-    BEFORE_RECORD,
-    FINDINGS,
-    FLAKY,
-    FOLDER,
-    finding_folders,
-    folders_in,
-    is_whole,
-    write_files,
-)
+from jostle.storage.finding_block import BEFORE_RECORD, folders_in
+from jostle.storage.findings import FINDINGS, FLAKY, FOLDER, finding_folders, is_whole, write_files
 from jostle.storage.journal import JOURNAL, Journal, read_journal
 from jostle.storage.quarantine import LONGEST, QUARANTINE, Quarantine, portable_name
-from jostle.storage.write_ahead_log import LOG, guarded
+from jostle.storage.write_ahead_log import LOG, read_log
 
 CORPUS = "corpus"
 ENTRIES = re.compile(r"(\d{8,})\.safetensors")
@@ -36,7 +28,7 @@ def entries_path(folder: Path, step: int) -> Path:
     return folder / CORPUS / f"{step:08}.safetensors"
 
 
-def mend_findings(folder: Path, quarantine: Quarantine) -> None:
+def repair_findings(folder: Path, quarantine: Quarantine) -> None:
     """Findings that a run left unfinished are completed from its log or removed, damaged ones are set aside.
 
     If the log is damaged, it may have held what is unfinished: that is set aside too, and the log last of all.
@@ -44,14 +36,14 @@ def mend_findings(folder: Path, quarantine: Quarantine) -> None:
     _remove_temporary(folder)
     places = [place for name in (FINDINGS, FLAKY) for place in finding_folders(folder / name)]
     found, damaged = _logged(folder)
-    safe = {folder / place: files for place, files in found.items() if _is_ours(place)}
-    for place, files in safe.items():
+    logged = {folder / place: files for place, files in found.items() if _is_ours(place)}
+    for place, files in logged.items():
         if not is_whole(place):
             write_files(place, files)
     for place in places:
-        if not damaged and place not in safe and _is_unfinished(place):
+        if not damaged and place not in logged and _is_unfinished(place):
             remove(place)
-    sync_folders(safe)
+    sync_folders(logged)
     set_findings_aside(folder, quarantine, is_whole)
     if damaged:
         quarantine.set_aside(folder / LOG)
@@ -64,8 +56,8 @@ def mend_findings(folder: Path, quarantine: Quarantine) -> None:
 
 
 def _logged(folder: Path) -> tuple[dict[str, dict[str, bytes]], bool]:
-    """The files of each finding that the log tells of, and whether it is damaged."""
-    log = guarded(folder)
+    """The files of each finding in the log, by the place of its folder, and whether the log is damaged."""
+    log = read_log(folder)
     found: dict[str, dict[str, bytes]] = {}
     damaged = log.damaged
     for block in log.blocks:
@@ -93,9 +85,9 @@ def set_findings_aside(folder: Path, quarantine: Quarantine, sound: Callable[[Pa
 
 
 def _is_ours(place: str) -> bool:
-    room, _, name = place.partition("/")
+    parent, _, name = place.partition("/")
     ours = FOLDER.match(name) and portable_name(name) == name and len(name) <= LONGEST
-    return room in (FINDINGS, FLAKY) and bool(ours)
+    return parent in (FINDINGS, FLAKY) and bool(ours)
 
 
 def _remove_temporary(folder: Path) -> None:
@@ -109,7 +101,7 @@ def _remove_temporary(folder: Path) -> None:
                 remove(left)
 
 
-def mend_journal(folder: Path, quarantine: Quarantine) -> Journal:
+def repair_journal(folder: Path, quarantine: Quarantine) -> Journal:
     """The journal up to the first damaged line; the rest is set aside, with what later steps kept.
 
     A last line that is cut off, and what the step kept that it would have told of, are unfinished work and removed.
@@ -141,18 +133,18 @@ def _entry_files(folder: Path) -> list[tuple[int, Path]]:
     return sorted((int(match[1]), path) for match, path in files if match)
 
 
-def mend_corpus(folder: Path, journal: Journal, seeds: Seeds, quarantine: Quarantine) -> dict[int, Candidates]:
+def repair_corpus(folder: Path, journal: Journal, seeds: Seeds, quarantine: Quarantine) -> dict[int, Candidates]:
     """What each step kept, without the steps whose file is missing or not as the journal says; those are set aside."""
     kept: dict[int, Candidates] = {}
     lost: list[int] = []
     for line in journal.lines:
-        if line["kept"]:
-            path = entries_path(folder, line["step"])
-            entries = read_entries(path, seeds, line["digest"])
+        if line.kept:
+            path = entries_path(folder, line.step)
+            entries = read_entries(path, seeds, line.digest)
             if entries is not None:
-                kept[line["step"]] = entries
+                kept[line.step] = entries
                 continue
-            lost.append(line["step"])
+            lost.append(line.step)
             if path.exists():
                 quarantine.set_aside(path)
     if lost:

@@ -16,7 +16,7 @@ from jostle.storage.files import Appended
 
 LOG = "findings.log"
 HEAD = struct.Struct("<QI")  # length and checksum of a block
-SEAL = struct.Struct("<I")  # checksum of the head, so that a damaged length is not taken for a block that is cut off
+HEAD_CHECKSUM = struct.Struct("<I")  # of the head, so that a damaged length is not taken for a block that is cut off
 
 
 class WriteAheadLog:
@@ -39,32 +39,32 @@ class WriteAheadLog:
 
 def _head(block: bytes) -> bytes:
     head = HEAD.pack(len(block), zlib.crc32(block))
-    return head + SEAL.pack(zlib.crc32(head))
+    return head + HEAD_CHECKSUM.pack(zlib.crc32(head))
 
 
 @dataclass(frozen=True)
-class Guarded:
+class LogContent:
     """What can be believed of a log."""
 
     blocks: tuple[bytes, ...]
     damaged: bool  # something in it is not as it was written; a last block that is cut off is no damage
 
 
-def guarded(folder: Path) -> Guarded:
+def read_log(folder: Path) -> LogContent:
     """The blocks in the log of a campaign's folder, without those that are damaged or cut off."""
     content, start = (folder / LOG).read_bytes() if (folder / LOG).exists() else b"", 0
     blocks: list[bytes] = []
     damaged = False
-    while start + HEAD.size + SEAL.size <= len(content):
+    while start + HEAD.size + HEAD_CHECKSUM.size <= len(content):
         head = content[start : start + HEAD.size]
-        begin = start + HEAD.size + SEAL.size
-        if content[start + HEAD.size : begin] != SEAL.pack(zlib.crc32(head)):
+        begin = start + HEAD.size + HEAD_CHECKSUM.size
+        if content[start + HEAD.size : begin] != HEAD_CHECKSUM.pack(zlib.crc32(head)):
             # Where the next block begins cannot be told; zeros are what a power failure leaves of a block.
-            return Guarded(tuple(blocks), damaged or any(content[start:]))
+            return LogContent(tuple(blocks), damaged or any(content[start:]))
         length, checksum = HEAD.unpack(head)
         start = begin + length
         if zlib.crc32(content[begin:start]) == checksum and start <= len(content):
             blocks.append(content[begin:start])
         else:
             damaged = damaged or start < len(content)
-    return Guarded(tuple(blocks), damaged)
+    return LogContent(tuple(blocks), damaged)

@@ -20,7 +20,7 @@ from jostle.commands.retrain import Labelled, Retraining, Training, _split_findi
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.options.schema import Given
 from jostle.session.assemble import assemble
-from jostle.storage.checksums import sealed
+from jostle.storage.finding_record import RECORD, encode_record, record_as_json
 from jostle.subjects.registry import load as load_subject
 from jostle.subjects.torch_target import TorchTarget
 from jostle.subjects.torch_training import TorchTrainable, loss
@@ -137,7 +137,7 @@ def test_the_campaign_is_left_as_it_was(train: Train, out: Path) -> None:
 
 
 def roots_of(findings: Labelled, out: Path) -> set[int]:
-    known = {one.input.numpy().tobytes(): one.told["root"] for one in saved_findings(out)}
+    known = {one.input.numpy().tobytes(): one.record.root for one in saved_findings(out)}
     return {known[input.numpy().tobytes()] for input in findings.inputs}
 
 
@@ -148,7 +148,7 @@ def test_findings_are_split_by_the_seed_that_they_came_from(held_out: float, out
         found, unseen = _split_findings(out, Training(held_out=held_out), rng)
         trained, measured = roots_of(found, out), roots_of(unseen, out)
         assert trained and measured and not trained & measured
-        flips = [one for one in saved_findings(out) if one.told["parent"] >= 0]
+        flips = [one for one in saved_findings(out) if one.record.parent >= 0]
         assert len(found) + len(unseen) == len(flips)
         assert len(measured) == max(1, round(held_out * len(trained | measured)))
 
@@ -158,12 +158,12 @@ def test_a_finding_is_labelled_as_its_seed_is_and_not_as_the_model_says(out: Pat
     found, _ = _split_findings(out, Training(), torch.Generator())
     by_input = {one.input.numpy().tobytes(): one for one in saved_findings(out)}
     for input, label in zip(found.inputs, found.labels.tolist(), strict=True):
-        assert label == labels[by_input[input.numpy().tobytes()].told["root"]]
+        assert label == labels[by_input[input.numpy().tobytes()].record.root]
 
 
 def test_a_seed_that_fails_itself_is_not_trained_on(out: Path) -> None:
     first = saved_findings(out)[0]
-    (first.folder / "finding.json").write_text(json.dumps(sealed({**first.told, "parent": -1})))
+    (first.folder / RECORD).write_bytes(encode_record({**record_as_json(first.record), "parent": -1}))
     found, unseen = _split_findings(out, Training(), torch.Generator())
     assert len(found) + len(unseen) == len(saved_findings(out)) - 1
     assert not (torch.cat([found.inputs, unseen.inputs]) == first.input).flatten(1).all(1).any()
@@ -171,9 +171,9 @@ def test_a_seed_that_fails_itself_is_not_trained_on(out: Path) -> None:
 
 @pytest.mark.parametrize("held_out", [0.8, 0.95, 0.999])
 def test_however_much_is_held_out_something_is_left_to_train_on_or_it_is_refused(held_out: float, out: Path) -> None:
-    roots = {one.told["root"] for one in saved_findings(out)}
+    roots = {one.record.root for one in saved_findings(out)}
     for finding in saved_findings(out):
-        if finding.told["root"] not in sorted(roots)[:2]:
+        if finding.record.root not in sorted(roots)[:2]:
             shutil.rmtree(finding.folder)
     try:
         found, unseen = _split_findings(out, Training(held_out=held_out), torch.Generator())
@@ -227,9 +227,9 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_training(
 
 @pytest.mark.parametrize("flips", [0, 1])
 def test_a_campaign_with_flips_of_fewer_than_two_seeds_is_refused(flips: int, train: Train, out: Path) -> None:
-    first = saved_findings(out)[0].told["root"]
+    first = saved_findings(out)[0].record.root
     for finding in saved_findings(out):
-        if not flips or finding.told["root"] != first:
+        if not flips or finding.record.root != first:
             shutil.rmtree(finding.folder)
     with pytest.raises(UsageError, match=f"found changed labels from {flips} seeds, and some must be held out"):
         train()

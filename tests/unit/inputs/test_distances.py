@@ -12,7 +12,7 @@ from torch import Tensor
 
 from jostle.inputs.distances import LEVELS, as_image_file, lengths, reference_lengths, relative_distances, sizes, within
 from jostle.inputs.seeds import ImageForm, load_seeds
-from jostle.storage.findings import write_png
+from jostle.storage.pictures import write_png
 
 RANGES = [(0.0, 1.0), (0.0, 255.0), (-1.0, 1.0), (-2.5, 7.5)]
 every_range = pytest.mark.parametrize(("low", "high"), RANGES)

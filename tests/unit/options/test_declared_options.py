@@ -19,7 +19,8 @@ from jostle.options.schema import Given, Schema, Settings
 from jostle.options.toml_files import given_by
 from jostle.recipes.all_recipes import recipe_of
 from jostle.recipes.settle import FUZZ, settled
-from jostle.session.identity import folder_of, identity_of
+from jostle.session.identity import folder_of, record_of
+from jostle.storage.campaign_record import CampaignRecord
 
 SCHEMAS = {"fuzz": FUZZ, "frameworks": FRAMEWORKS}
 OPTIONS = [(schema, option) for schema in SCHEMAS.values() for option in schema.options.values()]
@@ -165,14 +166,14 @@ def of_frameworks(**options: Any) -> Settings:
 
 
 def named_folder(settings: Settings) -> Path:
-    return folder_of(None, ["net"], identity_of(settings))
+    return folder_of(None, ["net"], record_of(settings))
 
 
 @pytest.mark.parametrize("settle", [of_fuzz, of_frameworks])
 def test_the_same_options_give_the_same_folder_and_a_larger_budget_too(settle: Callable[..., Settings]) -> None:
     assert named_folder(settle(seed=1)) == named_folder(settle(seed=1)) != named_folder(settle())
     more = settle(budget="9h", executions=9, findings=9, max_disk="1G", out="here")
-    assert identity_of(more) == identity_of(settle())
+    assert record_of(more).identity() == record_of(settle()).identity()
 
 
 def test_other_options_give_another_folder() -> None:
@@ -183,7 +184,7 @@ def test_other_options_give_another_folder() -> None:
 
 
 def test_the_folder_is_where_it_was_asked_for() -> None:
-    assert folder_of("here/there", ["net"], {}) == Path("here/there")
+    assert folder_of("here/there", ["net"], CampaignRecord({})) == Path("here/there")
 
 
 def test_a_campaign_is_another_when_the_files_it_names_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,11 +192,11 @@ def test_a_campaign_is_another_when_the_files_it_names_change(tmp_path: Path, mo
     identities = []
     for content in ("def net(): ...", "def net(): pass"):
         Path("m.py").write_text(content)
-        identities.append(identity_of(of_fuzz()))
+        identities.append(record_of(of_fuzz()).identity())
     assert identities[0] != identities[1]
 
 
 def test_the_identity_is_plain_json_of_what_something_reads() -> None:
-    identity = identity_of(of_fuzz(range="0,1", oracle="nan", mean="0.1"))
+    identity = record_of(of_fuzz(range="0,1", oracle="nan", mean="0.1")).identity()
     assert json.loads(json.dumps(identity)) == identity
     assert "sigma" in identity and "gamma" not in identity

@@ -20,12 +20,20 @@ from jostle.options.schema import Given
 from jostle.session.assemble import assemble
 from jostle.session.finish import InputFinisher
 from jostle.session.session import Session
-from jostle.storage.checksums import sealed
+from jostle.storage.finding_record import (
+    RECORD,
+    Answer,
+    ChangeSizes,
+    FinishedArray,
+    encode_record,
+    record_as_json,
+)
 from jostle.storage.findings import SavedFinding
 from jostle.subjects.torch_target import TorchTarget
 from jostle.zoo import lenet1, mnist_sample
 from making import options, saved_findings
 
+FINISHED = {"change", "minimised", "answers"}  # what finishing adds to finding.json
 NETS = """
 import numpy as np
 import torch
@@ -115,6 +123,17 @@ def minimised(finding: SavedFinding) -> Tensor:
     return torch.from_numpy(np.load(finding.folder / "minimised.npy"))
 
 
+def finished_array(finding: SavedFinding) -> FinishedArray:
+    assert isinstance(finding.record.finished, FinishedArray)
+    return finding.record.finished
+
+
+def minimised_size(finding: SavedFinding) -> float:
+    sizes = finished_array(finding).minimised
+    assert sizes is not None
+    return sizes.euclidean
+
+
 def contents(folder: Path) -> dict[Path, tuple[bytes, int]]:
     return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in sorted(folder.rglob("*")) if path.is_file()}
 
@@ -123,29 +142,29 @@ def test_a_finding_is_told_of_in_full(finished: list[SavedFinding]) -> None:
     assert len(finished) > 5
     for finding in finished:
         change = finding.input - finding.reference
-        assert finding.told["change"] == pytest.approx(
-            {
-                "L0": int((change != 0).sum()),
-                "L2": float(change.norm()),
-                "relative L2": float(change.norm() / finding.reference.norm()),
-                "L∞": float(change.abs().max()),
-            }
+        known = finished_array(finding)
+        assert known.change == ChangeSizes(
+            changed=int((change != 0).sum()),
+            euclidean=pytest.approx(float(change.norm())),
+            relative=pytest.approx(float(change.norm() / finding.reference.norm())),
+            largest=pytest.approx(float(change.abs().max())),
         )
         small = minimised(finding) - finding.reference
-        assert finding.told["minimised"]["L2"] == pytest.approx(float(small.norm()))
+        assert known.minimised is not None and known.minimised.euclidean == pytest.approx(float(small.norm()))
 
 
 def test_what_the_model_answers_is_noted_with_how_sure_it_is(finished: list[SavedFinding]) -> None:
     for finding in finished:
         arrays = {"reference": finding.reference, "input": finding.input, "minimised": minimised(finding)}
-        assert finding.told["answers"].keys() == {"seed", *arrays}
+        answers = finished_array(finding).answers
+        assert answers.keys() == {"seed", *arrays}
         for name, array in arrays.items():
             surest = TorchTarget(lenet1()).predict(array[None]).softmax(1).max(1)
-            (answer,) = finding.told["answers"][name].values()
-            assert answer == {"label": int(surest.indices), "confidence": pytest.approx(float(surest.values), abs=1e-4)}
-        labels = {name: said["model"]["label"] for name, said in finding.told["answers"].items()}
-        assert labels["reference"] == finding.told["details"]["label"]
-        assert labels["input"] == labels["minimised"] == finding.told["details"]["taken for"]
+            (answer,) = answers[name].values()
+            assert answer == Answer(int(surest.indices), pytest.approx(float(surest.values), abs=1e-4))
+        labels = {name: said["model"].label for name, said in answers.items()}
+        assert labels["reference"] == finding.record.label_change.label
+        assert labels["input"] == labels["minimised"] == finding.record.label_change.taken_for
 
 
 def test_what_was_known_of_a_finding_stays_known(
@@ -153,8 +172,8 @@ def test_what_was_known_of_a_finding_stays_known(
 ) -> None:
     before = saved_findings(unfinished[1])
     for old, new in zip(before, finished, strict=True):
-        assert new.told.items() >= old.told.items()
-        assert new.told.keys() - old.told.keys() == {"change", "minimised", "answers"}
+        assert replace(new.record, finished=None) == old.record
+        assert record_as_json(new.record).keys() - record_as_json(old.record).keys() == FINISHED
         assert torch.equal(old.input, new.input) and torch.equal(old.reference, new.reference)
 
 
@@ -189,8 +208,7 @@ def test_only_findings_that_are_not_finished_are_worked_on(
     replace(finisher, folder=copied).finish()
     first, *others = saved_findings(copied)
     whole = (first.folder / "finding.json").read_text()
-    told = {name: value for name, value in first.told.items() if name not in ("change", "minimised", "answers")}
-    (first.folder / "finding.json").write_text(json.dumps(sealed(told)))
+    (first.folder / RECORD).write_bytes(encode_record(record_as_json(replace(first.record, finished=None))))
     before = contents(others[0].folder)
     replace(finisher, folder=copied).finish()
     assert contents(others[0].folder) == before
@@ -211,7 +229,7 @@ def test_a_batch_of_findings_is_finished_as_its_findings_alone(
         replace(finisher, folder=only).finish()
     for number, together in enumerate(finished[:4]):
         (alone,) = saved_findings(copied.parent / str(number))
-        assert alone.told["minimised"]["L2"] == pytest.approx(together.told["minimised"]["L2"], rel=0.1)
+        assert minimised_size(alone) == pytest.approx(minimised_size(together), rel=0.1)
 
 
 def test_without_minimising_findings_are_only_measured(workshop: Path, tmp_path: Path) -> None:
@@ -220,8 +238,8 @@ def test_without_minimising_findings_are_only_measured(workshop: Path, tmp_path:
     findings = saved_findings(tmp_path / "out")
     assert findings
     for finding in findings:
-        assert "change" in finding.told and "minimised" not in finding.told
-        assert finding.told["answers"].keys() == {"seed", "reference", "input"}
+        known = finished_array(finding)
+        assert known.minimised is None and known.answers.keys() == {"seed", "reference", "input"}
         assert sorted(path.name for path in finding.folder.iterdir()) == ["finding.json", "input.npy", "reference.npy"]
 
 
@@ -231,22 +249,23 @@ def test_a_model_without_gradients_has_its_findings_minimised_too(workshop: Path
     done = run(workshop, tmp_path / "out", model=f"{workshop / 'nets.py'}:in_numpy", **choices)
     done.finish()
     findings = saved_findings(tmp_path / "out")
-    mutants = [finding for finding in findings if finding.told["change"]["L2"] > 0]
+    mutants = [finding for finding in findings if finished_array(finding).change.euclidean > 0]
     assert mutants
     for finding in mutants:
-        assert finding.told["minimised"]["L2"] <= finding.told["change"]["L2"]
-        assert int(lenet1()(minimised(finding)[None]).argmax()) == finding.told["details"]["taken for"]
-    assert any(finding.told["minimised"]["L2"] < 0.8 * finding.told["change"]["L2"] for finding in mutants)
+        assert minimised_size(finding) <= finished_array(finding).change.euclidean
+        assert int(lenet1()(minimised(finding)[None]).argmax()) == finding.record.label_change.taken_for
+    assert any(minimised_size(one) < 0.8 * finished_array(one).change.euclidean for one in mutants)
 
 
 def test_an_input_that_crashes_the_model_is_measured_and_has_no_answer(workshop: Path, tmp_path: Path) -> None:
     choices: dict[str, Any] = {"recipe": "random", "minimise": True, "sigma": 0.3, "rounds": None, "executions": 300}
     done = run(workshop, tmp_path / "out", model=f"{workshop / 'nets.py'}:Picky", **choices)
     done.finish()
-    (crash,) = (one for one in saved_findings(tmp_path / "out") if one.told["kind"] == "crash")
-    assert crash.told["change"]["L2"] > 0 and "minimised" not in crash.told
-    assert crash.told["answers"]["input"] == {}
-    assert crash.told["answers"]["reference"]["model"]["label"] == mnist_sample()[1][crash.told["root"]]
+    (crash,) = (one for one in saved_findings(tmp_path / "out") if one.record.kind == "crash")
+    known = finished_array(crash)
+    assert known.change.euclidean > 0 and known.minimised is None
+    assert known.answers["input"] == {}
+    assert known.answers["reference"]["model"].label == mnist_sample()[1][crash.record.root]
 
 
 def gradient_is_finite(done: InputFinisher, input: Tensor) -> bool:
@@ -265,7 +284,7 @@ def without_gradient(workshop: Path, tmp_path: Path) -> InputFinisher:
 
 def test_the_input_that_is_stored_has_the_gradient_that_is_not_finite(without_gradient: InputFinisher) -> None:
     (found,) = saved_findings(without_gradient.folder)
-    assert found.told["fingerprint"] == "nan:gradient"
+    assert found.record.fingerprint == "nan:gradient"
     assert gradient_is_finite(without_gradient, found.reference)
     assert not gradient_is_finite(without_gradient, found.input)
 
@@ -274,7 +293,8 @@ def test_what_only_a_gradient_shows_is_measured_and_not_minimised(without_gradie
     """No forward pass could tell whether what is smaller still shows it."""
     without_gradient.finish()
     (found,) = saved_findings(without_gradient.folder)
-    assert found.told["change"]["L2"] > 0 and "minimised" not in found.told
+    known = finished_array(found)
+    assert known.change.euclidean > 0 and known.minimised is None
     assert not (found.folder / "minimised.npy").exists()
 
 
@@ -288,7 +308,7 @@ def test_a_finding_of_a_seed_itself_stays_where_it_is(workshop: Path, tmp_path: 
     findings = saved_findings(tmp_path / "out")
     assert len(findings) == 2
     for finding in findings:
-        assert finding.told["change"]["L2"] == finding.told["minimised"]["L2"] == 0
+        assert finished_array(finding).change.euclidean == minimised_size(finding) == 0
         assert torch.equal(minimised(finding), finding.input)
 
 
@@ -296,7 +316,7 @@ def test_a_finding_of_a_seed_that_does_not_exist_is_refused(
     unfinished: tuple[InputFinisher, Path], copied: Path
 ) -> None:
     finding = saved_findings(copied)[0]
-    (finding.folder / "finding.json").write_text(json.dumps(sealed({**finding.told, "root": 10**6})))
+    (finding.folder / RECORD).write_bytes(encode_record(record_as_json(replace(finding.record, root=10**6))))
     with pytest.raises(OutputRefused, match="is not of these seeds"):
         replace(unfinished[0], folder=copied).finish()
 

@@ -7,28 +7,49 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from jostle.storage.checksums import sealed, unsealed
-from jostle.storage.journal import encoded, read_journal
+from jostle.storage.checksums import with_checksum, without_checksum
+from jostle.storage.journal import JournalLine, decode_line, encode_line, read_journal
 
 
-def line(step: int) -> dict[str, Any]:
-    numbers = {"step": step, "planned": 8, "executions": 8 * step, "kept": 3}
-    names = {"digest": "ab", "findings": ["nan:x"], "found by": ["noise"], "flaky": []}
-    return {**numbers, **names, "violations": {"nan": 1}, "unconfirmed": {}}
+def line(step: int) -> JournalLine:
+    return JournalLine(step, 8, 8 * step, 3, "ab", ("nan:x",), ("noise",), (), {"nan": 1}, {})
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     journal = tmp_path / "journal.jsonl"
-    journal.write_bytes(b"".join(encoded(line(step)) for step in range(3)))
+    journal.write_bytes(b"".join(encode_line(line(step)) for step in range(3)))
     return journal
 
 
 def test_what_was_written_is_read(path: Path) -> None:
     journal = read_journal(path)
-    assert [dict(told) for told in journal.lines] == [line(0), line(1), line(2)]
+    assert journal.lines == (line(0), line(1), line(2))
     assert journal.sound == journal.whole == journal.size and not journal.damaged
+
+
+@given(
+    st.builds(
+        JournalLine,
+        *[st.integers()] * 4,
+        st.text(max_size=9),
+        *[st.lists(st.text(max_size=9), max_size=3).map(tuple)] * 3,
+        *[st.dictionaries(st.text(max_size=9), st.integers(), max_size=3)] * 2,
+    )
+)
+def test_a_line_is_read_as_it_was_written(line: JournalLine) -> None:
+    assert decode_line(encode_line(line)) == line
+
+
+@pytest.mark.parametrize("name", [name for name in json.loads(encode_line(line(0))) if name != "crc"])
+@pytest.mark.parametrize("value", [None, 0.5, {"x": None}, [None]])
+def test_a_line_with_a_field_of_another_type_is_refused_by_name(name: str, value: Any) -> None:
+    content = without_checksum(json.loads(encode_line(line(0))))
+    with pytest.raises(ValueError, match=name if value != {"x": None} else "x is|is no"):
+        decode_line(json.dumps(with_checksum({**content, name: value})).encode())
 
 
 def test_every_flipped_bit_is_noticed_or_changes_nothing(path: Path) -> None:
@@ -44,9 +65,9 @@ def test_every_flipped_bit_is_noticed_or_changes_nothing(path: Path) -> None:
 
 @pytest.mark.parametrize("order", [(0, 2), (0, 1, 1), (1, 2), (0, 0)])
 def test_lines_that_are_missing_or_doubled_are_noticed(order: tuple[int, ...], path: Path) -> None:
-    path.write_bytes(b"".join(encoded(line(step)) for step in order))
+    path.write_bytes(b"".join(encode_line(line(step)) for step in order))
     journal = read_journal(path)
-    assert journal.damaged and [told["step"] for told in journal.lines] == list(range(len(journal.lines)))
+    assert journal.damaged and [line.step for line in journal.lines] == list(range(len(journal.lines)))
 
 
 def test_a_line_that_is_cut_off_is_unfinished_and_not_damage(path: Path) -> None:
@@ -61,9 +82,9 @@ def test_a_journal_that_is_not_there_has_no_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("record", [{}, {"a": 1.5, "b": [None, "é"]}, {"crcs": "x"}])
-def test_a_seal_survives_json_and_nothing_else(record: dict[str, Any]) -> None:
-    through = json.loads(json.dumps(sealed(record)))
-    assert unsealed(through) == record
+def test_a_checksum_survives_json_and_nothing_else(record: dict[str, Any]) -> None:
+    through = json.loads(json.dumps(with_checksum(record)))
+    assert without_checksum(through) == record
     for wrong in ({**through, "more": 1}, {**through, "crc": "00000000"}, record, [], None, 5):
         with pytest.raises(ValueError):
-            unsealed(wrong)
+            without_checksum(wrong)

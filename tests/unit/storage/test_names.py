@@ -10,6 +10,7 @@ import torch
 
 from jostle.records import Finding, Violation
 from jostle.session.identity import folder_of
+from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.findings import folder_name
 from jostle.storage.quarantine import Quarantine
 from making import batch_of
@@ -49,4 +50,4 @@ def test_what_is_set_aside_has_a_portable_name_that_nothing_else_has(name: str, 
 
 @pytest.mark.parametrize("model", [name for name in NASTY if name])
 def test_campaign_folders_have_portable_names(model: str) -> None:
-    check(folder_of(None, [model, "deephunter"], {}).name)
+    check(folder_of(None, [model, "deephunter"], CampaignRecord({})).name)

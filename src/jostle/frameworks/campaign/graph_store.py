@@ -20,7 +20,7 @@ def number_of(text: bytes) -> int:
 
 
 class GraphStore:
-    """GraphFiles of graphs; those that nobody keeps are forgotten, those kept in files are fetched again."""
+    """Texts of graphs; those that nobody keeps are forgotten, those kept in files are fetched again."""
 
     def __init__(self, fetch: Fetch):
         self._fetch = fetch

@@ -1,0 +1,102 @@
+"""What makes a campaign this campaign: the content of its config.json, which is written and read here alone.
+
+The settings stand in it one by one, so that a person can read them, and `may change` names those that may differ from
+run to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jostle.errors import OutputRefused, UsageError
+from jostle.storage.files import read_json, write_json
+from jostle.storage.finding_record import INPUT_TYPE, InputType, input_type_in
+from jostle.storage.json_fields import fields, json_object, text, texts
+
+CONFIG = "config.json"
+FORMAT_NAME = "folder format"
+FORMAT = 2  # of all that stands in a campaign's folder; another number, another layout
+MAY_CHANGE, FILES, VERSIONS = "may change", "files", "versions"
+# What the digest is of, by type of input.
+DIGESTED = {InputType.ARRAY: "seeds and weights", InputType.GRAPH: "models to begin from"}
+RESERVED = {FORMAT_NAME, INPUT_TYPE, MAY_CHANGE, FILES, VERSIONS, *DIGESTED.values()}
+
+
+@dataclass(frozen=True)
+class CampaignRecord:
+    """A campaign's settings as JSON values, and digests of what they name."""
+
+    settings: Mapping[str, Any]  # that are the same in every run
+    changeable: Mapping[str, Any] = field(default_factory=dict)  # settings that may differ from run to run
+    digest: str = ""  # of what it begins from: seeds and weights, or models
+    files: Mapping[str, str] = field(default_factory=dict)  # digests of the files that settings name, by name
+    versions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # of packages, by backend
+    input_type: InputType = InputType.ARRAY
+
+    def __post_init__(self) -> None:
+        reserved = sorted(RESERVED & (self.settings.keys() | self.changeable.keys()))
+        if reserved:
+            raise UsageError(f"a setting cannot be named {reserved[0]!r}, which a campaign's folder uses: rename it")
+
+    @property
+    def all_settings(self) -> dict[str, Any]:
+        return {**self.settings, **self.changeable}
+
+    def differences(self, other: CampaignRecord) -> list[str]:
+        """The names of what makes them two campaigns; not those of what `other` says may change."""
+        ours, theirs = self.identity(), other.identity()
+        names = (ours.keys() | theirs.keys()) - other.changeable.keys()
+        return sorted(name for name in names if ours.get(name) != theirs.get(name))
+
+    def identity(self) -> dict[str, Any]:
+        """All that tells this campaign from others, by name."""
+        digests = {DIGESTED[self.input_type]: self.digest, FILES: self.files, VERSIONS: self.versions}
+        return {**self.settings, **{name: value for name, value in digests.items() if value}}
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            FORMAT_NAME: FORMAT,
+            INPUT_TYPE: str(self.input_type),
+            **self.settings,
+            **self.changeable,
+            MAY_CHANGE: sorted(self.changeable),
+            DIGESTED[self.input_type]: self.digest,
+            FILES: dict(self.files),
+            VERSIONS: {backend: dict(versions) for backend, versions in self.versions.items()},
+        }
+
+
+def write_campaign(folder: Path, record: CampaignRecord) -> None:
+    write_json(folder / CONFIG, record.as_json())
+
+
+def read_campaign(folder: Path) -> CampaignRecord:
+    """The campaign in this folder; ValueError if it holds none, refused if it is of a format that cannot be read."""
+    content = json_object(read_json(folder / CONFIG))
+    number = content.get(FORMAT_NAME)
+    if isinstance(number, bool) or number != FORMAT:
+        raise OutputRefused(
+            f"{folder} was written by another version of Jostle ({FORMAT_NAME} {content.get(FORMAT_NAME, 'unknown')}, "
+            f"this one has {FORMAT}): go on with that version, or give another --out"
+        )
+    return campaign_from_json(content)
+
+
+def campaign_from_json(content: Mapping[str, Any]) -> CampaignRecord:
+    """The inverse of `as_json`; ValueError where a field is missing or of another type."""
+    input_type = input_type_in(content)
+    changeable = texts(content, MAY_CHANGE)
+    files, versions = fields(content, FILES), fields(content, VERSIONS)
+    by_backend = {backend: fields(versions, backend) for backend in versions}
+    settings = {name: value for name, value in content.items() if name not in RESERVED}
+    return CampaignRecord(
+        settings={name: value for name, value in settings.items() if name not in changeable},
+        changeable={name: settings[name] for name in changeable if name in settings},
+        digest=text(content, DIGESTED[input_type]),
+        files={name: text(files, name) for name in files},
+        versions={backend: {name: text(one, name) for name in one} for backend, one in by_backend.items()},
+        input_type=input_type,
+    )

@@ -1,0 +1,109 @@
+"""What a step found as one block of bytes, for the write-ahead log and to write the findings' folders from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from jostle.records import Candidates, Finding
+from jostle.storage.files import parsed_json, portable
+from jostle.storage.finding_record import RECORD, FindingRecord, InputType, encode_record, record_as_json
+
+BEFORE_RECORD = ("input.npy", "reference.npy", "seed.npy")  # which make a folder of a finding with the record only
+LONGEST_TEXT = 20_000  # characters of any one text in a record, so that a traceback without end fills no disk
+TEXT = "told"  # the name within a block of its places and records; older logs have it too
+
+
+def encode_findings(findings: Mapping[str, Finding], input_type: InputType) -> bytes:
+    """All of some findings, by the paths of their folders, as one block: quick, because the loop waits for it."""
+    rows = Candidates.joined([finding.row for finding in findings.values()])
+    references = rows.references
+    changes = _changes(rows, references, input_type)
+    records = [
+        record_as_json(record_of(finding, input_type, change))
+        for finding, change in zip(findings.values(), changes, strict=True)
+    ]
+    text = json.dumps({"places": list(findings), "moved": rows.moved.tolist(), "records": records})
+    arrays = {"inputs": rows.inputs, "references": references, "seeds": rows.originals}
+    return safetensors.numpy.save(
+        {name: array.contiguous().numpy() for name, array in arrays.items()}
+        | {TEXT: np.frombuffer(text.encode(), np.uint8)}
+    )
+
+
+def _changes(rows: Candidates, references: Tensor, input_type: InputType) -> list[float | None]:
+    """By how much a value of each input changed at most; the number that stands for a graph has no size."""
+    if input_type is InputType.GRAPH:
+        return [None] * len(rows)
+    changes: list[float | None] = (rows.inputs.float() - references.float()).abs().flatten(1).amax(1).tolist()
+    return changes
+
+
+def record_of(finding: Finding, input_type: InputType, change: float | None) -> FindingRecord:
+    """What is known when a bug is found; texts that are too long are shortened."""
+    violation, row = finding.violation, finding.row
+    root = int(row.roots[0])
+    return FindingRecord(
+        input_type=input_type,
+        kind=violation.kind,
+        summary=_shortened(violation.summary),
+        fingerprint=_shortened(violation.fingerprint),
+        alone=finding.alone,
+        bug=finding.bug,
+        step=finding.step,
+        execution=finding.execution,
+        seed=_shortened(row.seeds.names[root]),
+        root=root,
+        parent=int(row.parents[0]),
+        mutation=_shortened(str(row.mutations[0])) or "none: the seed itself",
+        largest_change=change,
+        details=_shortened(portable(dict(violation.details))),
+    )
+
+
+def _shortened(value: Any) -> Any:
+    """Texts that are too long keep their head and their tail, where tracebacks say most."""
+    if isinstance(value, dict):
+        return {str(name): _shortened(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_shortened(item) for item in value]
+    if not isinstance(value, str) or len(value) <= LONGEST_TEXT:
+        return value
+    half = LONGEST_TEXT // 2
+    return f"{value[:half]}\n… {len(value) - 2 * half:,} characters left out …\n{value[-half:]}"
+
+
+def folders_in(block: bytes) -> dict[str, dict[str, bytes]]:
+    """The files of each finding's folder, the record last: a folder with a record is whole.
+
+    A block that is none of ours raises ValueError.
+    """
+    try:
+        return _folders_in(safetensors.numpy.load(block))
+    except (SafetensorError, KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError(f"no block of findings ({error})") from error
+
+
+def _folders_in(arrays: Mapping[str, Any]) -> dict[str, dict[str, bytes]]:
+    text = parsed_json(arrays[TEXT].tobytes())
+    folders = {}
+    for row, (place, moved, record) in enumerate(zip(text["places"], text["moved"], text["records"], strict=True)):
+        names = {"input": "inputs", "reference": "references", **({"seed": "seeds"} if moved else {})}
+        files = {f"{name}.npy": npy(torch.from_numpy(arrays[source][row])) for name, source in names.items()}
+        folders[place] = {**files, RECORD: encode_record(record)}
+    return folders
+
+
+def npy(values: Tensor) -> bytes:
+    """The content of an .npy file."""
+    content = BytesIO()
+    np.save(content, values.numpy(), allow_pickle=False)
+    return content.getvalue()

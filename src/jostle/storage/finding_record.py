@@ -1,0 +1,242 @@
+"""What is known of a finding: the content of its finding.json, which is written and read here alone.
+
+The input, its reference and the minimised input stand in arrays beside the record (findings.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from jostle.errors import OutputRefused
+from jostle.lineage import Change, Mutation
+from jostle.storage.checksums import with_checksum, without_checksum
+from jostle.storage.files import as_json, parsed_json, portable
+from jostle.storage.json_fields import fields, flag, json_object, number, text, texts, whole
+
+RECORD = "finding.json"
+INPUT_TYPE = "input type"
+VERSION = 2  # of a record
+
+
+class InputType(StrEnum):
+    """What the inputs of a campaign are."""
+
+    ARRAY = "array"
+    GRAPH = "graph"  # a model, which frameworks run; its array holds the number that the graph's file is named after
+
+
+@dataclass(frozen=True)
+class ChangeSizes:
+    """How far an input is from its reference."""
+
+    changed: int  # values
+    euclidean: float
+    relative: float  # Euclidean, in lengths of the reference
+    largest: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one model says of an input."""
+
+    label: int
+    confidence: float
+
+
+# By the name of an array (seed, reference, input, minimised), then by variant; empty where there was no answer.
+Answers = Mapping[str, Mapping[str, Answer]]
+
+
+@dataclass(frozen=True)
+class FinishedArray:
+    """What finishing added to the finding of an array."""
+
+    change: ChangeSizes
+    minimised: ChangeSizes | None  # None where it was not minimised
+    answers: Answers
+
+
+@dataclass(frozen=True)
+class FinishedGraph:
+    """What finishing added to the finding of a graph."""
+
+    reproduced: bool  # its script shows the defect in a process of its own
+    operators: tuple[str, ...]  # of the reduced graph
+
+
+@dataclass(frozen=True)
+class LabelChange:
+    """The details of a flip."""
+
+    label: int
+    taken_for: int
+
+
+@dataclass(frozen=True)
+class GraphDefect:
+    """The details of a graph's finding, as far as they are read back."""
+
+    signature: str
+    phase: str
+
+
+@dataclass(frozen=True)
+class FindingRecord:
+    """What finding.json says; it has `finished` once the budget was spent and the finding worked through."""
+
+    input_type: InputType
+    kind: str
+    summary: str
+    fingerprint: str
+    alone: bool  # the input showed it again when it ran alone
+    bug: int
+    step: int
+    execution: int
+    seed: str  # the name of the root
+    root: int
+    parent: int
+    mutation: str
+    largest_change: float | None  # of any value; None of graphs
+    details: Mapping[str, Any]  # as JSON gives them back; a user's property says what it likes
+    finished: FinishedArray | FinishedGraph | None = None
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """Equal for the same bug."""
+        return self.kind, self.bug
+
+    @property
+    def of_gradient(self) -> bool:
+        """Whether a gradient is not finite, which no forward pass shows."""
+        return Mutation.parsed(self.mutation).change is Change.NO_GRADIENT
+
+    @property
+    def label_change(self) -> LabelChange:
+        """The labels of a flip; refused where the details do not tell them."""
+        try:
+            return LabelChange(whole(self.details, "label"), whole(self.details, "taken for"))
+        except ValueError as error:
+            raise self._unlike(error) from error
+
+    @property
+    def graph_defect(self) -> GraphDefect:
+        """What a graph shows; refused where the details do not tell it."""
+        try:
+            return GraphDefect(text(self.details, "signature"), text(self.details, "phase"))
+        except ValueError as error:
+            raise self._unlike(error) from error
+
+    def _unlike(self, error: ValueError) -> OutputRefused:
+        return OutputRefused(f"the details of finding {self.fingerprint} are damaged ({error}): move its folder away")
+
+
+def encode_record(record: Mapping[str, Any]) -> bytes:
+    """The content of finding.json for what `record_as_json` gave."""
+    return as_json(with_checksum(dict(record)))
+
+
+def decode_record(content: bytes) -> FindingRecord:
+    """The record in such content; ValueError where it is damaged."""
+    return record_from_json(without_checksum(parsed_json(content)))
+
+
+def record_as_json(record: FindingRecord) -> dict[str, Any]:
+    """The record as JSON gives it back."""
+    largest = {} if record.largest_change is None else {"largest change": record.largest_change}
+    flat = {
+        "version": VERSION,
+        INPUT_TYPE: str(record.input_type),
+        "kind": record.kind,
+        "summary": record.summary,
+        "fingerprint": record.fingerprint,
+        "shown again alone": record.alone,
+        "bug": record.bug,
+        "step": record.step,
+        "execution": record.execution,
+        "seed": record.seed,
+        "root": record.root,
+        "parent": record.parent,
+        "mutation": record.mutation,
+        **largest,
+        "details": dict(record.details),
+        **_finished_as_json(record.finished),
+    }
+    content: dict[str, Any] = portable(flat)
+    return content
+
+
+def _finished_as_json(finished: FinishedArray | FinishedGraph | None) -> dict[str, Any]:
+    if finished is None:
+        return {}
+    if isinstance(finished, FinishedGraph):
+        return {"reproduced by its script": finished.reproduced, "operators": list(finished.operators)}
+    answers = {
+        name: {variant: {"label": one.label, "confidence": one.confidence} for variant, one in by_variant.items()}
+        for name, by_variant in finished.answers.items()
+    }
+    minimised = {} if finished.minimised is None else {"minimised": _sizes_as_json(finished.minimised)}
+    return {"change": _sizes_as_json(finished.change), **minimised, "answers": answers}
+
+
+def _sizes_as_json(sizes: ChangeSizes) -> dict[str, Any]:
+    return {"L0": sizes.changed, "L2": sizes.euclidean, "relative L2": sizes.relative, "L∞": sizes.largest}
+
+
+def record_from_json(content: Any) -> FindingRecord:
+    """The inverse of `record_as_json`; ValueError where a field is missing or of another type."""
+    record = json_object(content)
+    if record.get("version") != VERSION:
+        raise ValueError(f"it is of version {record.get('version')}, this Jostle reads {VERSION}")
+    input_type = input_type_in(record)
+    return FindingRecord(
+        input_type=input_type,
+        kind=text(record, "kind"),
+        summary=text(record, "summary"),
+        fingerprint=text(record, "fingerprint"),
+        alone=flag(record, "shown again alone"),
+        bug=whole(record, "bug"),
+        step=whole(record, "step"),
+        execution=whole(record, "execution"),
+        seed=text(record, "seed"),
+        root=whole(record, "root"),
+        parent=whole(record, "parent"),
+        mutation=text(record, "mutation"),
+        largest_change=number(record, "largest change") if "largest change" in record else None,
+        details=fields(record, "details"),
+        finished=_finished_graph(record) if input_type is InputType.GRAPH else _finished_array(record),
+    )
+
+
+def input_type_in(record: Mapping[str, Any]) -> InputType:
+    """The type of input that a record names."""
+    name = text(record, INPUT_TYPE)
+    if name not in list(InputType):
+        raise ValueError(f"{INPUT_TYPE} is neither array nor graph")
+    return InputType(name)
+
+
+def _finished_array(record: Mapping[str, Any]) -> FinishedArray | None:
+    if "change" not in record:
+        return None
+    minimised = _sizes(fields(record, "minimised")) if "minimised" in record else None
+    by_name = fields(record, "answers")
+    answers = {name: _answers(fields(by_name, name)) for name in by_name}
+    return FinishedArray(_sizes(fields(record, "change")), minimised, answers)
+
+
+def _answers(by_variant: Mapping[str, Any]) -> dict[str, Answer]:
+    answers = {variant: fields(by_variant, variant) for variant in by_variant}
+    return {variant: Answer(whole(one, "label"), number(one, "confidence")) for variant, one in answers.items()}
+
+
+def _finished_graph(record: Mapping[str, Any]) -> FinishedGraph | None:
+    if "reproduced by its script" not in record:
+        return None
+    return FinishedGraph(flag(record, "reproduced by its script"), texts(record, "operators"))
+
+
+def _sizes(sizes: Mapping[str, Any]) -> ChangeSizes:
+    return ChangeSizes(whole(sizes, "L0"), number(sizes, "L2"), number(sizes, "relative L2"), number(sizes, "L∞"))
