@@ -12,15 +12,18 @@ import pytest
 from frameworks_planted import REFERENCE_BOUNDS, InProcess, Planted, result
 from jostle.errors import UsageError
 from jostle.foreign import Crash
+from jostle.frameworks.backends.all_backends import LOWERINGS
 from jostle.frameworks.backends.program import GRADIENT, PREDICT
 from jostle.frameworks.graph import INPUT, Array, Graph, Leaf, Node
 from jostle.frameworks.judging.compare import compare, judge
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom, family_of
+from jostle.frameworks.judging.documented import NAN_UNSPECIFIED
 from jostle.frameworks.judging.inconsistency import inconsistency
 from jostle.frameworks.judging.known_issues import known_in, reason_for
 from jostle.frameworks.judging.locate import Located, locate
 from jostle.frameworks.judging.signature import Signature, frame_of, parse, signature_of
 from jostle.frameworks.observations import REFERENCE, Observation, Status
+from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.reduction.script import array_literal, issue_text, script
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
@@ -88,6 +91,17 @@ def test_nan_in_operators_that_compare_is_what_onnx_leaves_open() -> None:
     swallowed = np.fmax(array, 0)
     assert judged(graph_of("relu", array), onnxruntime=ok(swallowed)) == []
     assert judged(graph_of("relu", array), torch=ok(swallowed)) == [("torch", Symptom.NONFINITE)]
+
+
+def test_what_documentation_leaves_open_is_said_of_operators_and_families_that_exist() -> None:
+    assert set(NAN_UNSPECIFIED) <= {family_of(name) for name in LOWERINGS}
+    assert all(set(operators) <= set(OPERATORS) for operators in NAN_UNSPECIFIED.values())
+
+
+def test_a_normalisation_by_a_variance_has_an_epsilon() -> None:
+    normalising = [one for one in OPERATORS.values() if one.variance is not None]
+    assert len(normalising) == 5
+    assert all("epsilon" in one.domains for one in normalising)
 
 
 def test_three_families_against_the_reference_cast_doubt_on_it() -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from jostle.frameworks.graph import Array, Graph
-from jostle.frameworks.judging.extremes import jumping
 from jostle.frameworks.judging.jitter import jittered
+from jostle.frameworks.judging.rounding import jumping
 
 Evaluate = Callable[[Graph], Mapping[str, Array]]  # every leaf and node in float64
 Result = Callable[[Graph, str, int], Mapping[str, Array]]  # graph, phase, seed of the cotangents; as programs leave it

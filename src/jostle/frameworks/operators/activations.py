@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jostle.frameworks.graph import Attributes, TensorType
 from jostle.frameworks.operators.kinds import along, is_channelled, per_channel, weights
-from jostle.frameworks.operators.operator import AXIS, Operator, Real, Types, Wanted, count_of, require
+from jostle.frameworks.operators.operator import AXIS, Operator, Real, Rounding, Types, Wanted, count_of, require
 
 
 def _glu(types: Types, attributes: Attributes) -> TensorType:
@@ -36,6 +36,7 @@ ACTIVATIONS = (
         _glu,
         lambda x: x.is_float and x.rank > 0,
         {"axis": AXIS},
+        rounding=Rounding.SATURATING,
     ),
     Operator(
         "dropout",

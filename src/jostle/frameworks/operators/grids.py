@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jostle.frameworks.graph import Attributes, TensorType
-from jostle.frameworks.operators.operator import Choice, Operator, Types, Whole, count_of, is_number, require
+from jostle.frameworks.operators.operator import Choice, Operator, Rounding, Types, Whole, count_of, is_number, require
 
 BLOCK, DIAGONAL = Whole(2, 2), Whole(-2, 2)
 
@@ -38,6 +38,7 @@ GRIDS = (
         _matrix,
         lambda x: x.rank >= 2 and is_number(x),
         {"diagonal": DIAGONAL},
+        rounding=Rounding.EXACT,
     ),
     Operator(
         "triu",
@@ -45,6 +46,7 @@ GRIDS = (
         _matrix,
         lambda x: x.rank >= 2 and is_number(x),
         {"diagonal": DIAGONAL},
+        rounding=Rounding.EXACT,
     ),
     Operator(
         "depth_to_space",
@@ -52,6 +54,7 @@ GRIDS = (
         _depth_to_space,
         lambda x: x.rank == 4,
         {"block": BLOCK, "mode": Choice(("crd", "dcr"))},
+        rounding=Rounding.EXACT,
     ),
     Operator(
         "space_to_depth",
@@ -59,5 +62,6 @@ GRIDS = (
         _space_to_depth,
         lambda x: x.rank == 4,
         {"block": BLOCK},
+        rounding=Rounding.EXACT,
     ),
 )

@@ -10,6 +10,7 @@ from jostle.frameworks.operators.operator import (
     AXIS,
     Choice,
     Operator,
+    Rounding,
     Types,
     Wanted,
     Whole,
@@ -81,6 +82,7 @@ INDEXING = (
         has_axes,
         {"axis": AXIS},
         _gather_extras,
+        rounding=Rounding.EXACT,
     ),
     Operator(
         "take",
@@ -89,6 +91,7 @@ INDEXING = (
         has_axes,
         {"axis": AXIS},
         _take_extras,
+        rounding=Rounding.EXACT,
     ),
     Operator(
         "scatter",
@@ -106,5 +109,6 @@ INDEXING = (
         {"depth": Whole(1, 6)},
         differentiable=False,
         discontinuous=True,
+        rounding=Rounding.EXACT,
     ),
 )

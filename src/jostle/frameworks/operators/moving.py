@@ -13,6 +13,7 @@ from jostle.frameworks.operators.operator import (
     Drawn,
     Operator,
     Real,
+    Rounding,
     Types,
     Whole,
     count_of,
@@ -109,14 +110,16 @@ MOVING = (
         has_axes,
         dict.fromkeys(("starts", "sizes", "steps"), WHOLES),
         together=draw_slice,
+        rounding=Rounding.EXACT,
     ),
-    Operator("flip", "turned around along axes", _flip, has_axes, {"axes": AXES}),
+    Operator("flip", "turned around along axes", _flip, has_axes, {"axes": AXES}, rounding=Rounding.EXACT),
     Operator(
         "roll",
         "moved on by shift along an axis, what falls off comes in again",
         _roll,
         has_axes,
         {"shift": Whole(-3, 3), "axis": AXIS},
+        rounding=Rounding.EXACT,
     ),
     Operator(
         "pad",
@@ -126,6 +129,7 @@ MOVING = (
         lambda x: x.rank > 0 and is_wide(x),
         {"mode": Choice(PAD_MODES), "before": WHOLES, "after": WHOLES, "value": Real((0.0, 1.0, -1.0))},
         together=draw_pad,
+        rounding=Rounding.EXACT,
     ),
     Operator(
         "tile",
@@ -133,5 +137,6 @@ MOVING = (
         _tile,
         has_axes,
         {"repeats": Drawn(lambda x, rng: [int(count) for count in rng.integers(1, 3, x.rank)])},
+        rounding=Rounding.EXACT,
     ),
 )

@@ -11,6 +11,7 @@ from jostle.frameworks.operators.operator import (
     FLAG,
     Choice,
     Operator,
+    Rounding,
     Types,
     count_of,
     is_bool,
@@ -50,6 +51,7 @@ def _reduction(
     empty: bool = True,
     flat: bool = False,
     dtype: str | None = None,
+    rounding: Rounding = Rounding.RELATIVE,
     **domains: Choice,
 ) -> Operator:
     return Operator(
@@ -60,6 +62,7 @@ def _reduction(
         {"axes": AXES, "keepdims": FLAG, **domains},
         differentiable=not flat,
         discontinuous=flat,
+        rounding=rounding,
     )
 
 
@@ -87,6 +90,7 @@ def _arg(name: str, meaning: str) -> Operator:
         {"axis": AXIS, "keepdims": FLAG},
         differentiable=False,
         discontinuous=True,
+        rounding=Rounding.EXACT,
     )
 
 
@@ -110,16 +114,25 @@ REDUCTIONS = (
     _reduction("sum", "sum; 0 over an empty axis; whole numbers wrap around"),
     _reduction("mean", "mean", is_float, empty=False),
     _reduction("prod", "product; 1 over an empty axis; whole numbers wrap around"),
-    _reduction("max", "largest; NaN if one is", empty=False),
-    _reduction("min", "smallest; NaN if one is", empty=False),
+    _reduction("max", "largest; NaN if one is", empty=False, rounding=Rounding.EXACT),
+    _reduction("min", "smallest; NaN if one is", empty=False, rounding=Rounding.EXACT),
     _reduction("l1_norm", "Σ|x|", is_float),
     _reduction("l2_norm", "√Σx²", is_float),
-    _reduction("logsumexp", "log Σ eˣ, without overflow on the way", is_float, empty=False),
-    _reduction("var", "Σ(x - mean)² / (n - correction)", is_float, empty=False, correction=CORRECTION),
-    _reduction("std", "square root of var", is_float, empty=False, correction=CORRECTION),
-    _reduction("all", "whether all hold", is_bool, flat=True),
-    _reduction("any", "whether one holds", is_bool, flat=True),
-    _reduction("count_nonzero", "how many are not 0, as int64", flat=True, dtype="int64"),
+    _reduction(
+        "logsumexp", "log Σ eˣ, without overflow on the way", is_float, empty=False, rounding=Rounding.LOGARITHMIC
+    ),
+    _reduction(
+        "var",
+        "Σ(x - mean)² / (n - correction)",
+        is_float,
+        empty=False,
+        correction=CORRECTION,
+        rounding=Rounding.CANCELLING,
+    ),
+    _reduction("std", "square root of var", is_float, empty=False, correction=CORRECTION, rounding=Rounding.CANCELLING),
+    _reduction("all", "whether all hold", is_bool, flat=True, rounding=Rounding.EXACT),
+    _reduction("any", "whether one holds", is_bool, flat=True, rounding=Rounding.EXACT),
+    _reduction("count_nonzero", "how many are not 0, as int64", flat=True, dtype="int64", rounding=Rounding.EXACT),
     _arg("argmax", "first position of the largest, as int64; undefined with NaN"),
     _arg("argmin", "first position of the smallest, as int64; undefined with NaN"),
     Operator(
@@ -130,8 +143,36 @@ REDUCTIONS = (
         {"axis": AXIS, "exclusive": FLAG, "reverse": FLAG},
     ),
     Operator("cumprod", "products of all up to each", _along, _has_axis(is_wide), {"axis": AXIS}),
-    Operator("cummax", "largest of all up to each; undefined with NaN", _along, _has_axis(is_wide), {"axis": AXIS}),
-    Operator("logcumsumexp", "log of cumsum of eˣ", _along_floats, _has_axis(is_float), {"axis": AXIS}),
-    Operator("softmax", "eˣ / Σ eˣ along an axis", _along_floats, _has_axis(is_float), {"axis": AXIS}),
-    Operator("log_softmax", "log of softmax", _along_floats, _has_axis(is_float), {"axis": AXIS}),
+    Operator(
+        "cummax",
+        "largest of all up to each; undefined with NaN",
+        _along,
+        _has_axis(is_wide),
+        {"axis": AXIS},
+        rounding=Rounding.EXACT,
+    ),
+    Operator(
+        "logcumsumexp",
+        "log of cumsum of eˣ",
+        _along_floats,
+        _has_axis(is_float),
+        {"axis": AXIS},
+        rounding=Rounding.LOGARITHMIC,
+    ),
+    Operator(
+        "softmax",
+        "eˣ / Σ eˣ along an axis",
+        _along_floats,
+        _has_axis(is_float),
+        {"axis": AXIS},
+        rounding=Rounding.SATURATING,
+    ),
+    Operator(
+        "log_softmax",
+        "log of softmax",
+        _along_floats,
+        _has_axis(is_float),
+        {"axis": AXIS},
+        rounding=Rounding.LOGARITHMIC,
+    ),
 )

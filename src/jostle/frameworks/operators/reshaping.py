@@ -10,6 +10,7 @@ from jostle.frameworks.operators.operator import (
     AXIS,
     Drawn,
     Operator,
+    Rounding,
     Types,
     Wanted,
     anything,
@@ -128,10 +129,29 @@ def _same_again(first: TensorType, attributes: Attributes, rng: Random) -> Seque
 
 
 RESHAPING = (
-    Operator("reshape", "the same elements in another shape", _reshape, anything, {"shape": Drawn(_factors)}),
-    Operator("transpose", "axes in another order", _transpose, has_axes, {"permutation": Drawn(_any_order)}),
     Operator(
-        "squeeze", "without these axes of size 1", _squeeze, lambda x: 1 in x.shape, {"axes": Drawn(_axes_of_one)}
+        "reshape",
+        "the same elements in another shape",
+        _reshape,
+        anything,
+        {"shape": Drawn(_factors)},
+        rounding=Rounding.EXACT,
+    ),
+    Operator(
+        "transpose",
+        "axes in another order",
+        _transpose,
+        has_axes,
+        {"permutation": Drawn(_any_order)},
+        rounding=Rounding.EXACT,
+    ),
+    Operator(
+        "squeeze",
+        "without these axes of size 1",
+        _squeeze,
+        lambda x: 1 in x.shape,
+        {"axes": Drawn(_axes_of_one)},
+        rounding=Rounding.EXACT,
     ),
     Operator(
         "unsqueeze",
@@ -139,9 +159,20 @@ RESHAPING = (
         _unsqueeze,
         anything,
         {"axes": Drawn(_new_axes)},
+        rounding=Rounding.EXACT,
     ),
-    Operator("expand", "broadcast to a shape", _expand, anything, {"shape": Drawn(_larger_shape)}),
-    Operator("concat", "one after another along an axis", _concat, has_axes, {"axis": AXIS}, _concat_extras),
+    Operator(
+        "expand", "broadcast to a shape", _expand, anything, {"shape": Drawn(_larger_shape)}, rounding=Rounding.EXACT
+    ),
+    Operator(
+        "concat",
+        "one after another along an axis",
+        _concat,
+        has_axes,
+        {"axis": AXIS},
+        _concat_extras,
+        rounding=Rounding.EXACT,
+    ),
     Operator(
         "stack",
         "one after another along a new axis",
@@ -149,5 +180,6 @@ RESHAPING = (
         lambda x: x.rank < 5,
         {"axis": Drawn(lambda x, rng: int(rng.integers(x.rank + 1)))},
         _same_again,
+        rounding=Rounding.EXACT,
     ),
 )

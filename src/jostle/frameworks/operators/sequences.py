@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jostle.frameworks.graph import Attributes, TensorType
 from jostle.frameworks.operators.kinds import Random, floats, weights
-from jostle.frameworks.operators.operator import FLAG, Extras, Infer, Operator, Types, Wanted, require
+from jostle.frameworks.operators.operator import FLAG, Extras, Infer, Operator, Rounding, Types, Wanted, require
 
 
 def _sequence(first: TensorType) -> bool:
@@ -59,6 +59,7 @@ def _recurrent_operator(name: str, gates: int, meaning: str) -> Operator:
         _recurrent(gates),
         _sequence,
         extras=_recurrent_extras(gates),
+        rounding=Rounding.SATURATING,
     )
 
 
@@ -70,6 +71,9 @@ SEQUENCES = (
         _sequence,
         {"causal": FLAG},
         _keys_and_values,
+        rounding=Rounding.SATURATING,
+        unspecified="torch.nn.functional.scaled_dot_product_attention is documented as adding the mask to the scores "
+        "and multiplying all values, so that what is not finite reaches queries that do not see it",
     ),
     _recurrent_operator("rnn", 1, "h = tanh(w x + b + u h + c)"),
     _recurrent_operator("lstm", 4, "gates i, f, g, o in this order"),

@@ -9,6 +9,7 @@ from jostle.frameworks.operators.operator import (
     FLAG,
     Infer,
     Operator,
+    Rounding,
     Types,
     Whole,
     count_of,
@@ -37,7 +38,12 @@ def _top(dtype: str | None) -> Infer:
 
 SORTING = (
     Operator(
-        "sort", "in order along an axis; undefined with NaN", _sort, has_wide_axes, {"axis": AXIS, "descending": FLAG}
+        "sort",
+        "in order along an axis; undefined with NaN",
+        _sort,
+        has_wide_axes,
+        {"axis": AXIS, "descending": FLAG},
+        rounding=Rounding.EXACT,
     ),
     Operator(
         "topk_values",
@@ -45,6 +51,7 @@ SORTING = (
         _top(None),
         has_wide_axes,
         {"k": Whole(1, 3), "axis": AXIS, "largest": FLAG},
+        rounding=Rounding.EXACT,
     ),
     Operator(
         "topk_indices",
@@ -54,5 +61,6 @@ SORTING = (
         {"k": Whole(1, 3), "axis": AXIS, "largest": FLAG},
         differentiable=False,
         discontinuous=True,
+        rounding=Rounding.EXACT,
     ),
 )
