@@ -28,7 +28,7 @@ from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.known_issues import known_in
 from jostle.frameworks.observations import REFERENCE
 from jostle.frameworks.operators.all_operators import OPERATORS
-from jostle.frameworks.strategies.catalogue import STRATEGIES
+from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
 from jostle.frameworks.workers.backend_pool import Panel
 from jostle.interfaces import Listener
 from jostle.isolation.process import Limits
@@ -94,7 +94,9 @@ def assemble(
             mutator=Edits(edits, store, plan),
             feedbacks=[LibraryCoverage(), RaisedInconsistency()],
             oracles=_oracles(target, panel),
-            scheduler=SeedScores(STRATEGIES[settings.strategy](list(edits)), plan, settings.weights, settings.order),
+            scheduler=SeedScores(
+                EDIT_STRATEGIES[settings.strategy](list(edits)), plan, settings.weights, settings.order
+            ),
             seeds=seeds,
             budget=Budget(settings.budget, settings.executions, settings.findings),
             seed=settings.seed,

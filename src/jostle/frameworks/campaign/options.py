@@ -17,7 +17,7 @@ from jostle.frameworks.campaign.scheduler import ORDERS, Weights
 from jostle.frameworks.campaign.seed_graphs import EACH_OPERATOR
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.all_operators import OPERATORS
-from jostle.frameworks.strategies.catalogue import STRATEGIES
+from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
 from jostle.frameworks.workers.backend_process import Place
 from jostle.options.choices import chosen
 
@@ -115,7 +115,7 @@ def _check_names(settings: FrameworkSettings) -> None:
         chosen("--phase", phase, PHASES)
     for operator in settings.operators:
         chosen("--operators", operator, OPERATORS)
-    chosen("--strategy", settings.strategy, STRATEGIES)
+    chosen("--strategy", settings.strategy, EDIT_STRATEGIES)
     chosen("--order", settings.order, ORDERS)
     for place in settings.places:
         lowering_named(place.backend)
