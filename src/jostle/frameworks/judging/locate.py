@@ -9,10 +9,10 @@ from jostle.frameworks.backends.program import GRADIENT, TRAIN
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.compare import compare
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom
-from jostle.frameworks.judging.parts import Tensors, ancestors, part
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
 from jostle.frameworks.observations import REFERENCE, Runner
-from jostle.frameworks.reduction.cutting import plainly_optimised
+from jostle.frameworks.reduction.simplifications import with_gradient_descent
+from jostle.frameworks.reduction.subgraphs import Tensors, ancestors, subgraph
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _Trial:
 def _in_graph(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> Located | None:
     """What shows the same symptom, alone or with neighbours; else what alone shows any, to which it may have led."""
     nodes = graph.nodes[::-1] if phase == GRADIENT else graph.nodes
-    parts = [part(graph, {node.name}, tensors) for node in nodes]
+    parts = [subgraph(graph, {node.name}, tensors) for node in nodes]
     told = trial(parts, phase)
     symptom = trial.disagreement.symptom
     return _first(parts, told, symptom) or _fused(graph, phase, trial, tensors) or _first(parts, told, None)
@@ -72,13 +72,13 @@ def _joined(graph: Graph) -> str:
 def _fused(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> Located | None:
     """The shortest beginning of the graph that is wrong, and of that the shortest end."""
     beginnings = [
-        replace(part(graph, ancestors(graph, node.name), tensors), outputs=(node.name,)) for node in graph.nodes
+        replace(subgraph(graph, ancestors(graph, node.name), tensors), outputs=(node.name,)) for node in graph.nodes
     ]
     beginning = _first(beginnings, trial(beginnings, phase), trial.disagreement.symptom)
     if beginning is None:
         return None
     names = [node.name for node in beginning.graph.nodes]
-    ends = [part(beginning.graph, names[start:], tensors) for start in range(len(names) - 1, -1, -1)]
+    ends = [subgraph(beginning.graph, names[start:], tensors) for start in range(len(names) - 1, -1, -1)]
     return _first(ends, trial(ends, phase), trial.disagreement.symptom) or beginning
 
 
@@ -92,7 +92,7 @@ def _in_training(graph: Graph, disagreement: Disagreement, trial: _Trial) -> Loc
     training = graph.training
     if training is None:
         raise ValueError("only a graph with a training can be wrong in it")
-    plain = replace(plainly_optimised(training), steps=1)
+    plain = replace(with_gradient_descent(training), steps=1)
     parts = [replace(graph, training=replace(plain, penalty="none")), replace(graph, training=plain), graph]
     names = [f"loss.{training.loss}", f"penalty.{training.penalty}", f"optimiser.{training.optimiser}"]
     for name, simpler, told in zip(names, parts, trial(parts, TRAIN), strict=True):

@@ -12,13 +12,9 @@ from jostle.frameworks.graph import Attributes, Graph
 from jostle.frameworks.judging.disagreement import Disagreement
 from jostle.frameworks.judging.locate import Located
 from jostle.frameworks.operators.all_operators import types_of
+from jostle.frameworks.operators.operator import NEUTRAL
 
 NOTHING = "-"
-# Attributes of numbers that matter as soon as they are not this.
-NEUTRAL = {
-    **dict.fromkeys(("strides", "dilations", "groups", "steps", "repeats", "block"), 1),
-    **dict.fromkeys(("before", "after", "padding", "output_padding", "diagonal", "shift", "correction"), 0),
-}
 
 
 @dataclass(frozen=True)

@@ -155,6 +155,11 @@ def some_axes(first: TensorType, rng: np.random.Generator) -> list[int]:
 
 
 AXIS, AXES = Drawn(any_axis), Drawn(some_axes)
+# By attribute: the number that changes nothing.
+NEUTRAL = {
+    **dict.fromkeys(("strides", "dilations", "groups", "steps", "repeats", "block"), 1),
+    **dict.fromkeys(("before", "after", "padding", "output_padding", "diagonal", "shift", "correction"), 0),
+}
 
 
 def per_spatial(low: int, high: int) -> Drawn:

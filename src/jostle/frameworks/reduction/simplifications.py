@@ -1,4 +1,4 @@
-"""Simpler arrays and attributes for the same nodes."""
+"""Simpler graphs of the same nodes: trainings, shapes, attributes, layouts, values and names."""
 
 from __future__ import annotations
 
@@ -8,14 +8,54 @@ from typing import Any
 
 import numpy as np
 
-from jostle.frameworks.graph import PARAMETER, Array, Graph, Invalid, Node
-from jostle.frameworks.judging.signature import NEUTRAL
-from jostle.frameworks.operators.all_operators import OPERATORS
-from jostle.frameworks.operators.operator import Choice, Drawn, Real, Whole
-from jostle.frameworks.reduction.cutting import Edit, fitted
+from jostle.frameworks.graph import INPUT, PARAMETER, Array, Graph, Invalid, Node, Training
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
+from jostle.frameworks.operators.operator import NEUTRAL, Choice, Drawn, Real, Whole
+
+Simplification = Callable[[Graph], Graph]  # Invalid where it does not apply
 
 
-def shape_edits(graph: Graph) -> Iterator[Edit]:
+def simpler_trainings(graph: Graph) -> Iterator[Simplification]:
+    """Fewer steps, no penalty, gradient descent, the plainest loss."""
+    if graph.training is None:
+        return
+    simpler: list[Callable[[Training], Training]] = [
+        lambda one: replace(one, steps=1),
+        lambda one: replace(one, steps=min(one.steps, 2)),
+        lambda one: replace(one, penalty="none", strength=0.0),
+        with_gradient_descent,
+        lambda one: replace(one, settings={**one.settings, "rate": 1.0}),
+    ]
+    for change in simpler:
+        yield lambda one, change=change: replace(one, training=change(one.training))  # type: ignore[misc]
+    yield _plainest_loss
+
+
+def with_gradient_descent(training: Training) -> Training:
+    """The same by gradient descent."""
+    settings = {"rate": training.settings["rate"], "momentum": 0.0, "nesterov": 0.0}
+    return replace(training, optimiser="sgd", settings=settings)
+
+
+def _plainest_loss(graph: Graph) -> Graph:
+    type_, training = types_of(graph)[graph.outputs[0]], graph.training
+    if training is None or training.loss == "mse":
+        return graph
+    return replace(graph, training=replace(training, loss="mse", target=np.ones(type_.shape, type_.dtype)))
+
+
+def fitted(training: Training, graph: Graph) -> Training:
+    """The training with a target that fits the graph's first output."""
+    type_ = types_of(graph)[graph.outputs[0]]
+    if training.loss == "cross_entropy" and type_.rank >= 2:
+        return replace(training, target=np.zeros(type_.shape[:1], np.int64))
+    loss = "mse" if training.loss == "cross_entropy" else training.loss
+    if type_.shape == training.target.shape and loss == training.loss:
+        return training
+    return replace(training, loss=loss, target=np.ones(type_.shape, type_.dtype))
+
+
+def simpler_shapes(graph: Graph) -> Iterator[Simplification]:
     """All axes of one size cut to 1 or to half, or one axis of one leaf."""
     sizes = sorted({size for leaf in graph.leaves.values() for size in leaf.array.shape if size > 1}, reverse=True)
     for size in sizes:
@@ -29,27 +69,27 @@ def _smaller(size: int) -> list[int]:
     return sorted({1, 2, size // 2, size - 1} & set(range(1, size)))
 
 
-def _sizes_cut(size: int, less: int) -> Edit:
-    def edit(graph: Graph) -> Graph:
+def _sizes_cut(size: int, less: int) -> Simplification:
+    def simplify(graph: Graph) -> Graph:
         leaves = {
             name: replace(leaf, array=_cut(leaf.array, [less if one == size else one for one in leaf.array.shape]))
             for name, leaf in graph.leaves.items()
         }
         nodes = tuple(replace(node, attributes=_with_size(node, size, less)) for node in graph.nodes)
-        return _retargeted(replace(graph, leaves=leaves, nodes=nodes))
+        return _refitted(replace(graph, leaves=leaves, nodes=nodes))
 
-    return edit
+    return simplify
 
 
-def _axis_cut(name: str, axis: int, less: int) -> Edit:
-    def edit(graph: Graph) -> Graph:
+def _axis_cut(name: str, axis: int, less: int) -> Simplification:
+    def simplify(graph: Graph) -> Graph:
         if name not in graph.leaves or graph.leaves[name].array.shape[axis] <= less:
             return graph
         leaf = graph.leaves[name]
         shape = [*leaf.array.shape[:axis], less, *leaf.array.shape[axis + 1 :]]
-        return _retargeted(replace(graph, leaves={**graph.leaves, name: replace(leaf, array=_cut(leaf.array, shape))}))
+        return _refitted(replace(graph, leaves={**graph.leaves, name: replace(leaf, array=_cut(leaf.array, shape))}))
 
-    return edit
+    return simplify
 
 
 def _cut(array: Array, shape: list[int]) -> Array:
@@ -64,11 +104,11 @@ def _with_size(node: Node, size: int, less: int) -> dict[str, Any]:
     }
 
 
-def _retargeted(graph: Graph) -> Graph:
+def _refitted(graph: Graph) -> Graph:
     return graph if graph.training is None else replace(graph, training=fitted(graph.training, graph))
 
 
-def attribute_edits(graph: Graph) -> Iterator[Edit]:
+def simpler_attributes(graph: Graph) -> Iterator[Simplification]:
     """Every attribute to the plainest value of its domain, lists also one number at a time."""
     for node in graph.nodes:
         for name, value in node.attributes.items():
@@ -89,18 +129,18 @@ def _simpler(node: Node, name: str, value: Any) -> Iterator[Any]:
         yield from {NEUTRAL.get(name, 0), 1, 0} - {value}
 
 
-def _attribute_set(node_name: str, name: str, value: Any) -> Edit:
-    def edit(graph: Graph) -> Graph:
+def _attribute_set(node_name: str, name: str, value: Any) -> Simplification:
+    def simplify(graph: Graph) -> Graph:
         nodes = tuple(
             replace(node, attributes={**node.attributes, name: value}) if node.name == node_name else node
             for node in graph.nodes
         )
-        return _retargeted(replace(graph, nodes=nodes))
+        return _refitted(replace(graph, nodes=nodes))
 
-    return edit
+    return simplify
 
 
-def layout_edits(graph: Graph) -> Iterator[Edit]:
+def simpler_layouts(graph: Graph) -> Iterator[Simplification]:
     """Arrays as they usually lie in memory, nodes as they are usually written."""
     for name, leaf in graph.leaves.items():
         if leaf.layout != "contiguous":
@@ -109,25 +149,25 @@ def layout_edits(graph: Graph) -> Iterator[Edit]:
             yield _leaf_set(name, role="input")
     for node in graph.nodes:
         if node.style != "plain":
-            yield _plainly(node.name)
+            yield _plainly_styled(node.name)
 
 
-def _leaf_set(name: str, **facts: Any) -> Edit:
-    def edit(graph: Graph) -> Graph:
+def _leaf_set(name: str, **facts: Any) -> Simplification:
+    def simplify(graph: Graph) -> Graph:
         if name not in graph.leaves:
             return graph
         return replace(graph, leaves={**graph.leaves, name: replace(graph.leaves[name], **facts)})
 
-    return edit
+    return simplify
 
 
-def _plainly(name: str) -> Edit:
+def _plainly_styled(name: str) -> Simplification:
     return lambda graph: replace(
         graph, nodes=tuple(replace(node, style="plain") if node.name == name else node for node in graph.nodes)
     )
 
 
-def value_edits(graph: Graph) -> Iterator[Edit]:
+def simpler_values(graph: Graph) -> Iterator[Simplification]:
     """The numbers of a leaf to 0, 1, whole numbers, or few digits; the first that can be wins."""
     for name, leaf in graph.leaves.items():
         if leaf.array.size and leaf.array.dtype != np.bool_:
@@ -136,8 +176,8 @@ def value_edits(graph: Graph) -> Iterator[Edit]:
         yield _plain_target
 
 
-def _values_set(name: str, simpler: Callable[[Array], Array]) -> Edit:
-    def edit(graph: Graph) -> Graph:
+def _values_set(name: str, simpler: Callable[[Array], Array]) -> Simplification:
+    def simplify(graph: Graph) -> Graph:
         if name not in graph.leaves:
             return graph
         array = graph.leaves[name].array
@@ -147,7 +187,7 @@ def _values_set(name: str, simpler: Callable[[Array], Array]) -> Edit:
             raise Invalid("it is as simple already")
         return replace(graph, leaves={**graph.leaves, name: replace(graph.leaves[name], array=values)})
 
-    return edit
+    return simplify
 
 
 def _plainness(array: Array) -> int:
@@ -170,3 +210,22 @@ def _plain_target(graph: Graph) -> Graph:
     if training is None:
         return graph
     return replace(graph, training=replace(training, target=np.ones_like(training.target)))
+
+
+def plainly_named(graph: Graph) -> Graph:
+    """The same graph: inputs are x, parameters w, constants c, results y, numbered where there are several."""
+    names = dict(_plain_names(graph))
+    nodes = tuple(
+        replace(node, name=names[node.name], inputs=tuple(names[one] for one in node.inputs)) for node in graph.nodes
+    )
+    leaves = {names[name]: leaf for name, leaf in graph.leaves.items()}
+    return replace(graph, leaves=leaves, nodes=nodes, outputs=tuple(names[name] for name in graph.outputs))
+
+
+def _plain_names(graph: Graph) -> Iterator[tuple[str, str]]:
+    stems = {INPUT: "x", PARAMETER: "w"}
+    kinds = {name: stems.get(leaf.role, "c") for name, leaf in graph.leaves.items()}
+    kinds |= {node.name: "y" for node in graph.nodes}
+    for stem in dict.fromkeys(kinds.values()):
+        alike = [name for name, kind in kinds.items() if kind == stem]
+        yield from ((name, stem if len(alike) == 1 else f"{stem}{at}") for at, name in enumerate(alike, 1))

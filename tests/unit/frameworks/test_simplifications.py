@@ -8,7 +8,7 @@ import pytest
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.names import is_usable
 from jostle.frameworks.operators.all_operators import types_of
-from jostle.frameworks.reduction.plain_names import plainly_named
+from jostle.frameworks.reduction.simplifications import plainly_named
 from jostle.frameworks.reference.run import evaluate
 
 
