@@ -39,37 +39,37 @@ def ok(values: Array) -> Observation:
 
 
 def judged(graph: Graph, **observations: Observation) -> list[tuple[str, Symptom]]:
-    told = {REFERENCE: ok(result(graph, PREDICT, 0)["y"]), **observations}
-    return [(one.backend, one.symptom) for one in compare(graph, PREDICT, told, REFERENCE_BOUNDS)]
+    observed = {REFERENCE: ok(result(graph, PREDICT, 0)["y"]), **observations}
+    return [(one.backend, one.symptom) for one in compare(graph, PREDICT, observed, REFERENCE_BOUNDS)]
 
 
 SIN, RIGHT = graph_of("sin"), np.sin(X)
 
 
-def test_a_crash_is_told_if_the_reference_or_a_peer_runs() -> None:
+def test_a_crash_is_reported_if_the_reference_or_a_peer_runs() -> None:
     assert judged(SIN, torch=FAILED, jax=ok(RIGHT)) == [("torch", Symptom.CRASH)]
     assert judged(SIN, torch=FAILED) == [("torch", Symptom.CRASH)]
     assert judged(SIN, torch=FAILED, jax=FAILED) == []
     assert judged(SIN, torch=Observation(Status.HUNG)) == [("torch", Symptom.HANG)]
 
 
-def test_the_unsupported_and_the_undefined_are_never_told() -> None:
+def test_the_unsupported_and_the_undefined_are_never_reported() -> None:
     assert judged(SIN, torch=Observation(Status.UNSUPPORTED), jax=ok(RIGHT)) == []
-    told = {REFERENCE: Observation(Status.UNDEFINED), "torch": FAILED, "jax": ok(RIGHT + 1)}
-    assert compare(SIN, PREDICT, told, REFERENCE_BOUNDS) == []
+    observed = {REFERENCE: Observation(Status.UNDEFINED), "torch": FAILED, "jax": ok(RIGHT + 1)}
+    assert compare(SIN, PREDICT, observed, REFERENCE_BOUNDS) == []
 
 
-def test_another_shape_or_dtype_is_told_whatever_the_values() -> None:
+def test_another_shape_or_dtype_is_reported_whatever_the_values() -> None:
     assert judged(SIN, torch=ok(RIGHT.astype(np.float64))) == [("torch", Symptom.TYPE)]
     assert judged(SIN, torch=ok(RIGHT.reshape(4, 3))) == [("torch", Symptom.TYPE)]
     assert judged(SIN, torch=Observation(Status.OK, {})) == [("torch", Symptom.TYPE)]
 
 
-def test_one_wrong_element_is_told_and_its_place() -> None:
+def test_one_wrong_element_is_reported_and_its_place() -> None:
     wrong = RIGHT.copy()
     wrong[1, 2] *= 1.001
-    told = {REFERENCE: ok(np.sin(X.astype(np.float64))), "torch": ok(wrong), "jax": ok(RIGHT)}
-    (found,) = compare(SIN, PREDICT, told, REFERENCE_BOUNDS)
+    observed = {REFERENCE: ok(np.sin(X.astype(np.float64))), "torch": ok(wrong), "jax": ok(RIGHT)}
+    (found,) = compare(SIN, PREDICT, observed, REFERENCE_BOUNDS)
     assert (found.backend, found.tensor, found.index) == ("torch", "y", (1, 2))
 
 
@@ -117,7 +117,7 @@ def test_members_of_one_family_are_one_voice() -> None:
     assert [name for name, _ in judged(SIN, **others)] == ["torch", "torch-aot", "torch-inductor"]
 
 
-def test_a_jump_is_told_where_nothing_was_rounded_and_not_where_something_was() -> None:
+def test_a_jump_is_reported_where_nothing_was_rounded_and_not_where_something_was() -> None:
     whole = np.array([[1.0, 2.0]], np.float32)
     assert judged(graph_of("floor", whole), torch=ok(np.array([[0.0, 2.0]], np.float32))) != []
     square = Graph(
@@ -128,20 +128,20 @@ def test_a_jump_is_told_where_nothing_was_rounded_and_not_where_something_was() 
     assert judged(square, torch=ok(np.array([0.0, 2.0], np.float32))) == []
 
 
-def test_a_gradient_is_not_told_where_there_is_none() -> None:
+def test_a_gradient_is_not_reported_where_there_is_none() -> None:
     graph = graph_of("abs", np.zeros((2, 2), np.float32))
     cotangent = np.ones((2, 2), np.float32)
-    told = {
+    observed = {
         REFERENCE: Observation(Status.OK, result(graph, GRADIENT, 0)),
         "torch": Observation(Status.OK, {"y": np.zeros((2, 2), np.float32), "d_x": cotangent}),
     }
-    assert compare(graph, GRADIENT, told, REFERENCE_BOUNDS) == []
+    assert compare(graph, GRADIENT, observed, REFERENCE_BOUNDS) == []
     smooth = graph_of("sin")
-    told = {
+    observed = {
         REFERENCE: Observation(Status.OK, result(smooth, GRADIENT, 0)),
         "torch": Observation(Status.OK, {"y": RIGHT, "d_x": np.ones_like(X)}),
     }
-    assert [one.symptom for one in compare(smooth, GRADIENT, told, REFERENCE_BOUNDS)] == [Symptom.GRADIENT]
+    assert [one.symptom for one in compare(smooth, GRADIENT, observed, REFERENCE_BOUNDS)] == [Symptom.GRADIENT]
 
 
 def test_the_score_is_0_for_equal_and_large_for_different_results() -> None:
@@ -167,7 +167,7 @@ def test_a_frame_does_not_depend_on_numbers() -> None:
     assert frame_of(Crash("E", "", "a 0x1f:12", "")) == frame_of(Crash("E", "", "a 0x2a:7", ""))
 
 
-def test_known_findings_are_told_by_pattern_and_need_a_reason(tmp_path: Path) -> None:
+def test_known_findings_are_recognised_by_pattern_and_need_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "known.toml"
     path.write_text('[[known]]\nsignature = "torch predict values avg_pool *"\nreason = "issue 1"\n')
     known = known_in(path)
@@ -218,9 +218,9 @@ def test_a_literal_is_the_array(array: Array) -> None:
 def test_a_script_fails_until_the_framework_is_mended(tmp_path: Path) -> None:
     wrong = Planted(wrong=(("sin", lambda call: f"torch.sin({call[0]}) * 1.001"),))
     runner = InProcess({"planted": wrong})
-    (told,) = runner.run([SIN], PREDICT)
-    (found,) = compare(SIN, PREDICT, told, REFERENCE_BOUNDS)
-    text = script(SIN, PREDICT, wrong, told[REFERENCE].arrays, told["planted"].arrays)
+    (observed,) = runner.run([SIN], PREDICT)
+    (found,) = compare(SIN, PREDICT, observed, REFERENCE_BOUNDS)
+    text = script(SIN, PREDICT, wrong, observed[REFERENCE].arrays, observed["planted"].arrays)
     path = tmp_path / "reproduce.py"
     path.write_text(text)
     ran = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)

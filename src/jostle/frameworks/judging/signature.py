@@ -51,7 +51,7 @@ def parse(text: str) -> Signature:
 
 
 def signature_of(located: Located, found: Disagreement) -> Signature:
-    """Of a disagreement that was located."""
+    """The signature of a disagreement that was located."""
     return Signature(
         found.backend,
         located.disagreement.phase,
@@ -89,7 +89,7 @@ def _against(name: str, value: Any, neutral: int) -> Iterator[str]:
 
 
 def dtype_of(graph: Graph) -> str:
-    """Of what the guilty part reads first."""
+    """The dtype of what the guilty part reads first."""
     types = types_of(graph)
     return types[graph.nodes[0].inputs[0]].dtype if graph.nodes else NOTHING
 

@@ -11,7 +11,7 @@ import numpy as np
 from jostle.frameworks.backends.program import Lowering, arrays_of
 from jostle.frameworks.graph import Array, Graph
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom
-from jostle.frameworks.judging.reference_bounds import apart
+from jostle.frameworks.judging.reference_bounds import distance
 from jostle.frameworks.judging.tolerances import RELATIVE, rounded
 from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 
@@ -78,7 +78,7 @@ def _tolerance(expected: Array, seen: Mapping[str, Array] | None, name: str, dty
     size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
     usual = 10 * RELATIVE[dtype] * size
     if seen is not None and name in seen and seen[name].shape == expected.shape:
-        far = apart(seen[name], expected)
+        far = distance(seen[name], expected)
         largest = far[np.isfinite(far)].max(initial=0.0)
         usual = largest / 10 if largest > RELATIVE[dtype] * size else usual
     return float(f"{usual:.3g}")

@@ -45,12 +45,12 @@ def test_a_failing_reference_ends_the_run() -> None:
         Examiner(None, [])(graph, PREDICT, observed)  # type: ignore[arg-type]
 
 
-def test_what_ends_a_process_is_told_although_the_model_has_no_meaning() -> None:
+def test_what_ends_a_process_is_reported_although_the_model_has_no_meaning() -> None:
     crash = Crash("SIGSEGV", "ended the process", "the target", "", fatal=True)
     observed = {
         REFERENCE: Observation(Status.UNDEFINED, reason="a division by 0"),
         "torch": Observation(Status.CRASHED, crash=crash),
         "jax": Observation(Status.CRASHED, crash=replace(crash, fatal=False)),
     }
-    told = compare(replace(trained(1.0), training=None), PREDICT, observed, REFERENCE_BOUNDS)
-    assert [(one.backend, one.symptom) for one in told] == [("torch", "crash")]
+    found = compare(replace(trained(1.0), training=None), PREDICT, observed, REFERENCE_BOUNDS)
+    assert [(one.backend, one.symptom) for one in found] == [("torch", "crash")]
