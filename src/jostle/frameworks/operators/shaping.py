@@ -1,4 +1,4 @@
-"""Operators that give elements another shape or order of axes, join tensors, or go by rows and columns."""
+"""Operators that reshape, transpose or join tensors, or go by rows and columns."""
 
 from __future__ import annotations
 
