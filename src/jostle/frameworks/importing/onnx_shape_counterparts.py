@@ -83,12 +83,12 @@ def _end(end: int, size: int, step: int) -> int | None:
 
 
 def _taken(g: Reading, x: str, taken: Sequence[range]) -> str:
-    told: dict[str, Any] = {
+    given: dict[str, Any] = {
         "starts": [one.start if len(one) else 0 for one in taken],
         "sizes": [len(one) for one in taken],
         "steps": [one.step for one in taken],
     }
-    return g.add("slice", x, **told)
+    return g.add("slice", x, **given)
 
 
 def _split(g: Reading, node: Read) -> Sequence[str]:
