@@ -1,18 +1,17 @@
-"""Our operators for those of ONNX that treat elements alone or combine them along axes."""
+"""Our operators for those of ONNX that treat every element alone."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from jostle.frameworks.importing.onnx_reading import NoCounterpart, Read, Reading, axis_of
+import numpy as np
 
-# Adds what a node computes; our names of its outputs, as many as it has.
-Counterpart = Callable[[Reading, Read], Sequence[str]]
+from jostle.frameworks.importing.onnx_reading import Counterpart, NoCounterpart, Read, Reading
 
 ALIKE = (
     "Relu Sigmoid Tanh Softplus Softsign Mish HardSwish Abs Neg Exp Log Sqrt Erf Reciprocal Sin Cos Tan Asin Acos Atan "
-    "Sinh Cosh Asinh Acosh Atanh Floor Ceil Round Sign IsNaN Where MatMul Add Sub Mul Equal Less Greater"
+    "Sinh Cosh Asinh Acosh Atanh Floor Ceil Round Sign IsNaN Where Add Sub Mul Equal Less Greater"
 )  # in all but the size of letters
 SAME = {kind: kind.lower() for kind in ALIKE.split()} | {
     "Not": "logical_not",
@@ -27,17 +26,6 @@ SAME = {kind: kind.lower() for kind in ALIKE.split()} | {
     "GreaterOrEqual": "greater_equal",
 }
 JOINED = {"Sum": "add", "Max": "maximum", "Min": "minimum"}
-REDUCED = {
-    "ReduceSum": "sum",
-    "ReduceMean": "mean",
-    "ReduceProd": "prod",
-    "ReduceMax": "max",
-    "ReduceMin": "min",
-    "ReduceL1": "l1_norm",
-    "ReduceL2": "l2_norm",
-    "ReduceLogSumExp": "logsumexp",
-}
-OF_BOOL = {"max": "any", "min": "all"}
 DTYPE_OF = {1: "float32", 11: "float64", 2: "uint8", 3: "int8", 6: "int32", 7: "int64", 9: "bool"}
 
 
@@ -124,49 +112,6 @@ def _mod(g: Reading, node: Read) -> Sequence[str]:
     return [g.add("fmod" if node.attributes.get("fmod", 0) else "remainder", *map(g.tensor, node.inputs))]
 
 
-def numbers(g: Reading, node: Read, attribute: str, place: int) -> list[int] | None:
-    """What older opsets write as an attribute and newer ones as an input."""
-    if node.has(place):
-        return g.whole(node, place)
-    return list(node.attributes[attribute]) if attribute in node.attributes else None
-
-
-def _reduced(operator: str, before: str | None = None) -> Counterpart:
-    def add(g: Reading, node: Read) -> Sequence[str]:
-        x = g.tensor(node.inputs[0])
-        x = x if before is None else g.add(before, x)
-        axes = numbers(g, node, "axes", 1)
-        if not axes and node.attributes.get("noop_with_empty_axes", 0):
-            return [x]
-        chosen = sorted(axis_of(axis, g.type(x).rank) for axis in axes or range(g.type(x).rank))
-        chosen_operator = OF_BOOL.get(operator, operator) if g.type(x).dtype == "bool" else operator
-        return [g.add(chosen_operator, x, axes=chosen, keepdims=bool(node.attributes.get("keepdims", 1)))]
-
-    return add
-
-
-def _arg(operator: str) -> Counterpart:
-    def add(g: Reading, node: Read) -> Sequence[str]:
-        node.only(select_last_index=0)
-        x = g.tensor(node.inputs[0])
-        axis = axis_of(node.attributes.get("axis", 0), g.type(x).rank)
-        return [g.add(operator, x, axis=axis, keepdims=bool(node.attributes.get("keepdims", 1)))]
-
-    return add
-
-
-def _softmax(operator: str) -> Counterpart:
-    def add(g: Reading, node: Read) -> Sequence[str]:
-        x = g.tensor(node.inputs[0])
-        rank = g.type(x).rank
-        axis = axis_of(node.attributes.get("axis", -1 if node.opset >= 13 else 1), rank)
-        if node.opset < 13 and axis != rank - 1:
-            raise NoCounterpart(f"{node.kind} of opset {node.opset} over several axes")
-        return [g.add(operator, x, axis=axis)]
-
-    return add
-
-
 def _shrink(g: Reading, node: Read) -> Sequence[str]:
     threshold, bias = float(node.attributes.get("lambd", 0.5)), float(node.attributes.get("bias", 0.0))
     if bias not in (0, threshold):
@@ -179,22 +124,19 @@ def _isinf(g: Reading, node: Read) -> Sequence[str]:
     return [g.add("isinf", g.tensor(node.inputs[0]))]
 
 
-def _cumprod(g: Reading, node: Read) -> Sequence[str]:
-    node.only(exclusive=0, reverse=0)
-    x = g.tensor(node.inputs[0])
-    return [g.add("cumprod", x, axis=axis_of(g.whole(node, 1)[0], g.type(x).rank))]
+def _prelu(g: Reading, node: Read) -> Sequence[str]:
+    """Slopes of one number are repeated for every channel."""
+    x, slopes = g.tensor(node.inputs[0]), g.known(node, 1)
+    shape = g.type(x).shape
+    per_channel = (shape[1], *[1] * (len(shape) - 2))
+    if slopes.size != 1 and slopes.shape != per_channel:
+        raise NoCounterpart("PRelu with slopes that are not per channel")
+    return [g.add("prelu", x, g.constant(np.broadcast_to(slopes.ravel(), per_channel[:1]).copy(), node.inputs[1]))]
 
 
-def _cumsum(g: Reading, node: Read) -> Sequence[str]:
-    x = g.tensor(node.inputs[0])
-    flags = {name: bool(node.attributes.get(name, 0)) for name in ("exclusive", "reverse")}
-    return [g.add("cumsum", x, axis=axis_of(g.whole(node, 1)[0], g.type(x).rank), **flags)]
-
-
-ELEMENTS_AND_AXES: Mapping[str, Counterpart] = {
+ELEMENTWISE: Mapping[str, Counterpart] = {
     **{kind: _same(operator) for kind, operator in SAME.items()},
     **{kind: _joined(operator) for kind, operator in JOINED.items()},
-    **{kind: _reduced(operator) for kind, operator in REDUCED.items()},
     "Identity": _passed_on,
     "Dropout": _dropout,
     "LeakyRelu": _with_alpha("leaky_relu", 0.01),
@@ -208,13 +150,7 @@ ELEMENTS_AND_AXES: Mapping[str, Counterpart] = {
     "Div": _div,
     "Pow": _pow,
     "Mod": _mod,
-    "ArgMax": _arg("argmax"),
-    "ArgMin": _arg("argmin"),
-    "Softmax": _softmax("softmax"),
-    "LogSoftmax": _softmax("log_softmax"),
-    "CumSum": _cumsum,
-    "CumProd": _cumprod,
     "Shrink": _shrink,
     "IsInf": _isinf,
-    "ReduceSumSquare": _reduced("sum", before="square"),
+    "PRelu": _prelu,
 }
