@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from frameworks_planted import REFERENCE_BOUNDS, InProcess, Planted, result
 from jostle.errors import UsageError
 from jostle.foreign import Crash
+from jostle.frameworks import judging
 from jostle.frameworks.backends.all_backends import LOWERINGS
 from jostle.frameworks.backends.program import GRADIENT, PREDICT
 from jostle.frameworks.graph import INPUT, Array, Graph, Leaf, Node
@@ -96,6 +98,15 @@ def test_nan_in_operators_that_compare_is_what_onnx_leaves_open() -> None:
 def test_what_documentation_leaves_open_is_said_of_operators_and_families_that_exist() -> None:
     assert set(NAN_UNSPECIFIED) <= {family_of(name) for name in LOWERINGS}
     assert all(set(operators) <= set(OPERATORS) for operators in NAN_UNSPECIFIED.values())
+
+
+def test_the_judge_names_no_operators_but_those_that_it_adds_to_move_results() -> None:
+    named = set[str]()
+    for path in Path(judging.__file__).parent.glob("*.py"):
+        tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        texts = (node.value for node in tree if isinstance(node, ast.Constant) and isinstance(node.value, str))
+        named |= set(texts) & set(OPERATORS)
+    assert named == {"add", "mul", "sub", "sum", "where"}
 
 
 def test_a_normalisation_by_a_variance_has_an_epsilon() -> None:
