@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from jostle.frameworks.campaign.options import framework_settings
-from jostle.frameworks.strategies.catalogue import STRATEGIES
+from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
 from jostle.session.assemble_frameworks import assemble
 from spread import spread
 
@@ -41,7 +41,7 @@ def run(strategy: str, order: str, seed: int) -> tuple[float, float, float]:
 
 def main() -> None:
     print(f"{BACKENDS}, {MODELS:,} models, {SEEDS} seeds: median (lowest to highest)")
-    for strategy, order in [*((name, "score") for name in STRATEGIES), ("greedy", "depth"), ("greedy", "breadth")]:
+    for strategy, order in [*((name, "score") for name in EDIT_STRATEGIES), ("greedy", "depth"), ("greedy", "breadth")]:
         runs = [run(strategy, order, seed) for seed in range(SEEDS)]
         parts = spread([found / seconds for found, _, seconds in runs])
         defects = spread([100 * found / seconds for _, found, seconds in runs])

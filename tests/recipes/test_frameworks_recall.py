@@ -30,7 +30,7 @@ from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.reduction.reduce import SameDefect, reduce
 from jostle.frameworks.reference.run import result
-from jostle.frameworks.strategies.greedy import Greedy
+from jostle.frameworks.strategies.all_strategies import Greedy
 from jostle.records import NO_LABEL, Finding, Seeds
 
 Switch = Callable[[str], str]  # a program of torch to the same with a bug

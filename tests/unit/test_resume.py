@@ -191,7 +191,7 @@ def test_a_step_that_is_lost_is_done_again_and_counted_once(
     history = read_history(tmp_path, SEEDS, archive.quarantine)
     assert history is not None and sum(past.lost for past in history.steps) == len(before) > 0
     run = Run(budget, module=module(), listeners=(archive,))
-    run.to_the_end(history, redone=archive.mend)
+    run.to_the_end(history, redone=archive.repair)
     assert {path: path.read_bytes() for path in before} == before
     assert run.journal() == whole.journal()[16:]
     assert len(archive.quarantine.warnings) == 1
@@ -212,7 +212,7 @@ def test_a_step_that_comes_out_otherwise_is_warned_of_and_gone_on_with(tmp_path:
     (tmp_path / "corpus" / "00000003.safetensors").unlink()
     archive = open_archive(tmp_path, {})
     run = Run(budget, module=Moody(), listeners=(archive,))
-    run.to_the_end(read_history(tmp_path, SEEDS, archive.quarantine), redone=archive.mend)
+    run.to_the_end(read_history(tmp_path, SEEDS, archive.quarantine), redone=archive.repair)
     assert "step 3 came out otherwise" in archive.quarantine.warnings[-1]
     archive.close()
     again = open_archive(tmp_path, {})

@@ -17,7 +17,7 @@ from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.edits.edit import Edit
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.operators.operator import Operator
-from jostle.frameworks.strategies.catalogue import STRATEGIES as CHOICES
+from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
 from jostle.mutators.neuron_choice import STRATEGIES
 from jostle.mutators.perturbations import PERTURBATIONS
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, told
@@ -39,7 +39,7 @@ CATALOGUE: Mapping[str, Mapping[str, object]] = {
     "twin": TWINS,
     "backend": LOWERINGS,
     "edit": edits_with(list(OPERATORS.values())),
-    "choice of edits": CHOICES,
+    "choice of edits": EDIT_STRATEGIES,
     "operator": OPERATORS,
 }
 

@@ -20,7 +20,7 @@ from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.observations import REFERENCE
 from jostle.frameworks.operators.all_operators import OPERATORS
-from jostle.frameworks.strategies.catalogue import STRATEGIES
+from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
 from jostle.frameworks.workers.backend_pool import Panel
 from jostle.options.campaign import RunOptions
 from jostle.options.schema import Settings
@@ -44,7 +44,7 @@ def frameworks(
     options, seeds = settings[FrameworkOptions], graph_seeds(store, graphs)
     target = Compared(store, backends, options.phases, examiner, options.sampled)
     plan, edits = Plan(), edits_with([OPERATORS[name] for name in options.operators or OPERATORS])
-    strategy = STRATEGIES[options.strategy](list(edits))
+    strategy = EDIT_STRATEGIES[options.strategy](list(edits))
     campaign = Campaign(
         target=target,
         mutator=Edits(edits, store, plan),

@@ -16,9 +16,9 @@ from jostle.frameworks.judging.compare import compare, judge
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.signature import Signature, parse
 from jostle.frameworks.observations import REFERENCE, Status
-from jostle.frameworks.reduction.plain_names import plainly_named
 from jostle.frameworks.reduction.reduce import SameDefect, reduce
 from jostle.frameworks.reduction.script import issue_text, script
+from jostle.frameworks.reduction.simplifications import plainly_named
 from jostle.frameworks.workers.backend_pool import Panel
 from jostle.progress import Progress, quietly
 from jostle.storage.files import as_json as json_bytes

@@ -38,18 +38,18 @@ def test_an_edit_makes_valid_models_and_leaves_its_parent_alone(name: str) -> No
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_at_least_95_of_100_mutants_are_valid(seed: int) -> None:
     rng, population = np.random.default_rng(seed), models()
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     names = list(EDITS)
     for _ in range(600):
         graph = population[int(rng.integers(len(population)))]
         try:
             population.append(checked(EDITS[names[int(rng.integers(len(names)))]].apply(graph, rng)))
-            told["valid"] += 1
+            counts["valid"] += 1
         except Invalid:
-            told["invalid"] += 1
+            counts["invalid"] += 1
         except Inapplicable:
             continue
-    assert told["valid"] / told.total() >= 0.95
+    assert counts["valid"] / counts.total() >= 0.95
 
 
 def test_the_same_randomness_makes_the_same_child() -> None:

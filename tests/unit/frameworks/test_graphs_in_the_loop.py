@@ -20,7 +20,7 @@ from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.graph import encode
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.all_operators import OPERATORS
-from jostle.frameworks.strategies.chance import ByChance
+from jostle.frameworks.strategies.all_strategies import UniformEdits
 from jostle.lineage import Mutation
 from jostle.records import NO_LABEL, Lesson, Outcome, Seeds, Trace
 
@@ -76,7 +76,7 @@ def test_inconsistency_gains_where_it_is_raised() -> None:
 
 
 def scores(order: str = "score", weights: Weights | None = None) -> SeedScores:
-    return SeedScores(ByChance(list(EDITS)), Plan(), weights or Weights(), order)
+    return SeedScores(UniformEdits(list(EDITS)), Plan(), weights or Weights(), order)
 
 
 def learned(scheduler: SeedScores, seeds: Seeds) -> SeedScores:

@@ -150,8 +150,8 @@ def test_a_planted_bug_is_found_located_and_reduced(bug: str) -> None:
     lowering, make, phase, expected = PLANTED[bug]
     runner = InProcess({"planted": lowering, "other": Planted("other")})
     graph = make(np.random.default_rng(1))
-    (told,) = runner.run([graph], phase)
-    (found,) = compare(graph, phase, told, REFERENCE_BOUNDS)
+    (observed,) = runner.run([graph], phase)
+    (found,) = compare(graph, phase, observed, REFERENCE_BOUNDS)
     signature = signature_of(locate(graph, found, runner, REFERENCE_BOUNDS), found)
     assert signature.text.startswith(f"{expected} ")
 
@@ -159,8 +159,8 @@ def test_a_planted_bug_is_found_located_and_reduced(bug: str) -> None:
     small = reduce(
         whole, SameDefect(signature, runner, REFERENCE_BOUNDS), REFERENCE_BOUNDS.evaluate, time.monotonic() + 60
     )
-    (told,) = runner.run([small], signature.phase)
-    (found,) = compare(small, signature.phase, told, REFERENCE_BOUNDS)
+    (observed,) = runner.run([small], signature.phase)
+    (found,) = compare(small, signature.phase, observed, REFERENCE_BOUNDS)
     assert signature_of(locate(small, found, runner, REFERENCE_BOUNDS), found).core == signature.core
     assert len(small.nodes) <= 3
     assert sum(leaf.array.size for leaf in small.leaves.values()) <= 40
@@ -171,8 +171,8 @@ def test_rounding_alone_is_never_reported(phase: str) -> None:
     runner = InProcess({"planted": Planted()})
     for seed in range(80):
         graph = random_graph(np.random.default_rng(seed))
-        (told,) = runner.run([graph], phase)
-        verdict = judge(graph, phase, told, REFERENCE_BOUNDS)
+        (observed,) = runner.run([graph], phase)
+        verdict = judge(graph, phase, observed, REFERENCE_BOUNDS)
         assert not verdict.found and not verdict.doubted, (seed, verdict)
 
 
@@ -181,5 +181,5 @@ def test_rounding_of_a_training_is_never_reported() -> None:
     for seed in range(16):
         rng = np.random.default_rng(seed)
         graph = trained([conv_graph, dropout_graph, pool_graph, chain][seed % 4](rng), rng)
-        (told,) = runner.run([graph], TRAIN)
-        assert compare(graph, TRAIN, told, REFERENCE_BOUNDS) == [], seed
+        (observed,) = runner.run([graph], TRAIN)
+        assert compare(graph, TRAIN, observed, REFERENCE_BOUNDS) == [], seed

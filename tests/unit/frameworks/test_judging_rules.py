@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -12,15 +13,19 @@ import pytest
 from frameworks_planted import REFERENCE_BOUNDS, InProcess, Planted, result
 from jostle.errors import UsageError
 from jostle.foreign import Crash
+from jostle.frameworks import judging
+from jostle.frameworks.backends.all_backends import LOWERINGS
 from jostle.frameworks.backends.program import GRADIENT, PREDICT
 from jostle.frameworks.graph import INPUT, Array, Graph, Leaf, Node
 from jostle.frameworks.judging.compare import compare, judge
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom, family_of
+from jostle.frameworks.judging.documented import NAN_UNSPECIFIED
 from jostle.frameworks.judging.inconsistency import inconsistency
 from jostle.frameworks.judging.known_issues import known_in, reason_for
 from jostle.frameworks.judging.locate import Located, locate
 from jostle.frameworks.judging.signature import Signature, frame_of, parse, signature_of
 from jostle.frameworks.observations import REFERENCE, Observation, Status
+from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.reduction.script import array_literal, issue_text, script
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
@@ -36,37 +41,37 @@ def ok(values: Array) -> Observation:
 
 
 def judged(graph: Graph, **observations: Observation) -> list[tuple[str, Symptom]]:
-    told = {REFERENCE: ok(result(graph, PREDICT, 0)["y"]), **observations}
-    return [(one.backend, one.symptom) for one in compare(graph, PREDICT, told, REFERENCE_BOUNDS)]
+    observed = {REFERENCE: ok(result(graph, PREDICT, 0)["y"]), **observations}
+    return [(one.backend, one.symptom) for one in compare(graph, PREDICT, observed, REFERENCE_BOUNDS)]
 
 
 SIN, RIGHT = graph_of("sin"), np.sin(X)
 
 
-def test_a_crash_is_told_if_the_reference_or_a_peer_runs() -> None:
+def test_a_crash_is_reported_if_the_reference_or_a_peer_runs() -> None:
     assert judged(SIN, torch=FAILED, jax=ok(RIGHT)) == [("torch", Symptom.CRASH)]
     assert judged(SIN, torch=FAILED) == [("torch", Symptom.CRASH)]
     assert judged(SIN, torch=FAILED, jax=FAILED) == []
     assert judged(SIN, torch=Observation(Status.HUNG)) == [("torch", Symptom.HANG)]
 
 
-def test_the_unsupported_and_the_undefined_are_never_told() -> None:
+def test_the_unsupported_and_the_undefined_are_never_reported() -> None:
     assert judged(SIN, torch=Observation(Status.UNSUPPORTED), jax=ok(RIGHT)) == []
-    told = {REFERENCE: Observation(Status.UNDEFINED), "torch": FAILED, "jax": ok(RIGHT + 1)}
-    assert compare(SIN, PREDICT, told, REFERENCE_BOUNDS) == []
+    observed = {REFERENCE: Observation(Status.UNDEFINED), "torch": FAILED, "jax": ok(RIGHT + 1)}
+    assert compare(SIN, PREDICT, observed, REFERENCE_BOUNDS) == []
 
 
-def test_another_shape_or_dtype_is_told_whatever_the_values() -> None:
+def test_another_shape_or_dtype_is_reported_whatever_the_values() -> None:
     assert judged(SIN, torch=ok(RIGHT.astype(np.float64))) == [("torch", Symptom.TYPE)]
     assert judged(SIN, torch=ok(RIGHT.reshape(4, 3))) == [("torch", Symptom.TYPE)]
     assert judged(SIN, torch=Observation(Status.OK, {})) == [("torch", Symptom.TYPE)]
 
 
-def test_one_wrong_element_is_told_and_its_place() -> None:
+def test_one_wrong_element_is_reported_and_its_place() -> None:
     wrong = RIGHT.copy()
     wrong[1, 2] *= 1.001
-    told = {REFERENCE: ok(np.sin(X.astype(np.float64))), "torch": ok(wrong), "jax": ok(RIGHT)}
-    (found,) = compare(SIN, PREDICT, told, REFERENCE_BOUNDS)
+    observed = {REFERENCE: ok(np.sin(X.astype(np.float64))), "torch": ok(wrong), "jax": ok(RIGHT)}
+    (found,) = compare(SIN, PREDICT, observed, REFERENCE_BOUNDS)
     assert (found.backend, found.tensor, found.index) == ("torch", "y", (1, 2))
 
 
@@ -90,6 +95,26 @@ def test_nan_in_operators_that_compare_is_what_onnx_leaves_open() -> None:
     assert judged(graph_of("relu", array), torch=ok(swallowed)) == [("torch", Symptom.NONFINITE)]
 
 
+def test_what_documentation_leaves_open_is_said_of_operators_and_families_that_exist() -> None:
+    assert set(NAN_UNSPECIFIED) <= {family_of(name) for name in LOWERINGS}
+    assert all(set(operators) <= set(OPERATORS) for operators in NAN_UNSPECIFIED.values())
+
+
+def test_the_judge_names_no_operators_but_those_that_it_adds_to_move_results() -> None:
+    named = set[str]()
+    for path in Path(judging.__file__).parent.glob("*.py"):
+        tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        texts = (node.value for node in tree if isinstance(node, ast.Constant) and isinstance(node.value, str))
+        named |= set(texts) & set(OPERATORS)
+    assert named == {"add", "mul", "sub", "sum", "where"}
+
+
+def test_a_normalisation_by_a_variance_has_an_epsilon() -> None:
+    normalising = [one for one in OPERATORS.values() if one.variance is not None]
+    assert len(normalising) == 5
+    assert all("epsilon" in one.domains for one in normalising)
+
+
 def test_three_families_against_the_reference_cast_doubt_on_it() -> None:
     others = {name: ok(RIGHT + np.float32(0.1)) for name in ("torch", "torch-aot", "jax", "paddle")}
     verdict = judge(SIN, PREDICT, {REFERENCE: ok(np.sin(X.astype(np.float64))), **others}, REFERENCE_BOUNDS)
@@ -103,7 +128,7 @@ def test_members_of_one_family_are_one_voice() -> None:
     assert [name for name, _ in judged(SIN, **others)] == ["torch", "torch-aot", "torch-inductor"]
 
 
-def test_a_jump_is_told_where_nothing_was_rounded_and_not_where_something_was() -> None:
+def test_a_jump_is_reported_where_nothing_was_rounded_and_not_where_something_was() -> None:
     whole = np.array([[1.0, 2.0]], np.float32)
     assert judged(graph_of("floor", whole), torch=ok(np.array([[0.0, 2.0]], np.float32))) != []
     square = Graph(
@@ -114,20 +139,20 @@ def test_a_jump_is_told_where_nothing_was_rounded_and_not_where_something_was() 
     assert judged(square, torch=ok(np.array([0.0, 2.0], np.float32))) == []
 
 
-def test_a_gradient_is_not_told_where_there_is_none() -> None:
+def test_a_gradient_is_not_reported_where_there_is_none() -> None:
     graph = graph_of("abs", np.zeros((2, 2), np.float32))
     cotangent = np.ones((2, 2), np.float32)
-    told = {
+    observed = {
         REFERENCE: Observation(Status.OK, result(graph, GRADIENT, 0)),
         "torch": Observation(Status.OK, {"y": np.zeros((2, 2), np.float32), "d_x": cotangent}),
     }
-    assert compare(graph, GRADIENT, told, REFERENCE_BOUNDS) == []
+    assert compare(graph, GRADIENT, observed, REFERENCE_BOUNDS) == []
     smooth = graph_of("sin")
-    told = {
+    observed = {
         REFERENCE: Observation(Status.OK, result(smooth, GRADIENT, 0)),
         "torch": Observation(Status.OK, {"y": RIGHT, "d_x": np.ones_like(X)}),
     }
-    assert [one.symptom for one in compare(smooth, GRADIENT, told, REFERENCE_BOUNDS)] == [Symptom.GRADIENT]
+    assert [one.symptom for one in compare(smooth, GRADIENT, observed, REFERENCE_BOUNDS)] == [Symptom.GRADIENT]
 
 
 def test_the_score_is_0_for_equal_and_large_for_different_results() -> None:
@@ -153,7 +178,7 @@ def test_a_frame_does_not_depend_on_numbers() -> None:
     assert frame_of(Crash("E", "", "a 0x1f:12", "")) == frame_of(Crash("E", "", "a 0x2a:7", ""))
 
 
-def test_known_findings_are_told_by_pattern_and_need_a_reason(tmp_path: Path) -> None:
+def test_known_findings_are_recognised_by_pattern_and_need_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "known.toml"
     path.write_text('[[known]]\nsignature = "torch predict values avg_pool *"\nreason = "issue 1"\n')
     known = known_in(path)
@@ -204,9 +229,9 @@ def test_a_literal_is_the_array(array: Array) -> None:
 def test_a_script_fails_until_the_framework_is_mended(tmp_path: Path) -> None:
     wrong = Planted(wrong=(("sin", lambda call: f"torch.sin({call[0]}) * 1.001"),))
     runner = InProcess({"planted": wrong})
-    (told,) = runner.run([SIN], PREDICT)
-    (found,) = compare(SIN, PREDICT, told, REFERENCE_BOUNDS)
-    text = script(SIN, PREDICT, wrong, told[REFERENCE].arrays, told["planted"].arrays)
+    (observed,) = runner.run([SIN], PREDICT)
+    (found,) = compare(SIN, PREDICT, observed, REFERENCE_BOUNDS)
+    text = script(SIN, PREDICT, wrong, observed[REFERENCE].arrays, observed["planted"].arrays)
     path = tmp_path / "reproduce.py"
     path.write_text(text)
     ran = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from jostle.frameworks.backends.program import Call, Expression, Unsupported, literal
 
@@ -29,6 +29,28 @@ def named(prefix: str, text: str) -> dict[str, Expression]:
 
 def _plain(function: str) -> Expression:
     return lambda call: f"{function}({', '.join(call.node.inputs)})"
+
+
+def joined(function: str) -> Expression:
+    """A function of the list of inputs, and of an axis."""
+    return lambda call: f"{function}([{', '.join(call.node.inputs)}], axis={call.literal('axis')})"
+
+
+def sliced(call: Call) -> str:
+    """The input between brackets."""
+    return f"{call[0]}[{slices(*(call.attributes[name] for name in ('starts', 'sizes', 'steps')))}]"
+
+
+def slices(starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int]) -> str:
+    """As they are written between brackets."""
+    return ", ".join(_slice(*each) for each in zip(starts, sizes, steps, strict=True))
+
+
+def _slice(start: int, size: int, step: int) -> str:
+    if size == 0:
+        return f"{start}:{start}"
+    stop = start + (size - 1) * step + (1 if step > 0 else -1)
+    return f"{start}:{stop if stop >= 0 else ''}{f':{step}' if step != 1 else ''}"
 
 
 def on(dtypes: str, expression: Expression) -> Expression:

@@ -8,8 +8,8 @@ from jostle.errors import JostleError
 from jostle.frameworks.campaign.target import Fault, Observed
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.compare import judge
-from jostle.frameworks.judging.disagreement import Disagreement, Symptom, Verdict
-from jostle.frameworks.judging.known_issues import Known, reason_for
+from jostle.frameworks.judging.disagreement import Disagreement, Judgement, Symptom
+from jostle.frameworks.judging.known_issues import KnownIssue, reason_for
 from jostle.frameworks.judging.locate import locate
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
 from jostle.frameworks.judging.signature import signature_of
@@ -29,7 +29,7 @@ def _is_chain_of_infinities(fault: Fault) -> bool:
 class Examiner:
     """Judges a graph, locates the guilty operator of every disagreement, and leaves out what is known."""
 
-    def __init__(self, runner: Runner, known: Sequence[Known]):
+    def __init__(self, runner: Runner, known: Sequence[KnownIssue]):
         self._runner, self._known = runner, known
         self.known_seen = 0  # disagreements that were left out
         self.doubted = 0  # disagreements in which the reference stood alone
@@ -47,7 +47,7 @@ class Examiner:
         self.known_seen += len(faults) - len(new)
         return new
 
-    def faults(self, graph: Graph, verdict: Verdict) -> list[Fault]:
+    def faults(self, graph: Graph, verdict: Judgement) -> list[Fault]:
         """All that was found, known or not."""
         return [self._fault(graph, one) for one in verdict.found]
 

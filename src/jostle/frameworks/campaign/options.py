@@ -13,7 +13,7 @@ from jostle.frameworks.campaign.scheduler import ORDERS, Weights
 from jostle.frameworks.campaign.seed_graphs import EACH_OPERATOR
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.all_operators import OPERATORS
-from jostle.frameworks.strategies.catalogue import STRATEGIES
+from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
 from jostle.frameworks.workers.backend_process import Place
 from jostle.options.campaign import BudgetOptions, RunOptions
 from jostle.options.declaration import Facts, Theme, option
@@ -91,7 +91,7 @@ class FrameworkOptions:
         default=(),
     )
     strategy: str = option(
-        choice(lambda: STRATEGIES),
+        choice(lambda: EDIT_STRATEGIES),
         "How edits are chosen: greedy, genetic, mcmc, bandit, random",
         Theme.MUTATION,
         default="greedy",

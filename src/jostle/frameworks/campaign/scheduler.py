@@ -11,7 +11,7 @@ from torch import Tensor
 
 from jostle.frameworks.campaign.feedback import LIBRARY, NO_PART
 from jostle.frameworks.campaign.mutator import Plan, numpy_randomness
-from jostle.frameworks.strategies.strategy import Moves, Random, Strategy
+from jostle.frameworks.strategies.strategy import EditStrategy, Moves, Random
 from jostle.records import Lesson
 
 ORDERS = ("score", "depth", "breadth")
@@ -30,7 +30,7 @@ class Weights:
 class SeedScores:
     """Draws parents by score, or takes the newest (depth) or the least mutated (breadth) first."""
 
-    def __init__(self, strategy: Strategy, plan: Plan, weights: Weights, order: str = "score"):
+    def __init__(self, strategy: EditStrategy, plan: Plan, weights: Weights, order: str = "score"):
         self._strategy, self._plan, self._weights, self._order = strategy, plan, weights, order
         self._parts: list[int] = []  # of libraries that each entry made work
         self._mutated: list[int] = []  # how often each entry was

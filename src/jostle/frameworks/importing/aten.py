@@ -1,9 +1,8 @@
-"""The operators of torch's own graphs in terms of ours."""
+"""What a translation of torch's own graphs is, and how it reads a call's arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from math import prod, sqrt
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jostle.frameworks.importing.building import GraphBuilder
@@ -21,247 +20,17 @@ def dtype_of(value: Any) -> str:
     return str(value.dtype).removeprefix("torch.")
 
 
-def _unary(operator: str, **attributes: str) -> Translation:
-    """Attributes by the names of torch's arguments."""
-
-    def translate(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-        x = builder.as_dtype(given["self"], dtype_of(value)) if value.is_floating_point() else given["self"]
-        return builder.node(operator, x, **{name: given[source] for name, source in attributes.items()})
-
-    return translate
-
-
-def _operand(builder: GraphBuilder, operand: Any, dtype: str) -> str:
-    if isinstance(operand, str):
-        return builder.as_dtype(operand, dtype)
-    return builder.constant(operand, dtype)
-
-
-def _binary(operator: str, flipped: bool = False) -> Translation:
-    def translate(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-        dtype = dtype_of(value)
-        other = _operand(builder, given["other"], dtype)
-        if given.get("alpha", 1) != 1:
-            other = builder.node("mul", other, builder.constant(given["alpha"], dtype))
-        pair = (_operand(builder, given["self"], dtype), other)
-        return builder.add(operator, pair[::-1] if flipped else pair, {})
-
-    return translate
-
-
-def _comparison(operator: str) -> Translation:
-    def translate(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-        dtype = builder.types[given["self"]].dtype
-        return builder.node(operator, given["self"], _operand(builder, given["other"], dtype))
-
-    return translate
-
-
-def _div(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    if given.get("rounding_mode") is not None:
-        raise Untranslated("div with rounding")
-    return str(_binary("div")(builder, given, value))
-
-
-def _pow(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    dtype = dtype_of(value)
-    if given["exponent"] == 2:
-        return builder.node("square", builder.as_dtype(given["self"], dtype))
-    return builder.node("pow", _operand(builder, given["self"], dtype), _operand(builder, given["exponent"], dtype))
-
-
-def _gelu(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    return builder.node("gelu_tanh" if given["approximate"] == "tanh" else "gelu", given["self"])
-
-
-def _clip(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    low, high = given.get("min", given.get("min_val")), given.get("max", given.get("max_val"))
-    x, dtype = given["self"], dtype_of(value)
-    if low is not None and high is not None and value.is_floating_point():
-        return builder.node("clip", x, low=float(low), high=float(high))
-    if low is not None:
-        x = builder.node("maximum", x, _operand(builder, low, dtype))
-    return x if high is None else builder.node("minimum", x, _operand(builder, high, dtype))
-
-
-def _softplus(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    if given["beta"] != 1:
-        raise Untranslated("softplus with another beta")
-    return builder.node("softplus", given["self"])
-
-
-def _elu(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    if (given["scale"], given["input_scale"]) != (1, 1):
-        raise Untranslated("elu with scales")
-    return builder.node("elu", given["self"], alpha=given["alpha"])
-
-
-def _cast(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    return builder.as_dtype(given["self"], dtype_of(value))
-
-
-def _where(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    dtype = dtype_of(value)
-    chosen = (_operand(builder, given[side], dtype) for side in ("self", "other"))
-    return builder.node("where", given["condition"], *chosen)
-
-
-def _dropout(builder: GraphBuilder, given: Arguments, value: Any) -> Any:
-    if given["train"]:
-        raise Untranslated("dropout in training")
-    return given["input"]
-
-
 def axes_of(given: Arguments, rank: int) -> list[int]:
     dim = given.get("dim")
     dims = [dim] if isinstance(dim, int) else dim or range(rank)
     return sorted(axis % rank for axis in dims)
 
 
-def _reduction(operator: str) -> Translation:
-    def translate(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-        x = builder.as_dtype(given["self"], dtype_of(value))
-        return builder.node(
-            operator, x, axes=axes_of(given, builder.types[x].rank), keepdims=given.get("keepdim", False)
-        )
-
-    return translate
+def or_full(builder: GraphBuilder, name: str | None, shape: Sequence[int], fill: float, value: Any) -> str:
+    return builder.full(shape, fill, dtype_of(value)) if name is None else name
 
 
-def _variance(operator: str) -> Translation:
-    def translate(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-        correction = given.get("correction", int(given.get("unbiased", True)))
-        axes = axes_of(given, builder.types[given["self"]].rank)
-        keepdims = given.get("keepdim", False)
-        return builder.node(
-            operator, given["self"], axes=axes, keepdims=keepdims, correction=1 if correction is None else correction
-        )
-
-    return translate
-
-
-def _position(operator: str) -> Translation:
-    def translate(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-        if given["dim"] is None:
-            raise Untranslated(f"{operator} without an axis")
-        axis = given["dim"] % builder.types[given["self"]].rank
-        return builder.node(operator, given["self"], axis=axis, keepdims=given["keepdim"])
-
-    return translate
-
-
-def _along(operator: str, **attributes: Any) -> Translation:
-    def translate(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-        x = builder.as_dtype(given["self"], dtype_of(value))
-        return builder.node(operator, x, axis=given["dim"] % builder.types[x].rank, **attributes)
-
-    return translate
-
-
-def _matmul(second: str) -> Translation:
-    def translate(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-        a, b = given["self"], given[second]
-        if builder.types[a].rank == 1:
-            a = builder.reshaped(a, (1, *builder.types[a].shape))
-        if builder.types[b].rank == 1:
-            b = builder.reshaped(b, (*builder.types[b].shape, 1))
-        return builder.reshaped(builder.node("matmul", a, b), value.shape)
-
-    return translate
-
-
-def _addmm(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    if (given["beta"], given["alpha"]) != (1, 1):
-        raise Untranslated("addmm with factors")
-    return builder.node("add", given["self"], builder.node("matmul", given["mat1"], given["mat2"]))
-
-
-def _as_sequences(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return (prod(shape[:-2]), *shape[-2:])
-
-
-def _attention(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    if given["attn_mask"] is not None or given["dropout_p"] or given["enable_gqa"]:
-        raise Untranslated("scaled_dot_product_attention with mask, dropout or groups")
-    query, key, values = (
-        builder.reshaped(given[name], _as_sequences(builder.types[given[name]].shape))
-        for name in ("query", "key", "value")
-    )
-    width = builder.types[query].shape[-1]
-    if given["scale"] is not None:  # ours divides by the root of the width
-        query = builder.node("mul", query, builder.constant(given["scale"] * sqrt(width), dtype_of(value)))
-    result = builder.node("attention", query, key, values, causal=given["is_causal"])
-    return builder.reshaped(result, value.shape)
-
-
-UNARY = (
-    *(
-        "relu",
-        "relu6",
-        "selu",
-        "sigmoid",
-        "tanh",
-        "silu",
-        "mish",
-        "hardsigmoid",
-        "hardswish",
-        "log_sigmoid",
-        "abs",
-        "neg",
-    ),
-    *("square", "exp", "expm1", "log", "log1p", "log2", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tan", "asin"),
-    *("acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erf", "floor", "ceil", "round", "trunc", "sign"),
-    *("isnan", "isinf", "logical_not", "bitwise_not"),
-)
-BINARY = ("add", "sub", "mul", "maximum", "minimum", "atan2", "remainder", "fmod", "floor_divide")
-COMPARED = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
-LOGICAL = ("logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor")
-REDUCED = {"mean": "mean", "sum": "sum", "amax": "max", "amin": "min", "logsumexp": "logsumexp"}
-SAME: Mapping[str, str] = dict.fromkeys(
-    ("clone", "contiguous", "alias", "lift_fresh_copy", "detach", "detach_"), "self"
-)
-ELEMENTWISE: Mapping[str, Translation] = {
-    **{name: _unary(name) for name in UNARY},
-    **{name: _binary(name) for name in BINARY},
-    **{name: _comparison(operator) for name, operator in COMPARED.items()},
-    **{name: _binary(name) for name in LOGICAL},
-    **{name: _reduction(operator) for name, operator in REDUCED.items()},
-    "rsub": _binary("sub", flipped=True),
-    "div": _div,
-    "true_divide": _div,
-    "pow": _pow,
-    "gelu": _gelu,
-    "clamp": _clip,
-    "clip": _clip,
-    "clamp_min": _clip,
-    "clamp_max": _clip,
-    "hardtanh": _clip,
-    "softplus": _softplus,
-    "elu": _elu,
-    "celu": _unary("celu", alpha="alpha"),
-    "leaky_relu": _unary("leaky_relu", alpha="negative_slope"),
-    "hardshrink": _unary("hardshrink", threshold="lambd"),
-    "softshrink": _unary("softshrink", threshold="lambd"),
-    "_to_copy": _cast,
-    "to": _cast,
-    "type_as": _cast,
-    "where": _where,
-    "dropout": _dropout,
-    "feature_dropout": _dropout,
-    "var": _variance("var"),
-    "std": _variance("std"),
-    "argmax": _position("argmax"),
-    "argmin": _position("argmin"),
-    "softmax": _along("softmax"),
-    "_softmax": _along("softmax"),
-    "log_softmax": _along("log_softmax"),
-    "_log_softmax": _along("log_softmax"),
-    "cumsum": _along("cumsum", exclusive=False, reverse=False),
-    "cumprod": _along("cumprod"),
-    "glu": _along("glu"),
-    "matmul": _matmul("other"),
-    "mm": _matmul("mat2"),
-    "bmm": _matmul("mat2"),
-    "addmm": _addmm,
-    "scaled_dot_product_attention": _attention,
-}
+def per_axis(value: int | Sequence[int], axes: int) -> list[int]:
+    """torch takes one number for all axes, or one for each."""
+    values = [value] if isinstance(value, int) else list(value)
+    return values * axes if len(values) == 1 else values

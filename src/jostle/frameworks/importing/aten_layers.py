@@ -1,142 +1,54 @@
-"""The layers of torch's own graphs in terms of ours."""
+"""The operators of torch's own graphs that multiply matrices, attend, or remember states, in terms of ours."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod, sqrt
 from typing import Any
 
-from jostle.frameworks.importing.aten import Arguments, Translation, Untranslated, dtype_of
+from jostle.frameworks.importing.aten import Arguments, Translation, Untranslated, dtype_of, or_full
 from jostle.frameworks.importing.building import GraphBuilder
 
 
-def _or_full(builder: GraphBuilder, name: str | None, shape: Sequence[int], fill: float, value: Any) -> str:
-    return builder.full(shape, fill, dtype_of(value)) if name is None else name
-
-
-def _per_axis(value: int | Sequence[int], axes: int) -> list[int]:
-    """torch takes one number for all axes, or one for each."""
-    values = [value] if isinstance(value, int) else list(value)
-    return values * axes if len(values) == 1 else values
-
-
 def _linear(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    bias = _or_full(builder, given["bias"], value.shape[-1:], 0.0, value)
+    bias = or_full(builder, given["bias"], value.shape[-1:], 0.0, value)
     return builder.node("linear", given["input"], given["weight"], bias)
 
 
-def _conv(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    """Also with padding by name; torch's "same" puts the odd one at the end."""
-    axes, kernel = value.dim() - 2, builder.types[given["weight"]].shape[2:]
-    dilations = _per_axis(given["dilation"], axes)
-    if given["padding"] == "same":
-        total = [dilation * (size - 1) for dilation, size in zip(dilations, kernel, strict=True)]
-        before, after = [size // 2 for size in total], [size - size // 2 for size in total]
-    else:
-        before = [0] * axes if given["padding"] == "valid" else _per_axis(given["padding"], axes)
-        after = list(before)
-    bias = _or_full(builder, given["bias"], value.shape[1:2], 0.0, value)
-    settings = {"strides": _per_axis(given["stride"], axes), "dilations": dilations, "groups": given["groups"]}
-    return builder.node("conv", given["input"], given["weight"], bias, before=before, after=after, **settings)
-
-
-def _conv_transpose(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    bias = _or_full(builder, given["bias"], value.shape[1:2], 0.0, value)
-    names = {"strides": "stride", "padding": "padding", "output_padding": "output_padding", "dilations": "dilation"}
-    settings = {name: _per_axis(given[source], value.dim() - 2) for name, source in names.items()}
-    return builder.node("conv_transpose", given["input"], given["weight"], bias, groups=given["groups"], **settings)
-
-
-def _window(given: Arguments, axes: int) -> dict[str, list[int]]:
-    kernel = _per_axis(given["kernel_size"], axes)
-    strides = _per_axis(given["stride"], axes) if given["stride"] else kernel
-    return {"kernel": kernel, "strides": strides, "padding": _per_axis(given["padding"], axes)}
-
-
-def _max_pool(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    _require_batch(builder, given["self"], value, "max_pool")
-    axes = value.dim() - 2
-    dilations = _per_axis(given["dilation"], axes)
-    return builder.node("max_pool", given["self"], dilations=dilations, ceil=given["ceil_mode"], **_window(given, axes))
-
-
-def _avg_pool(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    if given.get("divisor_override") is not None:
-        raise Untranslated("avg_pool with a divisor")
-    settings = {"ceil": given["ceil_mode"], "include_pad": given["count_include_pad"]}
-    return builder.node("avg_pool", given["self"], **settings, **_window(given, value.dim() - 2))
-
-
-def _require_batch(builder: GraphBuilder, name: str, value: Any, operator: str) -> None:
-    if builder.types[name].rank != value.dim() or value.dim() < 3:
-        raise Untranslated(f"{operator} without a batch")
-
-
-def _adaptive(operator: str) -> Translation:
+def _matmul(second: str) -> Translation:
     def translate(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-        return builder.node(operator, given["self"], size=[int(size) for size in value.shape[2:]])
+        a, b = given["self"], given[second]
+        if builder.types[a].rank == 1:
+            a = builder.reshaped(a, (1, *builder.types[a].shape))
+        if builder.types[b].rank == 1:
+            b = builder.reshaped(b, (*builder.types[b].shape, 1))
+        return builder.reshaped(builder.node("matmul", a, b), value.shape)
 
     return translate
 
 
-def _batch_norm(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    channels = value.shape[1:2]
-    scale = _or_full(builder, given["weight"], channels, 1.0, value)
-    bias = _or_full(builder, given["bias"], channels, 0.0, value)
-    if given.get("training") or given["running_mean"] is None:
-        return builder.node("batch_norm_training", given["input"], scale, bias, epsilon=given["eps"])
-    statistics = given["running_mean"], given["running_var"]
-    return builder.node("batch_norm", given["input"], scale, bias, *statistics, epsilon=given["eps"])
+def _addmm(builder: GraphBuilder, given: Arguments, value: Any) -> str:
+    if (given["beta"], given["alpha"]) != (1, 1):
+        raise Untranslated("addmm with factors")
+    return builder.node("add", given["self"], builder.node("matmul", given["mat1"], given["mat2"]))
 
 
-def _native_batch_norm(builder: GraphBuilder, given: Arguments, value: Any) -> list[str]:
-    """Of the results, the first: torch gives its statistics too."""
-    return [_batch_norm(builder, given, value[0])]
+def _as_sequences(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (prod(shape[:-2]), *shape[-2:])
 
 
-def _instance_norm(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    if not given["use_input_stats"]:
-        raise Untranslated("instance_norm with statistics")
-    scale = _or_full(builder, given["weight"], value.shape[1:2], 1.0, value)
-    bias = _or_full(builder, given["bias"], value.shape[1:2], 0.0, value)
-    return builder.node("instance_norm", given["input"], scale, bias, epsilon=given["eps"])
-
-
-def _group_norm(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    scale = _or_full(builder, given["weight"], value.shape[1:2], 1.0, value)
-    bias = _or_full(builder, given["bias"], value.shape[1:2], 0.0, value)
-    return builder.node("group_norm", given["input"], scale, bias, groups=given["num_groups"], epsilon=given["eps"])
-
-
-def _layer_norm(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    shape = given["normalized_shape"]
-    scale = _or_full(builder, given["weight"], shape, 1.0, value)
-    bias = _or_full(builder, given["bias"], shape, 0.0, value)
-    axis = value.dim() - len(shape)
-    return builder.node("layer_norm", given["input"], scale, bias, axis=axis, epsilon=given["eps"])
-
-
-def _rms_norm(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    if len(given["normalized_shape"]) != 1 or given["eps"] is None:
-        raise Untranslated("rms_norm over several axes or with an epsilon of its own")
-    scale = _or_full(builder, given["weight"], value.shape[-1:], 1.0, value)
-    return builder.node("rms_norm", given["input"], scale, epsilon=given["eps"])
-
-
-def _prelu(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-    slopes = given["weight"]
-    if builder.types[slopes].size != value.shape[1]:
-        slopes = builder.node("expand", slopes, shape=[int(value.shape[1])])
-    return builder.node("prelu", given["self"], slopes)
-
-
-def _resize(mode: str) -> Translation:
-    def translate(builder: GraphBuilder, given: Arguments, value: Any) -> str:
-        named = f"{mode}_align_corners" if given.get("align_corners") else mode
-        return builder.node(
-            "resize", given.get("self") or given["input"], size=list(map(int, value.shape[2:])), mode=named
-        )
-
-    return translate
+def _attention(builder: GraphBuilder, given: Arguments, value: Any) -> str:
+    if given["attn_mask"] is not None or given["dropout_p"] or given["enable_gqa"]:
+        raise Untranslated("scaled_dot_product_attention with mask, dropout or groups")
+    query, key, values = (
+        builder.reshaped(given[name], _as_sequences(builder.types[given[name]].shape))
+        for name in ("query", "key", "value")
+    )
+    width = builder.types[query].shape[-1]
+    if given["scale"] is not None:  # ours divides by the root of the width
+        query = builder.node("mul", query, builder.constant(given["scale"] * sqrt(width), dtype_of(value)))
+    result = builder.node("attention", query, key, values, causal=given["is_causal"])
+    return builder.reshaped(result, value.shape)
 
 
 def _recurrent(operator: str) -> Translation:
@@ -182,24 +94,12 @@ def _swapped(builder: GraphBuilder, name: str) -> str:
 
 
 LAYERS: Mapping[str, Translation] = {
+    "matmul": _matmul("other"),
+    "mm": _matmul("mat2"),
+    "bmm": _matmul("mat2"),
+    "addmm": _addmm,
+    "scaled_dot_product_attention": _attention,
     "linear": _linear,
-    **{f"conv{axes}d": _conv for axes in (1, 2, 3)},
-    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), _conv_transpose),
-    **{f"max_pool{axes}d": _max_pool for axes in (1, 2, 3)},
-    **{f"avg_pool{axes}d": _avg_pool for axes in (1, 2, 3)},
-    **{f"adaptive_avg_pool{axes}d": _adaptive("adaptive_avg_pool") for axes in (1, 2, 3)},
-    "batch_norm": _batch_norm,
-    "_native_batch_norm_legit_no_training": _native_batch_norm,
-    "_native_batch_norm_legit_functional": _native_batch_norm,
-    "instance_norm": _instance_norm,
-    "group_norm": _group_norm,
-    "layer_norm": _layer_norm,
-    "rms_norm": _rms_norm,
-    "prelu": _prelu,
-    **{f"upsample_nearest{axes}d": _resize("nearest") for axes in (1, 2, 3)},
-    **{f"_upsample_nearest_exact{axes}d": _resize("nearest_exact") for axes in (1, 2, 3)},
-    **{f"upsample_{name}": _resize("linear") for name in ("linear1d", "bilinear2d", "trilinear3d")},
-    "upsample_bicubic2d": _resize("cubic"),
     "rnn_tanh": _recurrent("rnn"),
     "lstm": _recurrent("lstm"),
     "gru": _recurrent("gru"),

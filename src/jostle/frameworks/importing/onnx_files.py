@@ -10,14 +10,30 @@ import numpy as np
 
 from jostle.errors import ModelRefused
 from jostle.frameworks.graph import INPUT, Array, Graph, Invalid
-from jostle.frameworks.importing.onnx_counterparts import DTYPE_OF, ELEMENTS_AND_AXES
-from jostle.frameworks.importing.onnx_layer_counterparts import LAYERED
+from jostle.frameworks.importing.onnx_convolutions import CONVOLUTIONS
+from jostle.frameworks.importing.onnx_elementwise import DTYPE_OF, ELEMENTWISE
+from jostle.frameworks.importing.onnx_indexing import INDEXING
+from jostle.frameworks.importing.onnx_layers import LAYERS
+from jostle.frameworks.importing.onnx_normalisation import NORMALISATION
+from jostle.frameworks.importing.onnx_pooling import POOLING
 from jostle.frameworks.importing.onnx_reading import MOST_ELEMENTS, SMALL, NoCounterpart, Read, Reading
-from jostle.frameworks.importing.onnx_shape_counterparts import SHAPES
+from jostle.frameworks.importing.onnx_reductions import REDUCTIONS
+from jostle.frameworks.importing.onnx_sampling import SAMPLING
+from jostle.frameworks.importing.onnx_shaping import SHAPING
 from jostle.frameworks.operators.all_operators import types_of
 from jostle.untrusted.files import check_regular
 
-COUNTERPARTS = {**ELEMENTS_AND_AXES, **SHAPES, **LAYERED}
+COUNTERPARTS = {
+    **ELEMENTWISE,
+    **REDUCTIONS,
+    **SHAPING,
+    **INDEXING,
+    **CONVOLUTIONS,
+    **POOLING,
+    **NORMALISATION,
+    **SAMPLING,
+    **LAYERS,
+}
 # Arithmetic of shapes, which is done while reading.
 FOLDED = {"Gather", "Unsqueeze", "Squeeze", "Concat", "Cast", "Slice", "Add", "Sub", "Mul", "Div"}
 LARGEST_FILE = 512 * 2**20  # bytes

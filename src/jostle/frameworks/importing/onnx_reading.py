@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,3 +114,14 @@ class Reading:
 def axis_of(value: int, rank: int) -> int:
     """Counted from the start."""
     return value + rank if value < 0 else value
+
+
+def numbers(g: Reading, node: Read, attribute: str, place: int) -> list[int] | None:
+    """What older opsets write as an attribute and newer ones as an input."""
+    if node.has(place):
+        return g.whole(node, place)
+    return list(node.attributes[attribute]) if attribute in node.attributes else None
+
+
+# Adds what a node computes; our names of its outputs, as many as it has.
+Counterpart = Callable[[Reading, Read], Sequence[str]]

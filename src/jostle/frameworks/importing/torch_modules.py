@@ -18,12 +18,29 @@ from torch.fx import Node as ExportedNode
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.frameworks.graph import CONSTANT, DTYPES, INPUT, PARAMETER, Array, Graph, Invalid
-from jostle.frameworks.importing.aten import ELEMENTWISE, SAME, Untranslated, dtype_of
+from jostle.frameworks.importing.aten import Untranslated, dtype_of
+from jostle.frameworks.importing.aten_convolutions import CONVOLUTIONS
+from jostle.frameworks.importing.aten_elementwise import ELEMENTWISE, SAME
+from jostle.frameworks.importing.aten_indexing import INDEXING
 from jostle.frameworks.importing.aten_layers import LAYERS
+from jostle.frameworks.importing.aten_normalisation import NORMALISATION
+from jostle.frameworks.importing.aten_pooling import POOLING
+from jostle.frameworks.importing.aten_reductions import REDUCTIONS
+from jostle.frameworks.importing.aten_sampling import SAMPLING
 from jostle.frameworks.importing.aten_shaping import SHAPING
 from jostle.frameworks.importing.building import GraphBuilder
 
-TRANSLATIONS = {**ELEMENTWISE, **SHAPING, **LAYERS}
+TRANSLATIONS = {
+    **ELEMENTWISE,
+    **REDUCTIONS,
+    **SHAPING,
+    **INDEXING,
+    **CONVOLUTIONS,
+    **POOLING,
+    **NORMALISATION,
+    **SAMPLING,
+    **LAYERS,
+}
 # What reading a module raises that is unlike any we know.
 UNREADABLE = (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, RuntimeError)
 Values = dict[str, Any]  # by the exporter's name: the name in the graph, or several

@@ -1,1 +1,1 @@
-"""Which framework is wrong, in which operator, shown by how small a model."""
+"""Which framework is wrong about a graph, and in which operator?"""

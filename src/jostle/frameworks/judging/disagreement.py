@@ -36,8 +36,8 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What is wrong, and where the reference stands alone, which is counted and not reported."""
+class Judgement:
+    """What is wrong with a graph, and the disagreements in which the reference stands alone: counted, not reported."""
 
     found: tuple[Disagreement, ...] = ()
     doubted: tuple[Disagreement, ...] = ()

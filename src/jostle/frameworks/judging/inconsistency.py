@@ -1,4 +1,4 @@
-"""How far apart backends are, as a score to search by; it says nothing of who is wrong."""
+"""How much the results of backends differ, as a score to search by; it does not say who is wrong."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def inconsistency(observations: Mapping[str, Observation]) -> float:
     """
     ran = [one.arrays for one in observations.values() if one.status is Status.OK]
     names = dict.fromkeys(name for arrays in ran for name in arrays)
-    return max((_of([arrays[name] for arrays in ran if name in arrays]) for name in names), default=0.0)
+    return max((_largest_difference([arrays[name] for arrays in ran if name in arrays]) for name in names), default=0.0)
 
 
-def _of(arrays: list[Array]) -> float:
+def _largest_difference(arrays: list[Array]) -> float:
     distances = [_distance(array) for array in arrays if array.size]
-    return max((_apart(a, b) for a, b in combinations(distances, 2)), default=0.0)
+    return max((_relative_difference(a, b) for a, b in combinations(distances, 2)), default=0.0)
 
 
 def _distance(array: Array) -> float:
@@ -34,5 +34,5 @@ def _distance(array: Array) -> float:
         return float(np.mean(np.abs(values - np.cos(np.arange(values.size)))))
 
 
-def _apart(a: float, b: float) -> float:
+def _relative_difference(a: float, b: float) -> float:
     return abs(a - b) / (a + b) if 0 < a + b < np.inf else 0.0

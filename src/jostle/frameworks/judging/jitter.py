@@ -1,4 +1,4 @@
-"""The same graph with other roundings: what moves with them is no framework's fault."""
+"""The same graph with other roundings: where results move with them, no framework is wrong."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from jostle.frameworks.graph import CONSTANT, Array, Graph, Leaf, Node, TensorType
-from jostle.frameworks.judging.extremes import too_large, too_small
-from jostle.frameworks.judging.normalising import is_degenerate
-from jostle.frameworks.judging.rounding import CANCELLING, LOGARITHMIC, SATURATING, epsilon_of, rounds
-from jostle.frameworks.operators.all_operators import types_of
+from jostle.frameworks.judging.rounding import epsilon_of, is_degenerate, rounds, too_large, too_small
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
+from jostle.frameworks.operators.operator import Rounding
 
 ULPS = 2
 
@@ -48,7 +47,7 @@ class _Jitter:
     def _rounding(self, node: Node) -> None:
         raw, inputs = f"{node.name}_jostle_raw", tuple(map(self._read, node.inputs))
         self.nodes.append(replace(node, name=raw, inputs=inputs, style="plain"))
-        if node.operator in SATURATING:
+        if OPERATORS[node.operator].rounding.saturates:
             raw = self._slope(node, raw, inputs[0])
         self._move(raw, node.name, node.name, self._floor(node))
         if self.extremes and is_degenerate(node, [self.tensors[name] for name in node.inputs]):
@@ -90,10 +89,10 @@ class _Jitter:
         return f"{stem}_sloped"
 
     def _steepness(self, node: Node, taken: Array) -> Array | float:
-        """The size of what a gradient takes apart, for each that is 1 in the gradient that comes in."""
+        """The size of the numbers that a gradient subtracts, for each that is 1 in the gradient that comes in."""
         sizes, made = np.abs(taken), np.abs(np.asarray(self.tensors[node.name], np.float64))
         finite = sizes[np.isfinite(sizes)]
-        if node.operator in LOGARITHMIC:
+        if OPERATORS[node.operator].rounding is Rounding.LOGARITHMIC:
             return 1.0 + float(finite.max(initial=0.0))
         spread = float(np.std(finite)) if finite.size else 0.0
         steepness = 1.0 + (typical(made) / spread if spread > 0 else 0.0)
@@ -103,8 +102,8 @@ class _Jitter:
         return steepness + np.minimum(own, 1e6)
 
     def _floor(self, node: Node) -> float:
-        """The size of the numbers that a node takes apart."""
-        if node.operator not in CANCELLING:
+        """The size of the numbers that a node subtracts."""
+        if not OPERATORS[node.operator].rounding.cancels:
             return 0.0
         read = [np.abs(self.tensors[name]) for name in node.inputs if self.types[name].is_float]
         finite = [array[np.isfinite(array)] for array in read]

@@ -1,4 +1,4 @@
-"""Known findings, which are not told again: a TOML file of signature patterns, each with a reason."""
+"""Known findings, which are not reported again: a TOML file of signature patterns, each with a reason."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ KEYS = {"signature", "reason"}
 
 
 @dataclass(frozen=True)
-class Known:
-    """A pattern of signatures in which * stands for anything, and why they are not told."""
+class KnownIssue:
+    """A pattern of signatures in which * stands for anything, and why they are not reported."""
 
     signature: str
     reason: str
@@ -27,31 +27,31 @@ class Known:
         return re.fullmatch(pattern, signature.text) is not None
 
 
-def known_in(path: Path) -> list[Known]:
+def known_in(path: Path) -> list[KnownIssue]:
     """What a file lists; UsageError if it is not such a file."""
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: no list of known findings ({str(error).splitlines()[0]})") from error
-    if told.keys() - {"known"} or not isinstance(told.get("known", []), list):
+    if content.keys() - {"known"} or not isinstance(content.get("known", []), list):
         raise UsageError(f"{path}: known findings are listed under [[known]], with signature and reason")
-    return [_entry(path, number, one) for number, one in enumerate(told.get("known", []), 1)]
+    return [_entry(path, number, one) for number, one in enumerate(content.get("known", []), 1)]
 
 
-def _entry(path: Path, number: int, told: Any) -> Known:
+def _entry(path: Path, number: int, entry: Any) -> KnownIssue:
     where = f"{path}: known finding {number}"
-    if not isinstance(told, Mapping):
+    if not isinstance(entry, Mapping):
         raise UsageError(f"{where} is no table: write [[known]] above its signature and reason")
-    for key in told.keys() - KEYS:
+    for key in entry.keys() - KEYS:
         raise UsageError(f"{where} has {key!r}, which means nothing here: give signature and reason")
     for key in sorted(KEYS):
-        if not isinstance(told.get(key), str) or not told[key].strip():
+        if not isinstance(entry.get(key), str) or not entry[key].strip():
             raise UsageError(
                 f"{where} has no {key}: say " + ("why it is known" if key == "reason" else "what it matches")
             )
-    return Known(told["signature"], told["reason"])
+    return KnownIssue(entry["signature"], entry["reason"])
 
 
-def reason_for(signature: Signature, known: Sequence[Known]) -> str | None:
-    """Why a finding is not told, or None if it is."""
+def reason_for(signature: Signature, known: Sequence[KnownIssue]) -> str | None:
+    """Why a finding is not reported, or None if it is."""
     return next((one.reason for one in known if one.matches(signature)), None)

@@ -9,10 +9,10 @@ from jostle.frameworks.backends.program import GRADIENT, TRAIN
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.compare import compare
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom
-from jostle.frameworks.judging.parts import Tensors, ancestors, part
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
 from jostle.frameworks.observations import REFERENCE, Runner
-from jostle.frameworks.reduction.cutting import plainly_optimised
+from jostle.frameworks.reduction.simplifications import with_gradient_descent
+from jostle.frameworks.reduction.subgraphs import Tensors, ancestors, subgraph
 
 
 @dataclass(frozen=True)
@@ -24,42 +24,42 @@ class Located:
     disagreement: Disagreement  # on that part
 
 
-def locate(graph: Graph, disagreement: Disagreement, runner: Runner, yardstick: ReferenceBounds) -> Located:
+def locate(graph: Graph, disagreement: Disagreement, runner: Runner, bounds: ReferenceBounds) -> Located:
     """The first node, backwards for gradients, that is wrong alone, else the fewest neighbours that are together."""
-    trial = _Trial(disagreement, runner, yardstick)
+    trial = _Trial(disagreement, runner, bounds)
     if disagreement.phase == TRAIN:
         return _in_training(graph, disagreement, trial)
-    tensors = yardstick.evaluate(graph)
+    tensors = bounds.evaluate(graph)
     return _in_graph(graph, disagreement.phase, trial, tensors) or Located(_joined(graph), graph, disagreement)
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """Runs parts on the backend in question and tells what is wrong with each."""
+    """Runs parts of a graph on the backend in question and finds what is wrong with each."""
 
     disagreement: Disagreement
     runner: Runner
-    yardstick: ReferenceBounds
+    bounds: ReferenceBounds
 
     def __call__(self, graphs: Sequence[Graph], phase: str) -> list[Disagreement | None]:
         backend = self.disagreement.backend
-        told = self.runner.run(graphs, phase, [REFERENCE, backend])
-        pairs = zip(graphs, told, strict=True)
-        return [next(iter(compare(graph, phase, one, self.yardstick)), None) for graph, one in pairs]
+        observed = self.runner.run(graphs, phase, [REFERENCE, backend])
+        pairs = zip(graphs, observed, strict=True)
+        return [next(iter(compare(graph, phase, one, self.bounds)), None) for graph, one in pairs]
 
 
 def _in_graph(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> Located | None:
-    """What shows the same symptom, alone or with neighbours; else what alone shows any, to which it may have led."""
+    """The node, or the neighbours, with the same symptom; else the first node with any, to which it may have led."""
     nodes = graph.nodes[::-1] if phase == GRADIENT else graph.nodes
-    parts = [part(graph, {node.name}, tensors) for node in nodes]
-    told = trial(parts, phase)
+    parts = [subgraph(graph, {node.name}, tensors) for node in nodes]
+    found = trial(parts, phase)
     symptom = trial.disagreement.symptom
-    return _first(parts, told, symptom) or _fused(graph, phase, trial, tensors) or _first(parts, told, None)
+    return _first(parts, found, symptom) or _fused(graph, phase, trial, tensors) or _first(parts, found, None)
 
 
-def _first(parts: Sequence[Graph], told: Sequence[Disagreement | None], symptom: Symptom | None) -> Located | None:
+def _first(parts: Sequence[Graph], found: Sequence[Disagreement | None], symptom: Symptom | None) -> Located | None:
     """The first part that shows this symptom, or any if none is given."""
-    for graph, one in zip(parts, told, strict=True):
+    for graph, one in zip(parts, found, strict=True):
         if one is not None and symptom in (None, one.symptom):
             return Located(_joined(graph), graph, one)
     return None
@@ -72,32 +72,32 @@ def _joined(graph: Graph) -> str:
 def _fused(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> Located | None:
     """The shortest beginning of the graph that is wrong, and of that the shortest end."""
     beginnings = [
-        replace(part(graph, ancestors(graph, node.name), tensors), outputs=(node.name,)) for node in graph.nodes
+        replace(subgraph(graph, ancestors(graph, node.name), tensors), outputs=(node.name,)) for node in graph.nodes
     ]
     beginning = _first(beginnings, trial(beginnings, phase), trial.disagreement.symptom)
     if beginning is None:
         return None
     names = [node.name for node in beginning.graph.nodes]
-    ends = [part(beginning.graph, names[start:], tensors) for start in range(len(names) - 1, -1, -1)]
+    ends = [subgraph(beginning.graph, names[start:], tensors) for start in range(len(names) - 1, -1, -1)]
     return _first(ends, trial(ends, phase), trial.disagreement.symptom) or beginning
 
 
 def _in_training(graph: Graph, disagreement: Disagreement, trial: _Trial) -> Located:
     """A node whose gradient is wrong, else the loss, the penalty or the optimiser."""
     untrained = graph.without_training()
-    tensors = trial.yardstick.evaluate(untrained)
+    tensors = trial.bounds.evaluate(untrained)
     found = _in_graph(untrained, GRADIENT, _as_gradient(trial), tensors)
     if found is not None:
         return found
     training = graph.training
     if training is None:
         raise ValueError("only a graph with a training can be wrong in it")
-    plain = replace(plainly_optimised(training), steps=1)
+    plain = replace(with_gradient_descent(training), steps=1)
     parts = [replace(graph, training=replace(plain, penalty="none")), replace(graph, training=plain), graph]
     names = [f"loss.{training.loss}", f"penalty.{training.penalty}", f"optimiser.{training.optimiser}"]
-    for name, simpler, told in zip(names, parts, trial(parts, TRAIN), strict=True):
-        if told is not None:
-            return Located(name, simpler, told)
+    for name, simpler, wrong in zip(names, parts, trial(parts, TRAIN), strict=True):
+        if wrong is not None:
+            return Located(name, simpler, wrong)
     return Located(names[-1], graph, disagreement)
 
 

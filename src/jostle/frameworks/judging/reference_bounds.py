@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from jostle.frameworks.graph import Array, Graph
-from jostle.frameworks.judging.extremes import jumping
 from jostle.frameworks.judging.jitter import jittered
+from jostle.frameworks.judging.rounding import jumping
 
 Evaluate = Callable[[Graph], Mapping[str, Array]]  # every leaf and node in float64
 Result = Callable[[Graph, str, int], Mapping[str, Array]]  # graph, phase, seed of the cotangents; as programs leave it
@@ -38,7 +38,7 @@ class ReferenceBounds:
                 moved = self.result(other, phase, SEED)
             except self.undefined:  # next to the edge of what is defined, anything may come out
                 return {name: np.full(np.shape(array), np.inf) for name, array in exact.items()}
-            spread = {name: np.maximum(far, apart(exact[name], moved[name])) for name, far in spread.items()}
+            spread = {name: np.maximum(far, distance(exact[name], moved[name])) for name, far in spread.items()}
         jumps = jumping(graph, tensors)
         return {
             name: np.full(far.shape, np.inf) if jumps and (name in jumps or name not in graph.outputs) else far
@@ -53,8 +53,8 @@ def _others(graph: Graph, tensors: Mapping[str, Array]) -> Iterator[Graph]:
     yield jittered(graph, tensors, DRAWS, extremes=True)
 
 
-def apart(a: Array, b: Array) -> Array:
-    """|a - b|, 0 where both are alike and not finite, infinite where one of them is."""
+def distance(a: Array, b: Array) -> Array:
+    """|a - b|, 0 where both are equal or both NaN, infinite where only one of them is finite."""
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     alike = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore", over="ignore"):

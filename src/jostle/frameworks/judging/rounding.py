@@ -1,45 +1,27 @@
-"""Which operators round, and how."""
+"""Where rounding decides a result: which nodes round, on which numbers they lose everything, and what jumps by it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from jostle.frameworks.graph import Graph, Node, TensorType
-from jostle.frameworks.operators.all_operators import SHAPING
+from jostle.frameworks.graph import Array, Graph, Node, TensorType
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
+from jostle.frameworks.operators.operator import Rounding
 
-
-def words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# These compute without rounding, so a framework must get them right to the last bit; scatter adds.
-EXACT = {one.name for one in SHAPING if one.name != "scatter"} | words(
-    "relu relu6 abs neg clip hardshrink floor ceil round trunc sign isnan isinf logical_not bitwise_not "
-    "maximum minimum floor_divide equal not_equal less less_equal greater greater_equal logical_and logical_or "
-    "logical_xor bitwise_and bitwise_or bitwise_xor left_shift right_shift where max min all any count_nonzero "
-    "argmax argmin cummax max_pool adaptive_max_pool"
-)
-# Their formulas take numbers near 1 or x apart, so that float32 keeps no more of a small result than of those.
-CANCELLING = words(
-    "gelu gelu_tanh elu selu celu silu mish sigmoid log_sigmoid softplus tanh hardsigmoid hardswish erf asinh acosh "
-    "atanh cosh sinh log_softmax logsumexp logcumsumexp var std batch_norm batch_norm_training instance_norm "
-    "group_norm layer_norm resize grid_sample"
-)
-# Their gradients take apart numbers of the size of the gradient that comes in, however small the result.
-SATURATING = CANCELLING | words("softmax rms_norm l2_normalize local_response_norm glu attention rnn lstm gru")
-# They add and subtract logarithms, so that what they keep of e to the power of them depends on their size.
-LOGARITHMIC = words("logsumexp logcumsumexp log_softmax")
+LOST = 1e-3  # a deviation of this share of the numbers themselves leaves float32 about four digits
+EQUAL, LOST_OF_EQUAL = 1e-9, 0.1  # numbers with such a variance are all the same, so that only rounding is left
 
 
 def rounds(node: Node, types: Mapping[str, TensorType]) -> bool:
     """Whether a node's floats depend on how it is computed."""
-    if not types[node.name].is_float:
+    rounding = OPERATORS[node.operator].rounding
+    if not types[node.name].is_float or rounding is Rounding.EXACT:
         return False
-    if node.operator == "cast":
+    if rounding is Rounding.NARROWING:
         return types[node.name].dtype == "float32" and types[node.inputs[0]].dtype != "bool"
-    return node.operator not in EXACT
+    return True
 
 
 def precision(graph: Graph, name: str, types: Mapping[str, TensorType]) -> float:
@@ -58,3 +40,52 @@ def precision(graph: Graph, name: str, types: Mapping[str, TensorType]) -> float
 
 def epsilon_of(type_: TensorType) -> float:
     return float(np.finfo(type_.dtype).eps) if type_.is_float else 0.0
+
+
+def too_small(values: Array, dtype: str) -> Array:
+    """Where values are not 0, but no normal numbers, which frameworks may flush to 0."""
+    sizes = np.abs(values)
+    return np.asarray((sizes > 0) & (sizes < 2 * float(np.finfo(dtype).tiny)))
+
+
+def too_large(values: Array, dtype: str) -> Array:
+    """Where values are finite, but their squares, which frameworks may compute on the way, are not."""
+    sizes = np.abs(values)
+    return np.asarray(np.isfinite(sizes) & (sizes > 2.0 ** (np.finfo(dtype).maxexp / 2)))
+
+
+def is_degenerate(node: Node, inputs: Sequence[Array]) -> bool:
+    """Whether a normalisation divides by next to nothing: √(variance + epsilon) is far below what it normalises."""
+    variance = OPERATORS[node.operator].variance
+    if variance is None or not inputs[0].size:
+        return False
+    with np.errstate(all="ignore"):
+        variances = variance([np.asarray(one, np.float64) for one in inputs], node.attributes)
+    if not variances.size:
+        return False
+    smallest = float(np.min(variances, where=np.isfinite(variances), initial=np.inf))
+    deviation = np.sqrt(smallest + node.attributes["epsilon"])
+    size = float(np.abs(inputs[0][np.isfinite(inputs[0])]).max(initial=0.0))
+    return bool(deviation < (LOST_OF_EQUAL if smallest < EQUAL * size**2 else LOST) * size)
+
+
+def jumping(graph: Graph, tensors: Mapping[str, Array]) -> set[str]:
+    """The nodes that jump, or depend on one that does, where a node before them rounds such numbers."""
+    types, unsure, jumps = types_of(graph), set[str](), set[str]()
+    for node in graph.nodes:
+        if not unsure.isdisjoint(node.inputs) and OPERATORS[node.operator].discontinuous:
+            jumps.add(node.name)
+        if not jumps.isdisjoint(node.inputs):
+            jumps.add(node.name)
+        if not unsure.isdisjoint(node.inputs) or _is_unsure(node, types, tensors):
+            unsure.add(node.name)
+    return jumps
+
+
+def _is_unsure(node: Node, types: Mapping[str, TensorType], tensors: Mapping[str, Array]) -> bool:
+    """Whether a node rounds on numbers that are too small, too large or normalised by next to nothing."""
+    if not rounds(node, types):
+        return False
+    near = [name for name in (*node.inputs, node.name) if types[name].is_float]
+    extreme = (too_small(tensors[one], types[one].dtype) | too_large(tensors[one], types[one].dtype) for one in near)
+    return any(mask.any() for mask in extreme) or is_degenerate(node, [tensors[name] for name in node.inputs])

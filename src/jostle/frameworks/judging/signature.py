@@ -12,13 +12,9 @@ from jostle.frameworks.graph import Attributes, Graph
 from jostle.frameworks.judging.disagreement import Disagreement
 from jostle.frameworks.judging.locate import Located
 from jostle.frameworks.operators.all_operators import types_of
+from jostle.frameworks.operators.operator import NEUTRAL
 
 NOTHING = "-"
-# Attributes of numbers that matter as soon as they are not this.
-NEUTRAL = {
-    **dict.fromkeys(("strides", "dilations", "groups", "steps", "repeats", "block"), 1),
-    **dict.fromkeys(("before", "after", "padding", "output_padding", "diagonal", "shift", "correction"), 0),
-}
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ def parse(text: str) -> Signature:
 
 
 def signature_of(located: Located, found: Disagreement) -> Signature:
-    """Of a disagreement that was located."""
+    """The signature of a disagreement that was located."""
     return Signature(
         found.backend,
         located.disagreement.phase,
@@ -93,7 +89,7 @@ def _against(name: str, value: Any, neutral: int) -> Iterator[str]:
 
 
 def dtype_of(graph: Graph) -> str:
-    """Of what the guilty part reads first."""
+    """The dtype of what the guilty part reads first."""
     types = types_of(graph)
     return types[graph.nodes[0].inputs[0]].dtype if graph.nodes else NOTHING
 

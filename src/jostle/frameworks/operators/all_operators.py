@@ -6,22 +6,18 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from jostle.frameworks.graph import Graph, Invalid, Node, TensorType
-from jostle.frameworks.operators.activations import ACTIVATIONS
 from jostle.frameworks.operators.convolutions import CONVOLUTIONS
-from jostle.frameworks.operators.elementwise import ELEMENTWISE
-from jostle.frameworks.operators.grids import GRIDS
-from jostle.frameworks.operators.indexing import INDEXING
-from jostle.frameworks.operators.moving import MOVING
+from jostle.frameworks.operators.elementwise import ACTIVATIONS, ELEMENTWISE
+from jostle.frameworks.operators.indexing import INDEXING, MOVING
+from jostle.frameworks.operators.layers import PRODUCTS, SEQUENCES
 from jostle.frameworks.operators.normalisation import NORMALISATION
 from jostle.frameworks.operators.operator import Operator
 from jostle.frameworks.operators.pooling import POOLING
-from jostle.frameworks.operators.products import PRODUCTS
-from jostle.frameworks.operators.reductions import REDUCTIONS
-from jostle.frameworks.operators.reshaping import RESHAPING
+from jostle.frameworks.operators.reductions import REDUCTIONS, SORTING
 from jostle.frameworks.operators.sampling import SAMPLING
-from jostle.frameworks.operators.sequences import SEQUENCES
-from jostle.frameworks.operators.sorting import SORTING
+from jostle.frameworks.operators.shaping import GRIDS, RESHAPING
 
+# Random draws go by this order: with another one, every seed gives another campaign.
 SHAPING = (*RESHAPING, *MOVING, *INDEXING, *GRIDS, *SORTING)
 LAYERS = (*PRODUCTS, *CONVOLUTIONS, *POOLING, *NORMALISATION, *ACTIVATIONS, *SAMPLING, *SEQUENCES)
 OPERATORS: Mapping[str, Operator] = {one.name: one for one in (*ELEMENTWISE, *REDUCTIONS, *SHAPING, *LAYERS)}

@@ -86,6 +86,9 @@ CONV_TRANSPOSE = {
     "groups": Drawn(any_divisor),
 }
 
+PADDING_UNSPECIFIED = (
+    "No documentation of a convolution says whether padding is multiplied or left out, so whether 0 ∞ counts"
+)
 CONVOLUTIONS = (
     Operator(
         "conv",
@@ -94,6 +97,7 @@ CONVOLUTIONS = (
         is_image,
         CONV,
         _conv_extras,
+        unspecified=PADDING_UNSPECIFIED,
     ),
     Operator(
         "conv_transpose",
@@ -102,5 +106,6 @@ CONVOLUTIONS = (
         is_image,
         CONV_TRANSPOSE,
         _conv_transpose_extras,
+        unspecified=PADDING_UNSPECIFIED,
     ),
 )

@@ -1,4 +1,4 @@
-"""Operators that treat every element alone."""
+"""Operators that treat every element alone, and activations with inputs of their own."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from jostle.frameworks.graph import DTYPES, Attributes, TensorType
+from jostle.frameworks.operators.kinds import along, is_channelled, per_channel, weights
 from jostle.frameworks.operators.operator import (
+    AXIS,
     Choice,
     Domain,
     Infer,
     Operator,
     Real,
+    Rounding,
     Types,
     Wanted,
     broadcast,
@@ -54,11 +57,19 @@ def _unary(
     *,
     flat: bool = False,
     infer: Infer = _same,
+    rounding: Rounding = Rounding.RELATIVE,
     **domains: Domain,
 ) -> Operator:
     """`flat`: jumps between values, so that its gradient is zero or none."""
     return Operator(
-        name, meaning, _checked(infer, accepts), accepts, domains, differentiable=not flat, discontinuous=flat
+        name,
+        meaning,
+        _checked(infer, accepts),
+        accepts,
+        domains,
+        differentiable=not flat,
+        discontinuous=flat,
+        rounding=rounding,
     )
 
 
@@ -69,27 +80,31 @@ def _clip(types: Types, attributes: Attributes) -> TensorType:
 
 ALPHA = Real((0.01, 0.2, 1.0, 1.5))
 UNARY = (
-    _unary("relu", "max(x, 0)"),
-    _unary("relu6", "min(max(x, 0), 6)"),
+    _unary("relu", "max(x, 0)", rounding=Rounding.EXACT),
+    _unary("relu6", "min(max(x, 0), 6)", rounding=Rounding.EXACT),
     _unary("leaky_relu", "x where x > 0 else alpha x", alpha=ALPHA),
-    _unary("elu", "x where x > 0 else alpha (exp(x) - 1)", alpha=ALPHA),
-    _unary("selu", "1.0507009873554805 (x where x > 0 else 1.6732632423543772 (exp(x) - 1))"),
-    _unary("celu", "max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)", alpha=ALPHA),
-    _unary("gelu", "x (1 + erf(x / √2)) / 2"),
-    _unary("gelu_tanh", "x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2"),
-    _unary("sigmoid", "1 / (1 + exp(-x))"),
-    _unary("log_sigmoid", "-log(1 + exp(-x))"),
-    _unary("tanh", "tanh(x)"),
-    _unary("softplus", "log(1 + exp(x))"),
+    _unary("elu", "x where x > 0 else alpha (exp(x) - 1)", alpha=ALPHA, rounding=Rounding.CANCELLING),
+    _unary(
+        "selu", "1.0507009873554805 (x where x > 0 else 1.6732632423543772 (exp(x) - 1))", rounding=Rounding.CANCELLING
+    ),
+    _unary("celu", "max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)", alpha=ALPHA, rounding=Rounding.CANCELLING),
+    _unary("gelu", "x (1 + erf(x / √2)) / 2", rounding=Rounding.CANCELLING),
+    _unary("gelu_tanh", "x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2", rounding=Rounding.CANCELLING),
+    _unary("sigmoid", "1 / (1 + exp(-x))", rounding=Rounding.CANCELLING),
+    _unary("log_sigmoid", "-log(1 + exp(-x))", rounding=Rounding.CANCELLING),
+    _unary("tanh", "tanh(x)", rounding=Rounding.CANCELLING),
+    _unary("softplus", "log(1 + exp(x))", rounding=Rounding.CANCELLING),
     _unary("softsign", "x / (1 + |x|)"),
-    _unary("hardsigmoid", "min(max(x / 6 + 1/2, 0), 1)"),
-    _unary("hardswish", "x min(max(x / 6 + 1/2, 0), 1)"),
-    _unary("silu", "x sigmoid(x)"),
-    _unary("mish", "x tanh(softplus(x))"),
-    _unary("hardshrink", "x where |x| > threshold else 0", threshold=Real((0.5, 1.0)), flat=True),
+    _unary("hardsigmoid", "min(max(x / 6 + 1/2, 0), 1)", rounding=Rounding.CANCELLING),
+    _unary("hardswish", "x min(max(x / 6 + 1/2, 0), 1)", rounding=Rounding.CANCELLING),
+    _unary("silu", "x sigmoid(x)", rounding=Rounding.CANCELLING),
+    _unary("mish", "x tanh(softplus(x))", rounding=Rounding.CANCELLING),
+    _unary(
+        "hardshrink", "x where |x| > threshold else 0", threshold=Real((0.5, 1.0)), flat=True, rounding=Rounding.EXACT
+    ),
     _unary("softshrink", "sign(x) max(|x| - threshold, 0)", threshold=Real((0.5, 1.0))),
-    _unary("abs", "|x|", is_wide),
-    _unary("neg", "-x", is_wide),
+    _unary("abs", "|x|", is_wide, rounding=Rounding.EXACT),
+    _unary("neg", "-x", is_wide, rounding=Rounding.EXACT),
     _unary("square", "x²", is_wide),
     _unary("exp", "eˣ"),
     _unary("expm1", "eˣ - 1, precise near 0"),
@@ -105,22 +120,29 @@ UNARY = (
     _unary("asin", "arc sine"),
     _unary("acos", "arc cosine"),
     _unary("atan", "arc tangent"),
-    _unary("sinh", "hyperbolic sine"),
-    _unary("cosh", "hyperbolic cosine"),
-    _unary("asinh", "its inverse"),
-    _unary("acosh", "inverse of cosh"),
-    _unary("atanh", "inverse of tanh"),
-    _unary("erf", "error function"),
-    _unary("clip", "min(max(x, low), high)", low=Real((-1.0, -0.5, 0.0)), high=Real((0.0, 0.5, 6.0)), infer=_clip),
-    _unary("floor", "largest whole number not above x", flat=True),
-    _unary("ceil", "smallest whole number not below x", flat=True),
-    _unary("round", "nearest whole number, halves to even", flat=True),
-    _unary("trunc", "whole part of x", flat=True),
-    _unary("sign", "-1, 0 or 1 as x is below, at or above 0", is_wide, flat=True),
-    _unary("isnan", "whether x is not a number", flat=True, infer=_to_bool),
-    _unary("isinf", "whether x is infinite", flat=True, infer=_to_bool),
-    _unary("logical_not", "whether x is false", is_bool, flat=True),
-    _unary("bitwise_not", "x with every bit turned", is_integer, flat=True),
+    _unary("sinh", "hyperbolic sine", rounding=Rounding.CANCELLING),
+    _unary("cosh", "hyperbolic cosine", rounding=Rounding.CANCELLING),
+    _unary("asinh", "its inverse", rounding=Rounding.CANCELLING),
+    _unary("acosh", "inverse of cosh", rounding=Rounding.CANCELLING),
+    _unary("atanh", "inverse of tanh", rounding=Rounding.CANCELLING),
+    _unary("erf", "error function", rounding=Rounding.CANCELLING),
+    _unary(
+        "clip",
+        "min(max(x, low), high)",
+        low=Real((-1.0, -0.5, 0.0)),
+        high=Real((0.0, 0.5, 6.0)),
+        infer=_clip,
+        rounding=Rounding.EXACT,
+    ),
+    _unary("floor", "largest whole number not above x", flat=True, rounding=Rounding.EXACT),
+    _unary("ceil", "smallest whole number not below x", flat=True, rounding=Rounding.EXACT),
+    _unary("round", "nearest whole number, halves to even", flat=True, rounding=Rounding.EXACT),
+    _unary("trunc", "whole part of x", flat=True, rounding=Rounding.EXACT),
+    _unary("sign", "-1, 0 or 1 as x is below, at or above 0", is_wide, flat=True, rounding=Rounding.EXACT),
+    _unary("isnan", "whether x is not a number", flat=True, infer=_to_bool, rounding=Rounding.EXACT),
+    _unary("isinf", "whether x is infinite", flat=True, infer=_to_bool, rounding=Rounding.EXACT),
+    _unary("logical_not", "whether x is false", is_bool, flat=True, rounding=Rounding.EXACT),
+    _unary("bitwise_not", "x with every bit turned", is_integer, flat=True, rounding=Rounding.EXACT),
 )
 
 
@@ -137,6 +159,7 @@ CAST = Operator(
     lambda first: True,
     {"to": Choice(DTYPES)},
     discontinuous=True,
+    rounding=Rounding.NARROWING,
 )
 
 
@@ -172,6 +195,7 @@ def _binary(
     flat: bool = False,
     infer: Infer = _arithmetic,
     filled: str = "values",
+    rounding: Rounding = Rounding.RELATIVE,
 ) -> Operator:
     return Operator(
         name,
@@ -181,6 +205,7 @@ def _binary(
         extras=_partner(filled),
         differentiable=not flat,
         discontinuous=flat,
+        rounding=rounding,
     )
 
 
@@ -190,32 +215,51 @@ BINARY = (
     _binary("mul", "a b"),
     _binary("div", "a / b", is_float),
     _binary("pow", "a to the power of b", is_float),
-    _binary("maximum", "the larger; NaN if one is"),
-    _binary("minimum", "the smaller; NaN if one is"),
+    _binary("maximum", "the larger; NaN if one is", rounding=Rounding.EXACT),
+    _binary("minimum", "the smaller; NaN if one is", rounding=Rounding.EXACT),
     _binary("atan2", "angle of the point (b, a)", is_float),
-    _binary("floor_divide", "⌊a / b⌋ of whole numbers; undefined for b = 0", is_integer, flat=True, filled="nonzero"),
+    _binary(
+        "floor_divide",
+        "⌊a / b⌋ of whole numbers; undefined for b = 0",
+        is_integer,
+        flat=True,
+        filled="nonzero",
+        rounding=Rounding.EXACT,
+    ),
     _binary(
         "remainder", "a - b ⌊a / b⌋, with the sign of b; undefined for b = 0", is_wide, flat=True, filled="nonzero"
     ),
     _binary(
         "fmod", "a - b trunc(a / b), with the sign of a; undefined for b = 0", is_wide, flat=True, filled="nonzero"
     ),
-    _binary("equal", "a = b", is_number, flat=True, infer=_comparison),
-    _binary("not_equal", "a ≠ b", is_number, flat=True, infer=_comparison),
-    _binary("less", "a < b", is_number, flat=True, infer=_comparison),
-    _binary("less_equal", "a ≤ b", is_number, flat=True, infer=_comparison),
-    _binary("greater", "a > b", is_number, flat=True, infer=_comparison),
-    _binary("greater_equal", "a ≥ b", is_number, flat=True, infer=_comparison),
-    _binary("logical_and", "a and b", is_bool, flat=True, filled="mask"),
-    _binary("logical_or", "a or b", is_bool, flat=True, filled="mask"),
-    _binary("logical_xor", "either a or b", is_bool, flat=True, filled="mask"),
-    _binary("bitwise_and", "bits set in both", is_integer, flat=True),
-    _binary("bitwise_or", "bits set in either", is_integer, flat=True),
-    _binary("bitwise_xor", "bits set in one of both", is_integer, flat=True),
+    _binary("equal", "a = b", is_number, flat=True, infer=_comparison, rounding=Rounding.EXACT),
+    _binary("not_equal", "a ≠ b", is_number, flat=True, infer=_comparison, rounding=Rounding.EXACT),
+    _binary("less", "a < b", is_number, flat=True, infer=_comparison, rounding=Rounding.EXACT),
+    _binary("less_equal", "a ≤ b", is_number, flat=True, infer=_comparison, rounding=Rounding.EXACT),
+    _binary("greater", "a > b", is_number, flat=True, infer=_comparison, rounding=Rounding.EXACT),
+    _binary("greater_equal", "a ≥ b", is_number, flat=True, infer=_comparison, rounding=Rounding.EXACT),
+    _binary("logical_and", "a and b", is_bool, flat=True, filled="mask", rounding=Rounding.EXACT),
+    _binary("logical_or", "a or b", is_bool, flat=True, filled="mask", rounding=Rounding.EXACT),
+    _binary("logical_xor", "either a or b", is_bool, flat=True, filled="mask", rounding=Rounding.EXACT),
+    _binary("bitwise_and", "bits set in both", is_integer, flat=True, rounding=Rounding.EXACT),
+    _binary("bitwise_or", "bits set in either", is_integer, flat=True, rounding=Rounding.EXACT),
+    _binary("bitwise_xor", "bits set in one of both", is_integer, flat=True, rounding=Rounding.EXACT),
     _binary(
-        "left_shift", "a 2ᵇ, cut to the dtype; undefined unless 0 ≤ b < bits", is_integer, flat=True, filled="shifts"
+        "left_shift",
+        "a 2ᵇ, cut to the dtype; undefined unless 0 ≤ b < bits",
+        is_integer,
+        flat=True,
+        filled="shifts",
+        rounding=Rounding.EXACT,
     ),
-    _binary("right_shift", "⌊a / 2ᵇ⌋; undefined unless 0 ≤ b < bits", is_integer, flat=True, filled="shifts"),
+    _binary(
+        "right_shift",
+        "⌊a / 2ᵇ⌋; undefined unless 0 ≤ b < bits",
+        is_integer,
+        flat=True,
+        filled="shifts",
+        rounding=Rounding.EXACT,
+    ),
 )
 
 
@@ -230,5 +274,49 @@ def _where_extras(first: TensorType, attributes: Attributes, rng: np.random.Gene
     return Wanted(first.shape, dtype, "values"), Wanted(partner_shape(first.shape, rng), dtype, "values")
 
 
-WHERE = Operator("where", "b where a holds, else c", _where_type, is_bool, extras=_where_extras)
+WHERE = Operator(
+    "where", "b where a holds, else c", _where_type, is_bool, extras=_where_extras, rounding=Rounding.EXACT
+)
 ELEMENTWISE = (*UNARY, CAST, *BINARY, WHERE)
+
+
+def _glu(types: Types, attributes: Attributes) -> TensorType:
+    first = along(types, attributes)
+    axis = attributes["axis"]
+    require(first.shape[axis] % 2 == 0, "the axis cannot be halved")
+    return TensorType((*first.shape[:axis], first.shape[axis] // 2, *first.shape[axis + 1 :]), first.dtype)
+
+
+def _dropout(types: Types, attributes: Attributes) -> TensorType:
+    count_of(types, 2)
+    require(types[0].is_float and types[1] == TensorType(types[0].shape, "bool"), "the mask does not fit")
+    require(0 <= attributes["rate"] < 1, "the rate is in [0, 1)")
+    return types[0]
+
+
+ACTIVATIONS = (
+    Operator(
+        "prelu",
+        "x where x > 0 else slope x, a slope per channel",
+        per_channel(1),
+        is_channelled,
+        {},
+        lambda x, a, rng: (weights(x.shape[1:2], x),),
+    ),
+    Operator(
+        "glu",
+        "first half times sigmoid of the second along an axis",
+        _glu,
+        lambda x: x.is_float and x.rank > 0,
+        {"axis": AXIS},
+        rounding=Rounding.SATURATING,
+    ),
+    Operator(
+        "dropout",
+        "x mask / (1 - rate); the mask is an input",
+        _dropout,
+        lambda x: x.is_float,
+        {"rate": Real((0.1, 0.5, 0.9))},
+        lambda x, a, rng: (Wanted(x.shape, "bool", "mask"),),
+    ),
+)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jostle.frameworks.graph import Attributes, TensorType
+import numpy as np
+
+from jostle.frameworks.graph import Array, Attributes, TensorType
 from jostle.frameworks.operators.kinds import (
     Random,
     along,
@@ -22,6 +24,7 @@ from jostle.frameworks.operators.operator import (
     Drawn,
     Operator,
     Real,
+    Rounding,
     Types,
     Wanted,
     Whole,
@@ -76,6 +79,27 @@ def _same_image(types: Types, attributes: Attributes) -> TensorType:
     return TensorType(types[0].shape, dtype)
 
 
+def _given_variance(inputs: Sequence[Array], attributes: Attributes) -> Array:
+    return inputs[4]
+
+
+def _variance_per_channel(inputs: Sequence[Array], attributes: Attributes) -> Array:
+    return np.asarray(np.var(inputs[0], axis=(0, *range(2, inputs[0].ndim))))
+
+
+def _variance_per_sample(inputs: Sequence[Array], attributes: Attributes) -> Array:
+    return np.asarray(np.var(inputs[0], axis=tuple(range(2, inputs[0].ndim))))
+
+
+def _variance_per_group(inputs: Sequence[Array], attributes: Attributes) -> Array:
+    x = inputs[0]
+    return np.asarray(np.var(x.reshape(x.shape[0], attributes["groups"], -1), axis=2))
+
+
+def _variance_per_row(inputs: Sequence[Array], attributes: Attributes) -> Array:
+    return np.asarray(np.var(inputs[0], axis=tuple(range(attributes["axis"], inputs[0].ndim))))
+
+
 NORMALISATION = (
     Operator(
         "batch_norm",
@@ -84,6 +108,8 @@ NORMALISATION = (
         is_channelled,
         {"epsilon": EPSILON},
         _with_statistics,
+        rounding=Rounding.CANCELLING,
+        variance=_given_variance,
     ),
     Operator(
         "batch_norm_training",
@@ -92,6 +118,8 @@ NORMALISATION = (
         is_channelled,
         {"epsilon": EPSILON},
         _scale_and_bias,
+        rounding=Rounding.CANCELLING,
+        variance=_variance_per_channel,
     ),
     Operator(
         "instance_norm",
@@ -100,6 +128,8 @@ NORMALISATION = (
         is_image,
         {"epsilon": EPSILON},
         _scale_and_bias,
+        rounding=Rounding.CANCELLING,
+        variance=_variance_per_sample,
     ),
     Operator(
         "group_norm",
@@ -108,6 +138,8 @@ NORMALISATION = (
         is_channelled,
         {"groups": Drawn(any_divisor), "epsilon": EPSILON},
         _scale_and_bias,
+        rounding=Rounding.CANCELLING,
+        variance=_variance_per_group,
     ),
     Operator(
         "layer_norm",
@@ -116,6 +148,8 @@ NORMALISATION = (
         is_filled_rows,
         {"axis": AXIS, "epsilon": EPSILON},
         _layer_norm_extras,
+        rounding=Rounding.CANCELLING,
+        variance=_variance_per_row,
     ),
     Operator(
         "rms_norm",
@@ -124,9 +158,15 @@ NORMALISATION = (
         is_filled_rows,
         {"epsilon": EPSILON},
         lambda x, a, rng: (weights(x.shape[-1:], x),),
+        rounding=Rounding.SATURATING,
     ),
     Operator(
-        "l2_normalize", "x / max(√Σx², epsilon) along an axis", along, is_rows, {"axis": AXIS, "epsilon": EPSILON}
+        "l2_normalize",
+        "x / max(√Σx², epsilon) along an axis",
+        along,
+        is_rows,
+        {"axis": AXIS, "epsilon": EPSILON},
+        rounding=Rounding.SATURATING,
     ),
     Operator(
         "local_response_norm",
@@ -134,5 +174,6 @@ NORMALISATION = (
         _same_image,
         is_image,
         {"size": Whole(1, 5), "alpha": Real((1e-4, 0.5)), "beta": Real((0.75, 0.5)), "k": Real((1.0, 2.0))},
+        rounding=Rounding.SATURATING,
     ),
 )

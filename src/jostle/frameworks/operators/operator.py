@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any, Protocol
 
 import numpy as np
 
-from jostle.frameworks.graph import Attributes, Invalid, TensorType
+from jostle.frameworks.graph import Array, Attributes, Invalid, TensorType
 
 Types = Sequence[TensorType]
 Infer = Callable[[Types, Attributes], TensorType]
 Together = Callable[[TensorType, np.random.Generator], dict[str, Any]]
+# The variances that a normalisation divides by the roots of, from its inputs and attributes.
+Variance = Callable[[Sequence[Array], Attributes], Array]
 
 
 class Domain(Protocol):
@@ -41,6 +44,28 @@ def nothing_else(first: TensorType, attributes: Attributes, rng: np.random.Gener
     return ()
 
 
+class Rounding(Enum):
+    """What rounding does to the floats that an operator computes, and to their gradients."""
+
+    EXACT = auto()  # nothing is rounded, so a framework must get it right to the last bit
+    NARROWING = auto()  # only what becomes float32 is rounded, unless it was a bool
+    RELATIVE = auto()  # a result is off by a share of its own size
+    # The gradient subtracts numbers of the size of the gradient that comes in, however small the result is.
+    SATURATING = auto()
+    # So it does, and the formula subtracts numbers near 1 or x: float32 keeps no more of a small result than of those.
+    CANCELLING = auto()
+    # So it does, with logarithms: what it keeps of e to the power of them depends on their size.
+    LOGARITHMIC = auto()
+
+    @property
+    def cancels(self) -> bool:
+        return self in (Rounding.CANCELLING, Rounding.LOGARITHMIC)
+
+    @property
+    def saturates(self) -> bool:
+        return self is Rounding.SATURATING or self.cancels
+
+
 @dataclass(frozen=True)
 class Operator:
     """One operator with one output, the same on every framework."""
@@ -54,6 +79,9 @@ class Operator:
     differentiable: bool = True
     discontinuous: bool = False  # its output may jump where its input hardly changes
     together: Together | None = None  # draws all attributes, where they depend on each other
+    rounding: Rounding = Rounding.RELATIVE
+    variance: Variance | None = None  # of a normalisation by a variance and an attribute epsilon
+    unspecified: str = ""  # why any result is right where an input is not finite; empty where that is specified
 
     def draw(self, first: TensorType, rng: np.random.Generator) -> dict[str, Any]:
         """Attributes for a node on such an input."""
@@ -127,6 +155,11 @@ def some_axes(first: TensorType, rng: np.random.Generator) -> list[int]:
 
 
 AXIS, AXES = Drawn(any_axis), Drawn(some_axes)
+# By attribute: the number that changes nothing.
+NEUTRAL = {
+    **dict.fromkeys(("strides", "dilations", "groups", "steps", "repeats", "block"), 1),
+    **dict.fromkeys(("before", "after", "padding", "output_padding", "diagonal", "shift", "correction"), 0),
+}
 
 
 def per_spatial(low: int, high: int) -> Drawn:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from jostle.frameworks.graph import Attributes, TensorType
+from jostle.frameworks.operators.convolutions import PADDING_UNSPECIFIED
 from jostle.frameworks.operators.kinds import floats, is_image
-from jostle.frameworks.operators.operator import FLAG, Choice, Operator, Types, per_spatial, require
+from jostle.frameworks.operators.operator import FLAG, Choice, Operator, Rounding, Types, per_spatial, require
 
 WINDOW = {"kernel": per_spatial(1, 3), "strides": per_spatial(1, 3)}
 SIZE = {"size": per_spatial(1, 4)}
@@ -51,6 +52,7 @@ POOLING = (
         _pool,
         is_image,
         {**WINDOW, "padding": per_spatial(0, 1), "dilations": per_spatial(1, 2), "ceil": FLAG},
+        rounding=Rounding.EXACT,
     ),
     Operator(
         "avg_pool",
@@ -58,8 +60,11 @@ POOLING = (
         _pool,
         is_image,
         {**WINDOW, "padding": per_spatial(0, 1), "ceil": FLAG, "include_pad": FLAG},
+        unspecified=PADDING_UNSPECIFIED,
     ),
     Operator("lp_pool", "(Σ |x|ᵖ)^(1/p) of each window", _pool, is_image, {**WINDOW, "p": Choice((1, 2, 3))}),
     Operator("adaptive_avg_pool", "mean of windows from ⌊i n / m⌋ to ⌈(i + 1) n / m⌉", of_given_size, is_image, SIZE),
-    Operator("adaptive_max_pool", "largest of the same windows", of_given_size, is_image, SIZE),
+    Operator(
+        "adaptive_max_pool", "largest of the same windows", of_given_size, is_image, SIZE, rounding=Rounding.EXACT
+    ),
 )

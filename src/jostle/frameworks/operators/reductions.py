@@ -1,17 +1,21 @@
-"""Operators that combine the elements along axes."""
+"""Operators that combine the elements along axes, or put them in order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from jostle.frameworks.graph import Attributes, TensorType
+from jostle.frameworks.operators.kinds import has_wide_axes
 from jostle.frameworks.operators.operator import (
     AXES,
     AXIS,
     FLAG,
     Choice,
+    Infer,
     Operator,
+    Rounding,
     Types,
+    Whole,
     count_of,
     is_bool,
     is_float,
@@ -50,6 +54,7 @@ def _reduction(
     empty: bool = True,
     flat: bool = False,
     dtype: str | None = None,
+    rounding: Rounding = Rounding.RELATIVE,
     **domains: Choice,
 ) -> Operator:
     return Operator(
@@ -60,6 +65,7 @@ def _reduction(
         {"axes": AXES, "keepdims": FLAG, **domains},
         differentiable=not flat,
         discontinuous=flat,
+        rounding=rounding,
     )
 
 
@@ -87,6 +93,7 @@ def _arg(name: str, meaning: str) -> Operator:
         {"axis": AXIS, "keepdims": FLAG},
         differentiable=False,
         discontinuous=True,
+        rounding=Rounding.EXACT,
     )
 
 
@@ -110,16 +117,25 @@ REDUCTIONS = (
     _reduction("sum", "sum; 0 over an empty axis; whole numbers wrap around"),
     _reduction("mean", "mean", is_float, empty=False),
     _reduction("prod", "product; 1 over an empty axis; whole numbers wrap around"),
-    _reduction("max", "largest; NaN if one is", empty=False),
-    _reduction("min", "smallest; NaN if one is", empty=False),
+    _reduction("max", "largest; NaN if one is", empty=False, rounding=Rounding.EXACT),
+    _reduction("min", "smallest; NaN if one is", empty=False, rounding=Rounding.EXACT),
     _reduction("l1_norm", "Σ|x|", is_float),
     _reduction("l2_norm", "√Σx²", is_float),
-    _reduction("logsumexp", "log Σ eˣ, without overflow on the way", is_float, empty=False),
-    _reduction("var", "Σ(x - mean)² / (n - correction)", is_float, empty=False, correction=CORRECTION),
-    _reduction("std", "square root of var", is_float, empty=False, correction=CORRECTION),
-    _reduction("all", "whether all hold", is_bool, flat=True),
-    _reduction("any", "whether one holds", is_bool, flat=True),
-    _reduction("count_nonzero", "how many are not 0, as int64", flat=True, dtype="int64"),
+    _reduction(
+        "logsumexp", "log Σ eˣ, without overflow on the way", is_float, empty=False, rounding=Rounding.LOGARITHMIC
+    ),
+    _reduction(
+        "var",
+        "Σ(x - mean)² / (n - correction)",
+        is_float,
+        empty=False,
+        correction=CORRECTION,
+        rounding=Rounding.CANCELLING,
+    ),
+    _reduction("std", "square root of var", is_float, empty=False, correction=CORRECTION, rounding=Rounding.CANCELLING),
+    _reduction("all", "whether all hold", is_bool, flat=True, rounding=Rounding.EXACT),
+    _reduction("any", "whether one holds", is_bool, flat=True, rounding=Rounding.EXACT),
+    _reduction("count_nonzero", "how many are not 0, as int64", flat=True, dtype="int64", rounding=Rounding.EXACT),
     _arg("argmax", "first position of the largest, as int64; undefined with NaN"),
     _arg("argmin", "first position of the smallest, as int64; undefined with NaN"),
     Operator(
@@ -130,8 +146,83 @@ REDUCTIONS = (
         {"axis": AXIS, "exclusive": FLAG, "reverse": FLAG},
     ),
     Operator("cumprod", "products of all up to each", _along, _has_axis(is_wide), {"axis": AXIS}),
-    Operator("cummax", "largest of all up to each; undefined with NaN", _along, _has_axis(is_wide), {"axis": AXIS}),
-    Operator("logcumsumexp", "log of cumsum of eˣ", _along_floats, _has_axis(is_float), {"axis": AXIS}),
-    Operator("softmax", "eˣ / Σ eˣ along an axis", _along_floats, _has_axis(is_float), {"axis": AXIS}),
-    Operator("log_softmax", "log of softmax", _along_floats, _has_axis(is_float), {"axis": AXIS}),
+    Operator(
+        "cummax",
+        "largest of all up to each; undefined with NaN",
+        _along,
+        _has_axis(is_wide),
+        {"axis": AXIS},
+        rounding=Rounding.EXACT,
+    ),
+    Operator(
+        "logcumsumexp",
+        "log of cumsum of eˣ",
+        _along_floats,
+        _has_axis(is_float),
+        {"axis": AXIS},
+        rounding=Rounding.LOGARITHMIC,
+    ),
+    Operator(
+        "softmax",
+        "eˣ / Σ eˣ along an axis",
+        _along_floats,
+        _has_axis(is_float),
+        {"axis": AXIS},
+        rounding=Rounding.SATURATING,
+    ),
+    Operator(
+        "log_softmax",
+        "log of softmax",
+        _along_floats,
+        _has_axis(is_float),
+        {"axis": AXIS},
+        rounding=Rounding.LOGARITHMIC,
+    ),
+)
+
+
+def _sort(types: Types, attributes: Attributes) -> TensorType:
+    count_of(types, 1)
+    require(is_wide(types[0]), f"is not defined on {types[0].dtype}")
+    require_axis(attributes["axis"], types[0].rank)
+    return types[0]
+
+
+def _top(dtype: str | None) -> Infer:
+    def infer(types: Types, attributes: Attributes) -> TensorType:
+        first = _sort(types, attributes)
+        axis, count = attributes["axis"], attributes["k"]
+        require(0 < count <= first.shape[axis], "k is larger than the axis")
+        return TensorType((*first.shape[:axis], count, *first.shape[axis + 1 :]), dtype or first.dtype)
+
+    return infer
+
+
+SORTING = (
+    Operator(
+        "sort",
+        "in order along an axis; undefined with NaN",
+        _sort,
+        has_wide_axes,
+        {"axis": AXIS, "descending": FLAG},
+        rounding=Rounding.EXACT,
+    ),
+    Operator(
+        "topk_values",
+        "the k largest (or smallest) in order; undefined with NaN",
+        _top(None),
+        has_wide_axes,
+        {"k": Whole(1, 3), "axis": AXIS, "largest": FLAG},
+        rounding=Rounding.EXACT,
+    ),
+    Operator(
+        "topk_indices",
+        "where they are, as int64; undefined with NaN or ties",
+        _top("int64"),
+        has_wide_axes,
+        {"k": Whole(1, 3), "axis": AXIS, "largest": FLAG},
+        differentiable=False,
+        discontinuous=True,
+        rounding=Rounding.EXACT,
+    ),
 )

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from jostle.frameworks.graph import Attributes, TensorType
 from jostle.frameworks.operators.kinds import Random, floats, is_image
-from jostle.frameworks.operators.operator import FLAG, Choice, Operator, Types, Wanted, require
+from jostle.frameworks.operators.operator import FLAG, Choice, Operator, Rounding, Types, Wanted, require
 from jostle.frameworks.operators.pooling import SIZE, of_given_size
 
 RESIZE_MODES = ("nearest", "nearest_exact", "linear", "linear_align_corners", "cubic", "cubic_align_corners")
+UNSPECIFIED = "No documentation of an interpolation says whether a neighbour of weight 0 is read, so whether 0 ∞ counts"
 
 
 def _resize(types: Types, attributes: Attributes) -> TensorType:
@@ -38,6 +39,8 @@ SAMPLING = (
         _resize,
         is_image,
         {**SIZE, "mode": Choice(RESIZE_MODES)},
+        rounding=Rounding.CANCELLING,
+        unspecified=UNSPECIFIED,
     ),
     Operator(
         "grid_sample",
@@ -50,5 +53,7 @@ SAMPLING = (
             "align_corners": FLAG,
         },
         _grid,
+        rounding=Rounding.CANCELLING,
+        unspecified=UNSPECIFIED,
     ),
 )

@@ -13,8 +13,15 @@ from jostle.frameworks.judging.reference_bounds import ReferenceBounds
 from jostle.frameworks.judging.signature import Signature, frame_of
 from jostle.frameworks.observations import REFERENCE, Observation, Runner
 from jostle.frameworks.operators.all_operators import types_of
-from jostle.frameworks.reduction.cutting import Edit, cuts, training_cuts
-from jostle.frameworks.reduction.shrinking import attribute_edits, layout_edits, shape_edits, value_edits
+from jostle.frameworks.reduction.simplifications import (
+    Simplification,
+    simpler_attributes,
+    simpler_layouts,
+    simpler_shapes,
+    simpler_trainings,
+    simpler_values,
+)
+from jostle.frameworks.reduction.subgraphs import cuts
 from jostle.frameworks.training import check_training
 
 # Which of these graphs show the same defect.
@@ -30,8 +37,8 @@ def reduce(
     for _ in range(ROUNDS):
         before = graph
         graph = reducer.smallest(graph, lambda one: cuts(one, evaluate(one.without_training())))
-        for edits in (training_cuts, shape_edits, attribute_edits, layout_edits, value_edits):
-            graph = reducer.edited(graph, edits)
+        for simpler in (simpler_trainings, simpler_shapes, simpler_attributes, simpler_layouts, simpler_values):
+            graph = reducer.simplified(graph, simpler)
         if graph is before or reducer.late:
             return graph
     return graph
@@ -43,16 +50,17 @@ class SameDefect:
 
     signature: Signature
     runner: Runner
-    yardstick: ReferenceBounds
+    bounds: ReferenceBounds
 
     def __call__(self, graphs: Sequence[Graph]) -> list[bool]:
         guilty = [graph for graph in graphs if _holds(graph, self.signature)]
-        told = self.runner.run(guilty, self.signature.phase, [REFERENCE, self.signature.backend]) if guilty else []
-        shown = {id(graph): self._shows(graph, one) for graph, one in zip(guilty, told, strict=True)}
+        backends = [REFERENCE, self.signature.backend]
+        observed = self.runner.run(guilty, self.signature.phase, backends) if guilty else []
+        shown = {id(graph): self._shows(graph, one) for graph, one in zip(guilty, observed, strict=True)}
         return [shown.get(id(graph), False) for graph in graphs]
 
     def _shows(self, graph: Graph, observations: Mapping[str, Observation]) -> bool:
-        found = compare(graph, self.signature.phase, observations, self.yardstick)
+        found = compare(graph, self.signature.phase, observations, self.bounds)
         wanted = self.signature.symptom, self.signature.frame
         return any((str(one.symptom), frame_of(one.crash)) == wanted for one in found)
 
@@ -87,35 +95,35 @@ class _Reducer:
             graph = min(shown, key=weight)
         return graph
 
-    def edited(self, graph: Graph, edits: Callable[[Graph], Iterator[Edit]]) -> Graph:
-        """The graph after all edits that it can bear, each tried alone first, then together."""
+    def simplified(self, graph: Graph, simpler: Callable[[Graph], Iterator[Simplification]]) -> Graph:
+        """The graph after all simplifications under which it shows the defect, tried alone first, then together."""
         if self.late:
             return graph
-        trials = [(edit, after) for edit in edits(graph) if (after := applied(edit, graph)) is not None]
+        trials = [(one, after) for one in simpler(graph) if (after := applied(one, graph)) is not None]
         shown = self._ask([after for _, after in trials])
-        good = [edit for (edit, _), shows in zip(trials, shown, strict=True) if shows]
+        good = [one for (one, _), shows in zip(trials, shown, strict=True) if shows]
         return self._together(graph, good)
 
-    def _together(self, graph: Graph, edits: Sequence[Edit]) -> Graph:
-        """All of these edits at once, or half of them after the other half."""
+    def _together(self, graph: Graph, simplifications: Sequence[Simplification]) -> Graph:
+        """All of these simplifications at once, or half of them after the other half."""
         after = graph
-        for edit in edits:
-            after = applied(edit, after) or after
+        for one in simplifications:
+            after = applied(one, after) or after
         if after is graph or self._ask([after]) == [True]:
             return after
-        if len(edits) == 1 or self.late:
+        if len(simplifications) == 1 or self.late:
             return graph
-        middle = len(edits) // 2
-        return self._together(self._together(graph, edits[:middle]), edits[middle:])
+        middle = len(simplifications) // 2
+        return self._together(self._together(graph, simplifications[:middle]), simplifications[middle:])
 
     def _ask(self, graphs: Sequence[Graph]) -> list[bool]:
         return self._shows_many(graphs) if graphs else []
 
 
-def applied(edit: Edit, graph: Graph) -> Graph | None:
-    """The graph after an edit, unless it is the same or cannot run."""
+def applied(simplification: Simplification, graph: Graph) -> Graph | None:
+    """The graph after a simplification, unless it is the same or cannot run."""
     try:
-        after = edit(graph)
+        after = simplification(graph)
     except Invalid:
         return None
     return after if is_valid(after) and encode(after) != encode(graph) else None

@@ -11,7 +11,7 @@ import numpy as np
 from jostle.frameworks.backends.program import Lowering, arrays_of
 from jostle.frameworks.graph import Array, Graph
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom
-from jostle.frameworks.judging.reference_bounds import apart
+from jostle.frameworks.judging.reference_bounds import distance
 from jostle.frameworks.judging.tolerances import RELATIVE, rounded
 from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 
@@ -34,15 +34,17 @@ def script(
     """
     program = lowering.program(graph, phase).strip("\n")
     arrays = [f"{name} = {array_literal(array)}" for name, array in arrays_of(graph, phase).items()]
-    imports, body = _apart(program)
+    imports, body = _split_imports(program)
     parts = [*_imports(imports, "".join(arrays)), "", *arrays, "", *body, ""]
     if not expected:
         return "\n".join(parts)
-    listed = [f'    "{name}": {_known(name, np.asarray(array), graph, seen)},' for name, array in expected.items()]
+    listed = [
+        f'    "{name}": {_expected_literal(name, np.asarray(array), graph, seen)},' for name, array in expected.items()
+    ]
     return "\n".join([*parts, "expected = {  # computed in float64", *listed, "}", CHECK.strip(), ""])
 
 
-def _apart(program: str) -> tuple[list[str], list[str]]:
+def _split_imports(program: str) -> tuple[list[str], list[str]]:
     """What a program imports first, and the rest of it."""
     lines = program.splitlines()
     count = next((place for place, line in enumerate(lines) if line and not line.startswith(IMPORTING)), len(lines))
@@ -55,8 +57,8 @@ def _imports(lines: Sequence[str], arrays: str) -> list[str]:
     return [*standard, *dict.fromkeys(["import numpy as np", *lines])]
 
 
-def _known(name: str, values: Array, graph: Graph, seen: Mapping[str, Array] | None) -> str:
-    """Of a result: values, dtype, and how far it may lie from them."""
+def _expected_literal(name: str, values: Array, graph: Graph, seen: Mapping[str, Array] | None) -> str:
+    """A result's values, dtype, and how far it may lie from them, as a tuple in Python."""
     dtype = _dtype(name, graph)
     if dtype in RELATIVE:
         values = np.where(np.abs(values) > np.finfo(dtype).max, rounded(values, dtype), values)
@@ -64,7 +66,7 @@ def _known(name: str, values: Array, graph: Graph, seen: Mapping[str, Array] | N
 
 
 def _dtype(name: str, graph: Graph) -> str:
-    """That a result should have."""
+    """The dtype that a result should have."""
     types = types_of(graph)
     return types[graph.outputs[0] if name == "loss" else name if name in types else name.removeprefix("d_")].dtype
 
@@ -76,7 +78,7 @@ def _tolerance(expected: Array, seen: Mapping[str, Array] | None, name: str, dty
     size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
     usual = 10 * RELATIVE[dtype] * size
     if seen is not None and name in seen and seen[name].shape == expected.shape:
-        far = apart(seen[name], expected)
+        far = distance(seen[name], expected)
         largest = far[np.isfinite(far)].max(initial=0.0)
         usual = largest / 10 if largest > RELATIVE[dtype] * size else usual
     return float(f"{usual:.3g}")
@@ -109,7 +111,7 @@ def number_literal(value: Any) -> str:
 
 
 def issue_text(graph: Graph, found: Disagreement, operator: str, versions: Mapping[str, str], reproducer: str) -> str:
-    """What a maintainer is told: what is seen, what is expected and why, and how to see it."""
+    """The text of an issue: what is seen, what is expected and why, and how to see it."""
     return "\n".join(
         [
             f"# {title(found, operator)}",

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
 from jostle.frameworks.backends.program import Call
 from jostle.frameworks.graph import FLOATS, INTEGERS
-from jostle.frameworks.reference.numbers import Formula, bits_of, least, most
+from jostle.frameworks.reference.numbers import Formula, along, bits_of, least, most, plain
 from jostle.frameworks.reference.undefined import undefined_where, undefined_with_nan
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
-
-
-def plain(function: Callable[..., Tensor]) -> Formula:
-    """A formula that looks at no attribute."""
-    return lambda call, *inputs: function(*inputs)
 
 
 # In every `where` below, what is not chosen is computed of harmless values, or its gradient would be 0 * inf.
@@ -154,6 +149,22 @@ def leaky_relu(call: Call, x: Tensor) -> Tensor:
     return torch.where(x > 0, x, call.attributes["alpha"] * x)
 
 
+def prelu(x: Tensor, slope: Tensor) -> Tensor:
+    above = x > 0
+    return torch.where(above, x, along(slope, 1, x.dim()) * torch.where(above, 0.0, x))
+
+
+def glu(call: Call, x: Tensor) -> Tensor:
+    axis = call.attributes["axis"]
+    half = x.shape[axis] // 2
+    return x.narrow(axis, 0, half) * sigmoid(x.narrow(axis, half, half))
+
+
+def dropout(call: Call, x: Tensor, mask: Tensor) -> Tensor:
+    kept = 1 - float(call.attributes["rate"])
+    return x * mask / kept
+
+
 ACTIVATIONS: Mapping[str, Formula] = {
     "relu": plain(lambda x: not_below(x, 0.0)),
     "relu6": plain(lambda x: within(x, 0.0, 6.0)),
@@ -174,6 +185,9 @@ ACTIVATIONS: Mapping[str, Formula] = {
     "hardshrink": hardshrink,
     "softshrink": softshrink,
     "clip": lambda call, x: within(x, call.attributes["low"], call.attributes["high"]),
+    "prelu": plain(prelu),
+    "glu": glu,
+    "dropout": dropout,
 }
 NAMED_AS_IN_TORCH = (
     *("tanh", "neg", "square", "exp", "expm1", "log", "log1p", "log2", "sqrt", "sin", "cos", "tan", "asin", "acos"),

@@ -1,4 +1,4 @@
-"""Formulas of the operators with weights: products, normalisation, attention and recurrence."""
+"""Formulas of products with matrices, attention and recurrent layers."""
 
 from __future__ import annotations
 
@@ -9,81 +9,14 @@ import torch
 from torch import Tensor
 
 from jostle.frameworks.backends.program import Call
-from jostle.frameworks.reference.elementwise import not_below, plain, sigmoid
-from jostle.frameworks.reference.numbers import Formula, root
-from jostle.frameworks.reference.reductions import along, mean, softmax, summed, var
-from jostle.frameworks.reference.shaping import at_places
+from jostle.frameworks.reference.elementwise import sigmoid
+from jostle.frameworks.reference.numbers import Formula, plain
+from jostle.frameworks.reference.reductions import softmax
 from jostle.frameworks.reference.undefined import undefined_where
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return torch.matmul(x, weight.T) + bias
-
-
-def _normalised(x: Tensor, axes: list[int], epsilon: float) -> Tensor:
-    return (x - mean(x, axes)) / torch.sqrt(var(x, axes) + epsilon)
-
-
-def _per_channel(x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
-    return x * along(scale, 1, x.dim()) + along(bias, 1, x.dim())
-
-
-def batch_norm(call: Call, x: Tensor, scale: Tensor, bias: Tensor, means: Tensor, variances: Tensor) -> Tensor:
-    deviations = torch.sqrt(along(variances, 1, x.dim()) + call.attributes["epsilon"])
-    return _per_channel((x - along(means, 1, x.dim())) / deviations, scale, bias)
-
-
-def batch_norm_training(call: Call, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
-    axes = [axis for axis in range(x.dim()) if axis != 1]
-    return _per_channel(_normalised(x, axes, call.attributes["epsilon"]), scale, bias)
-
-
-def instance_norm(call: Call, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
-    return _per_channel(_normalised(x, list(range(2, x.dim())), call.attributes["epsilon"]), scale, bias)
-
-
-def group_norm(call: Call, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
-    groups = x.reshape(x.shape[0], call.attributes["groups"], -1)
-    return _per_channel(_normalised(groups, [2], call.attributes["epsilon"]).reshape(x.shape), scale, bias)
-
-
-def layer_norm(call: Call, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
-    axes = list(range(call.attributes["axis"], x.dim()))
-    return _normalised(x, axes, call.attributes["epsilon"]) * scale + bias
-
-
-def rms_norm(call: Call, x: Tensor, scale: Tensor) -> Tensor:
-    return x / torch.sqrt(mean(torch.square(x), [-1]) + call.attributes["epsilon"]) * scale
-
-
-def l2_normalize(call: Call, x: Tensor) -> Tensor:
-    lengths = root(summed(torch.square(x), [call.attributes["axis"]]))
-    return x / not_below(lengths, call.attributes["epsilon"])
-
-
-def local_response_norm(call: Call, x: Tensor) -> Tensor:
-    size, alpha, beta, k = (call.attributes[name] for name in ("size", "alpha", "beta", "k"))
-    channels = x.shape[1]
-    places = torch.arange(channels).unsqueeze(1) - size // 2 + torch.arange(size)
-    neighbours = at_places(torch.square(x), 1, places.flatten(), 0.0)
-    sums = neighbours.reshape(x.shape[0], channels, size, *x.shape[2:]).sum(2)
-    return x / torch.pow(k + alpha / size * sums, beta)
-
-
-def prelu(x: Tensor, slope: Tensor) -> Tensor:
-    above = x > 0
-    return torch.where(above, x, along(slope, 1, x.dim()) * torch.where(above, 0.0, x))
-
-
-def glu(call: Call, x: Tensor) -> Tensor:
-    axis = call.attributes["axis"]
-    half = x.shape[axis] // 2
-    return x.narrow(axis, 0, half) * sigmoid(x.narrow(axis, half, half))
-
-
-def dropout(call: Call, x: Tensor, mask: Tensor) -> Tensor:
-    kept = 1 - float(call.attributes["rate"])
-    return x * mask / kept
 
 
 def attention(call: Call, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -132,17 +65,6 @@ def gru(x: Tensor, taken: Tensor, kept: Tensor, bias: Tensor, other: Tensor) -> 
 LAYERS: Mapping[str, Formula] = {
     "matmul": plain(torch.matmul),
     "linear": plain(linear),
-    "batch_norm": batch_norm,
-    "batch_norm_training": batch_norm_training,
-    "instance_norm": instance_norm,
-    "group_norm": group_norm,
-    "layer_norm": layer_norm,
-    "rms_norm": rms_norm,
-    "l2_normalize": l2_normalize,
-    "local_response_norm": local_response_norm,
-    "prelu": plain(prelu),
-    "glu": glu,
-    "dropout": dropout,
     "attention": attention,
     "rnn": plain(rnn),
     "lstm": plain(lstm),

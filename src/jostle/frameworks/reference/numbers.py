@@ -45,3 +45,13 @@ def root(values: Tensor) -> Tensor:
     """Square root of what is not negative, with gradient 0 at 0, where sums of squares have their minimum."""
     positive = values > 0
     return torch.where(positive, torch.sqrt(torch.where(positive, values, 1.0)), values)
+
+
+def plain(function: Callable[..., Tensor]) -> Formula:
+    """A formula that looks at no attribute."""
+    return lambda call, *inputs: function(*inputs)
+
+
+def along(values: Tensor, axis: int, rank: int) -> Tensor:
+    """A vector as a tensor of this rank that varies along one axis."""
+    return values.reshape([-1 if at == axis else 1 for at in range(rank)])

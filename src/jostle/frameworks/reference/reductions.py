@@ -1,16 +1,17 @@
-"""Formulas of the operators that combine the elements along axes."""
+"""Formulas of the operators that combine the elements along axes, or put them in order."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from jostle.frameworks.backends.program import Call
-from jostle.frameworks.reference.numbers import Formula, root
-from jostle.frameworks.reference.undefined import undefined_with_nan
+from jostle.frameworks.reference.numbers import Formula, along, root
+from jostle.frameworks.reference.undefined import undefined_where, undefined_with_nan
 
 Combine = Callable[[Tensor, Tensor], Tensor]
 
@@ -93,11 +94,6 @@ def first_position(of_extreme: Callable[[Tensor, list[int]], Tensor], name: str)
     return formula
 
 
-def along(values: Tensor, axis: int, rank: int) -> Tensor:
-    """A vector as a tensor of this rank that varies along one axis."""
-    return values.reshape([-1 if at == axis else 1 for at in range(rank)])
-
-
 def scanned(x: Tensor, axis: int, combine: Combine) -> Tensor:
     """Each combined with all before it along an axis; every step doubles how far it has looked back."""
     size, distance = x.shape[axis], 1
@@ -141,6 +137,39 @@ def log_softmax(x: Tensor, axis: int) -> Tensor:
     return x - torch.log(summed(torch.exp(x), [axis]))
 
 
+def order(x: Tensor, axis: int, descending: bool) -> Tensor:
+    """The positions of an axis in the order of their values, equal ones in their own order."""
+    values = x.detach().numpy()
+    if not descending:
+        return torch.from_numpy(np.argsort(values, axis, kind="stable"))
+    backwards = np.flip(np.argsort(np.flip(values, axis), axis, kind="stable"), axis)
+    return torch.from_numpy(x.shape[axis] - 1 - backwards)
+
+
+def sort(call: Call, x: Tensor) -> Tensor:
+    undefined_with_nan(x, "sort")
+    axis = call.attributes["axis"]
+    return x.gather(axis, order(x, axis, call.attributes["descending"]))
+
+
+def _top(call: Call, x: Tensor) -> Tensor:
+    undefined_with_nan(x, "the largest")
+    axis = call.attributes["axis"]
+    return order(x, axis, call.attributes["largest"]).narrow(axis, 0, call.attributes["k"])
+
+
+def topk_values(call: Call, x: Tensor) -> Tensor:
+    return x.gather(call.attributes["axis"], _top(call, x))
+
+
+def topk_indices(call: Call, x: Tensor) -> Tensor:
+    axis, top = call.attributes["axis"], _top(call, x)
+    chosen = x.gather(axis, top).movedim(axis, -1).unsqueeze(-1)
+    alike = (x.movedim(axis, -1).unsqueeze(-2) == chosen).sum(-1)
+    undefined_where(alike > 1, "positions of the largest where several are equal")
+    return top
+
+
 REDUCTIONS: Mapping[str, Formula] = {
     "sum": over_axes(summed),
     "mean": over_axes(mean),
@@ -163,4 +192,7 @@ REDUCTIONS: Mapping[str, Formula] = {
     "logcumsumexp": lambda call, x: scanned(x, call.attributes["axis"], logaddexp),
     "softmax": lambda call, x: softmax(x, call.attributes["axis"]),
     "log_softmax": lambda call, x: log_softmax(x, call.attributes["axis"]),
+    "sort": sort,
+    "topk_values": topk_values,
+    "topk_indices": topk_indices,
 }

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from jostle.frameworks.backends.program import Call
 from jostle.frameworks.reference.elementwise import within
-from jostle.frameworks.reference.numbers import Formula
-from jostle.frameworks.reference.reductions import along
+from jostle.frameworks.reference.numbers import Formula, along
 from jostle.frameworks.reference.undefined import undefined_where
 
 CUBIC = -0.75  # the parameter a of cubic convolution

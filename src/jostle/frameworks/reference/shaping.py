@@ -1,122 +1,18 @@
-"""Formulas of the operators that move elements."""
+"""Formulas of the operators that reshape, transpose or join tensors, or go by rows and columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from jostle.frameworks.backends.program import Call
-from jostle.frameworks.graph import INTEGERS
-from jostle.frameworks.reference.numbers import Formula, least, most
-from jostle.frameworks.reference.reductions import along, folded, largest, product, smallest
-from jostle.frameworks.reference.undefined import undefined_where, undefined_with_nan
+from jostle.frameworks.reference.numbers import Formula
 
 
 def reshape(call: Call, x: Tensor) -> Tensor:
     return x.reshape(call.type.shape)
-
-
-def slices(call: Call, x: Tensor) -> Tensor:
-    names = ("starts", "sizes", "steps")
-    for axis, (start, size, step) in enumerate(zip(*(call.attributes[name] for name in names), strict=True)):
-        x = x.index_select(axis, start + step * torch.arange(size))
-    return x
-
-
-def flip(call: Call, x: Tensor) -> Tensor:
-    for axis in call.attributes["axes"]:
-        x = x.index_select(axis, torch.arange(x.shape[axis] - 1, -1, -1))
-    return x
-
-
-def roll(call: Call, x: Tensor) -> Tensor:
-    axis, shift = call.attributes["axis"], call.attributes["shift"]
-    return x.index_select(axis, (torch.arange(x.shape[axis]) - shift) % x.shape[axis])
-
-
-def tile(call: Call, x: Tensor) -> Tensor:
-    for axis, repeats in enumerate(call.attributes["repeats"]):
-        x = x.index_select(axis, torch.arange(x.shape[axis] * repeats) % x.shape[axis])
-    return x
-
-
-def pad(call: Call, x: Tensor) -> Tensor:
-    mode, value = call.attributes["mode"], call.attributes["value"]
-    for axis, (before, after) in enumerate(zip(call.attributes["before"], call.attributes["after"], strict=True)):
-        size = x.shape[axis]
-        if before == after == 0:
-            continue
-        places = torch.arange(-before, size + after)
-        if mode == "constant":
-            x = at_places(x, axis, places, int(value) if call.type.dtype in INTEGERS else value)
-        else:
-            x = x.index_select(axis, _repeated(places, size, mode))
-    return x
-
-
-def _repeated(places: Tensor, size: int, mode: str) -> Tensor:
-    """Where the elements outside are taken from."""
-    if mode == "circular":
-        return places % size
-    if mode == "replicate":
-        return places.clamp(0, size - 1)
-    turned = places.abs()
-    return torch.where(turned > size - 1, 2 * (size - 1) - turned, turned)
-
-
-def at_places(x: Tensor, axis: int, places: Tensor, outside: float) -> Tensor:
-    """The slices of an axis at these places, which may lie outside."""
-    size = x.shape[axis]
-    if size == 0:
-        shape = [len(places) if at == axis else length for at, length in enumerate(x.shape)]
-        return torch.full(shape, outside, dtype=x.dtype)
-    inside = (places >= 0) & (places < size)
-    taken = x.index_select(axis, places.clamp(0, size - 1))
-    return taken if bool(inside.all()) else torch.where(along(inside, axis, x.dim()), taken, outside)
-
-
-def _check_indices(indices: Tensor, size: int) -> None:
-    undefined_where((indices < 0) | (indices >= size), "an index outside the axis")
-
-
-def gather(call: Call, x: Tensor, indices: Tensor) -> Tensor:
-    axis = call.attributes["axis"]
-    _check_indices(indices, x.shape[axis])
-    return x.gather(axis, indices)
-
-
-def take(call: Call, x: Tensor, indices: Tensor) -> Tensor:
-    axis = call.attributes["axis"]
-    _check_indices(indices, x.shape[axis])
-    return x.index_select(axis, indices)
-
-
-def scatter(call: Call, x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """Every place combined with all updates that name it, and others with nothing that would change it."""
-    axis, reduction, dtype = call.attributes["axis"], call.attributes["reduction"], call.type.dtype
-    _check_indices(indices, x.shape[axis])
-    if indices.numel() == 0:
-        return x
-    x, indices, updates = (one.movedim(axis, -1) for one in (x, indices, updates))
-    named = indices.unsqueeze(-2) == torch.arange(x.shape[-1]).unsqueeze(-1)
-    low, high = (least(dtype), most(dtype)) if dtype in INTEGERS else (-np.inf, np.inf)
-    neutral = {"add": 0, "mul": 1, "max": low, "min": high}[reduction]
-    offered = torch.where(named, updates.unsqueeze(-2), torch.tensor(neutral, dtype=x.dtype))
-    everything = torch.cat([x.unsqueeze(-1), offered], -1)
-    combined = {
-        "add": lambda: folded(everything, x.dim(), torch.add),
-        "mul": lambda: product(everything, [x.dim()]),
-        "max": lambda: largest(everything, [x.dim()]),
-        "min": lambda: smallest(everything, [x.dim()]),
-    }[reduction]()
-    return combined.squeeze(-1).movedim(-1, axis)
-
-
-def one_hot(call: Call, x: Tensor) -> Tensor:
-    return (x.unsqueeze(-1) == torch.arange(call.attributes["depth"])).to(torch.float64)
 
 
 def _beside_diagonal(x: Tensor) -> Tensor:
@@ -148,39 +44,6 @@ def space_to_depth(call: Call, x: Tensor) -> Tensor:
     return parts.permute(0, 3, 5, 1, 2, 4).reshape(call.type.shape)
 
 
-def order(x: Tensor, axis: int, descending: bool) -> Tensor:
-    """The positions of an axis in the order of their values, equal ones in their own order."""
-    values = x.detach().numpy()
-    if not descending:
-        return torch.from_numpy(np.argsort(values, axis, kind="stable"))
-    backwards = np.flip(np.argsort(np.flip(values, axis), axis, kind="stable"), axis)
-    return torch.from_numpy(x.shape[axis] - 1 - backwards)
-
-
-def sort(call: Call, x: Tensor) -> Tensor:
-    undefined_with_nan(x, "sort")
-    axis = call.attributes["axis"]
-    return x.gather(axis, order(x, axis, call.attributes["descending"]))
-
-
-def _top(call: Call, x: Tensor) -> Tensor:
-    undefined_with_nan(x, "the largest")
-    axis = call.attributes["axis"]
-    return order(x, axis, call.attributes["largest"]).narrow(axis, 0, call.attributes["k"])
-
-
-def topk_values(call: Call, x: Tensor) -> Tensor:
-    return x.gather(call.attributes["axis"], _top(call, x))
-
-
-def topk_indices(call: Call, x: Tensor) -> Tensor:
-    axis, top = call.attributes["axis"], _top(call, x)
-    chosen = x.gather(axis, top).movedim(axis, -1).unsqueeze(-1)
-    alike = (x.movedim(axis, -1).unsqueeze(-2) == chosen).sum(-1)
-    undefined_where(alike > 1, "positions of the largest where several are equal")
-    return top
-
-
 SHAPING: Mapping[str, Formula] = {
     "reshape": reshape,
     "transpose": lambda call, x: x.permute(call.attributes["permutation"]),
@@ -191,20 +54,8 @@ SHAPING: Mapping[str, Formula] = {
     "stack": lambda call, *inputs: torch.cat(
         [one.unsqueeze(call.attributes["axis"]) for one in inputs], call.attributes["axis"]
     ),
-    "slice": slices,
-    "flip": flip,
-    "roll": roll,
-    "pad": pad,
-    "tile": tile,
-    "gather": gather,
-    "take": take,
-    "scatter": scatter,
-    "one_hot": one_hot,
     "tril": tril,
     "triu": triu,
     "depth_to_space": depth_to_space,
     "space_to_depth": space_to_depth,
-    "sort": sort,
-    "topk_values": topk_values,
-    "topk_indices": topk_indices,
 }

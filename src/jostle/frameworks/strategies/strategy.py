@@ -1,4 +1,4 @@
-"""What a strategy is, and what all of them count."""
+"""What a strategy is, and the statistics of edits that most of them keep."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Random = np.random.Generator
 Moves = tuple[str, ...]  # edits that make one child, one after another
 
 
-class Strategy(Protocol):
+class EditStrategy(Protocol):
     """Chooses edits, and learns what they were worth.
 
     Law: choosing and learning anew through the same steps leads to the same state.
@@ -25,7 +25,7 @@ class Strategy(Protocol):
         """Takes in what the children of the last step were worth together, by their edits."""
 
 
-class Record:
+class EditStatistics:
     """How often each edit was tried, and what it was worth."""
 
     def __init__(self, edits: Sequence[str]):

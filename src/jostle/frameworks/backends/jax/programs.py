@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from jostle.frameworks.backends.jax.elementwise import ELEMENTS
+from jostle.frameworks.backends.jax.convolutions import CONVOLUTIONS
+from jostle.frameworks.backends.jax.elementwise import ELEMENTWISE
 from jostle.frameworks.backends.jax.functions import DEFINITIONS
-from jostle.frameworks.backends.jax.layers import WITH_WEIGHTS
-from jostle.frameworks.backends.jax.shaping import SHAPES
+from jostle.frameworks.backends.jax.indexing import INDEXING
+from jostle.frameworks.backends.jax.layers import LAYERS
+from jostle.frameworks.backends.jax.normalisation import NORMALISATION
+from jostle.frameworks.backends.jax.pooling import POOLING
+from jostle.frameworks.backends.jax.reductions import REDUCTIONS
+from jostle.frameworks.backends.jax.sampling import SAMPLING
+from jostle.frameworks.backends.jax.shaping import SHAPING
 from jostle.frameworks.backends.jax.training import loss_of, optimiser_of
 from jostle.frameworks.backends.program import (
     GRADIENT,
@@ -22,7 +28,17 @@ from jostle.frameworks.backends.program import (
 )
 from jostle.frameworks.graph import PARAMETER, Graph
 
-EXPRESSIONS = {**ELEMENTS, **SHAPES, **WITH_WEIGHTS}
+EXPRESSIONS = {
+    **ELEMENTWISE,
+    **REDUCTIONS,
+    **SHAPING,
+    **INDEXING,
+    **CONVOLUTIONS,
+    **POOLING,
+    **NORMALISATION,
+    **SAMPLING,
+    **LAYERS,
+}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Operators that treat every element alone, in ONNX."""
+"""How ONNX computes operators that treat every element alone."""
 
 from __future__ import annotations
 
@@ -67,6 +67,23 @@ def _shift(direction: str) -> Sketcher:
         return s.add("BitShift", s[0], s[1], direction=direction)
 
     return sketch
+
+
+def _prelu(s: Sketch) -> str:
+    if s.x.rank == 2:
+        return s.add("PRelu", s[0], s[1])
+    return s.add("PRelu", s[0], s.add("Unsqueeze", s[1], s.constant("axes", list(range(1, s.x.rank - 1)))))
+
+
+def _glu(s: Sketch) -> str:
+    halves = s.constant("halves", [s.call.type.shape[s.attributes["axis"]]] * 2)
+    kept, gate = s.add_with_outputs("Split", 2, s[0], halves, axis=s.attributes["axis"])
+    return s.add("Mul", kept, s.add("Sigmoid", gate))
+
+
+def _dropout(s: Sketch) -> str:
+    kept = s.add("Mul", s[0], s.cast(s[1], s.x.dtype))
+    return s.add("Div", kept, s.constant("kept", 1 - s.attributes["rate"], s.x.dtype))
 
 
 ELEMENTWISE: Mapping[str, Sketcher] = {
@@ -149,4 +166,7 @@ ELEMENTWISE: Mapping[str, Sketcher] = {
     "left_shift": _shift("LEFT"),
     "right_shift": _shift("RIGHT"),
     "where": native("Where"),
+    "prelu": _prelu,
+    "glu": _glu,
+    "dropout": _dropout,
 }

@@ -30,9 +30,9 @@ class OnnxNode:
     attributes: Mapping[str, str]  # as they are written in Python
 
     def __str__(self) -> str:
-        told = [repr(self.kind), literal(list(self.inputs)), literal(list(self.outputs))]
-        told += [f"{name}={value}" for name, value in self.attributes.items()]
-        return f"helper.make_node({', '.join(told)})"
+        arguments = [repr(self.kind), literal(list(self.inputs)), literal(list(self.outputs))]
+        arguments += [f"{name}={value}" for name, value in self.attributes.items()]
+        return f"helper.make_node({', '.join(arguments)})"
 
 
 @dataclass
@@ -147,3 +147,8 @@ def only_float32(sketcher: Sketcher, number: str) -> Sketcher:
         return sketcher(sketch)
 
     return sketch
+
+
+def with_list(kind: str, attribute: str) -> Sketcher:
+    """What is an attribute with us is an input there."""
+    return lambda s: s.add(kind, s[0], s.constant(attribute, s.attributes[attribute]))

@@ -5,16 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from jostle.frameworks.backends.onnx.convolutions import CONVOLUTIONS
 from jostle.frameworks.backends.onnx.elementwise import ELEMENTWISE
+from jostle.frameworks.backends.onnx.indexing import INDEXING
 from jostle.frameworks.backends.onnx.layers import LAYERS
 from jostle.frameworks.backends.onnx.limits import refuse_onnxruntime, refuse_openvino
 from jostle.frameworks.backends.onnx.nodes import ONNX_TYPES, Sketch, Sketcher
-from jostle.frameworks.backends.onnx.shaping import REDUCTIONS, SHAPING
+from jostle.frameworks.backends.onnx.normalisation import NORMALISATION
+from jostle.frameworks.backends.onnx.pooling import POOLING
+from jostle.frameworks.backends.onnx.reductions import REDUCTIONS
+from jostle.frameworks.backends.onnx.sampling import SAMPLING
+from jostle.frameworks.backends.onnx.shaping import SHAPING
 from jostle.frameworks.backends.program import INDENT, PREDICT, Call, Unsupported, calls, literal
 from jostle.frameworks.graph import INPUT, Graph, TensorType
 from jostle.frameworks.operators.all_operators import types_of
 
-SKETCHERS: Mapping[str, Sketcher] = {**ELEMENTWISE, **REDUCTIONS, **SHAPING, **LAYERS}
+SKETCHERS: Mapping[str, Sketcher] = {
+    **ELEMENTWISE,
+    **REDUCTIONS,
+    **SHAPING,
+    **INDEXING,
+    **CONVOLUTIONS,
+    **POOLING,
+    **NORMALISATION,
+    **SAMPLING,
+    **LAYERS,
+}
 # Versions of the operator set and of the file format: old ones, so that older runtimes can be compared, and newer ones
 # only where an operator came later.
 OPSET, IR = 22, 10

@@ -76,6 +76,6 @@ def _of_openvino(compiled: Any) -> set[str]:
     return {_kernel_signal(node.get_rt_info()) for node in compiled.get_runtime_model().get_ops()}
 
 
-def _kernel_signal(told: Any) -> str:
-    parts = (told[key].astype(str) for key in ("layerType", "primitiveType", "outputPrecisions", "outputLayouts"))
+def _kernel_signal(info: Any) -> str:
+    parts = (info[key].astype(str) for key in ("layerType", "primitiveType", "outputPrecisions", "outputLayouts"))
     return " ".join(("openvino", *parts))

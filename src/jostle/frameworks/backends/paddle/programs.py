@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jostle.frameworks.backends.paddle.elementwise import ELEMENTWISE, REDUCTIONS
+from jostle.frameworks.backends.paddle.convolutions import CONVOLUTIONS
+from jostle.frameworks.backends.paddle.elementwise import ELEMENTWISE
+from jostle.frameworks.backends.paddle.indexing import INDEXING
 from jostle.frameworks.backends.paddle.layers import LAYER_CLASSES, LAYERS, layer_of
+from jostle.frameworks.backends.paddle.normalisation import NORMALISATION
+from jostle.frameworks.backends.paddle.pooling import POOLING
+from jostle.frameworks.backends.paddle.reductions import REDUCTIONS
+from jostle.frameworks.backends.paddle.sampling import SAMPLING
 from jostle.frameworks.backends.paddle.shaping import SHAPING
 from jostle.frameworks.backends.paddle.training import loss_of, optimiser_of, penalty_of
 from jostle.frameworks.backends.program import (
@@ -22,7 +28,17 @@ from jostle.frameworks.backends.program import (
 )
 from jostle.frameworks.graph import PARAMETER, Graph
 
-EXPRESSIONS: Mapping[str, Expression] = {**ELEMENTWISE, **REDUCTIONS, **SHAPING, **LAYERS}
+EXPRESSIONS: Mapping[str, Expression] = {
+    **ELEMENTWISE,
+    **REDUCTIONS,
+    **SHAPING,
+    **INDEXING,
+    **CONVOLUTIONS,
+    **POOLING,
+    **NORMALISATION,
+    **SAMPLING,
+    **LAYERS,
+}
 
 
 class Paddle:

@@ -1,16 +1,12 @@
-"""How Paddle moves elements."""
+"""How Paddle reshapes, transposes and joins tensors, and goes by rows and columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from jostle.frameworks.backends.paddle.indexing import WIDE_OR_BOOL
 from jostle.frameworks.backends.program import Call, Expression, Unsupported
-from jostle.frameworks.backends.templates import on, template
-from jostle.frameworks.backends.tensorflow.shaping import slices
-
-REDUCTIONS = {"add": "add", "mul": "mul", "max": "amax", "min": "amin"}
-WIDE_OR_BOOL = "float32 float64 int32 int64 bool"  # what kernels are documented for, or registered
-FORMATS = {3: "NCL", 4: "NCHW", 5: "NCDHW"}
+from jostle.frameworks.backends.templates import joined, on, template
 
 
 def _reshape(call: Call) -> str:
@@ -19,34 +15,6 @@ def _reshape(call: Call) -> str:
     if any(size == 0 and given[at : at + 1] != (0,) for at, size in enumerate(shape)):
         raise Unsupported("reads a size of 0 as that of the input")
     return f"paddle.reshape({call[0]}, {list(shape)})"
-
-
-def _joined(function: str) -> Expression:
-    return lambda call: f"{function}([{', '.join(call.node.inputs)}], axis={call.literal('axis')})"
-
-
-def _sliced(call: Call) -> str:
-    return f"{call[0]}[{slices(*(call.attributes[name] for name in ('starts', 'sizes', 'steps')))}]"
-
-
-def _pad(call: Call) -> str:
-    mode, before, after = (call.attributes[name] for name in ("mode", "before", "after"))
-    if mode == "constant":
-        if min(*before, *after) < 0:
-            raise Unsupported("documents no negative padding")
-        each = [size for pair in zip(before, after, strict=True) for size in pair]
-        return f'F.pad({call[0]}, {each}, mode="constant", value={call.literal("value")})'
-    if call.type.rank not in FORMATS or any((*before[:2], *after[:2])):
-        raise Unsupported("repeats elements of the last axes of images only")
-    pairs = reversed(list(zip(before[2:], after[2:], strict=True)))
-    each = [size for pair in pairs for size in pair]
-    return f'F.pad({call[0]}, {each}, mode="{mode}", data_format="{FORMATS[call.type.rank]}")'
-
-
-def _scatter(call: Call) -> str:
-    reduce, axis = REDUCTIONS[call.attributes["reduction"]], call.literal("axis")
-    given = f'{call[0]}, {call[1]}, {call[2]}, axis={axis}, reduce="{reduce}"'
-    return f"paddle.put_along_axis({given}, include_self=True, broadcast=False)"
 
 
 def _depth_to_space(call: Call) -> str:
@@ -67,35 +35,16 @@ def _space_to_depth(call: Call) -> str:
     return f"paddle.reshape(paddle.transpose({split}, [0, 3, 5, 1, 2, 4]), {list(call.type.shape)})"
 
 
-def _top(place: int) -> Expression:
-    return template(f"paddle.topk({{0}}, k={{k}}, axis={{axis}}, largest={{largest}})[{place}]")
-
-
-_gather = template("paddle.take_along_axis({0}, {1}, axis={axis}, broadcast=False)")
-# one_hot is missing as Paddle documents an exception where a position does not exist.
 SHAPING: Mapping[str, Expression] = {
     "reshape": _reshape,
     "transpose": template("paddle.transpose({0}, {permutation})"),
     "squeeze": template("paddle.squeeze({0}, axis={axes})"),
     "unsqueeze": template("paddle.unsqueeze({0}, axis={axes})"),
     "expand": template("paddle.expand({0}, {shape})"),
-    "concat": _joined("paddle.concat"),
-    "stack": _joined("paddle.stack"),
-    "slice": _sliced,
-    "flip": on(WIDE_OR_BOOL, template("paddle.flip({0}, axis={axes})")),
-    "roll": on(WIDE_OR_BOOL, template("paddle.roll({0}, shifts={shift}, axis={axis})")),
-    "pad": _pad,
-    "tile": template("paddle.tile({0}, {repeats})"),
-    "gather": on(
-        "float32 float64 int32 int64 uint8", template("paddle.take_along_axis({0}, {1}, axis={axis}, broadcast=False)")
-    ),
-    "take": on(WIDE_OR_BOOL, template("paddle.index_select({0}, {1}, axis={axis})")),
-    "scatter": _scatter,
+    "concat": joined("paddle.concat"),
+    "stack": joined("paddle.stack"),
     "tril": on(WIDE_OR_BOOL, template("paddle.tril({0}, diagonal={diagonal})")),
     "triu": on(WIDE_OR_BOOL, template("paddle.triu({0}, diagonal={diagonal})")),
     "depth_to_space": _depth_to_space,
     "space_to_depth": _space_to_depth,
-    "sort": template("paddle.sort({0}, axis={axis}, descending={descending})"),
-    "topk_values": _top(0),
-    "topk_indices": _top(1),
 }

@@ -14,12 +14,23 @@ from jostle.frameworks.backends.program import (
     float_outputs,
     statements,
 )
-from jostle.frameworks.backends.pytensor.elementwise import ELEMENTS
-from jostle.frameworks.backends.pytensor.shaping import SHAPES_AND_LAYERS
+from jostle.frameworks.backends.pytensor.elementwise import ELEMENTWISE
+from jostle.frameworks.backends.pytensor.indexing import INDEXING
+from jostle.frameworks.backends.pytensor.layers import LAYERS
+from jostle.frameworks.backends.pytensor.normalisation import NORMALISATION
+from jostle.frameworks.backends.pytensor.reductions import REDUCTIONS
+from jostle.frameworks.backends.pytensor.shaping import SHAPING
 from jostle.frameworks.graph import Graph, TensorType
 from jostle.frameworks.operators.all_operators import types_of
 
-EXPRESSIONS = {**ELEMENTS, **SHAPES_AND_LAYERS}
+EXPRESSIONS = {
+    **ELEMENTWISE,
+    **REDUCTIONS,
+    **SHAPING,
+    **INDEXING,
+    **NORMALISATION,
+    **LAYERS,
+}
 # Measured: 15 ms to make a function of one operator, against 30 s with Numba, which "auto" takes.
 SETTINGS = (
     'pytensor.config.linker = "py"  # numpy runs it all, and nothing is compiled',

@@ -1,52 +1,20 @@
-"""How TensorFlow computes operators that treat elements alone or combine them along axes."""
+"""How TensorFlow computes operators that treat every element alone."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from jostle.frameworks.backends.program import Call, Expression
 from jostle.frameworks.backends.templates import named, template
 
 
-def _reduction(function: str) -> Expression:
-    return template(f"{function}({{0}}, axis={{axes}}, keepdims={{keepdims}})")
+def per_channel(call: Call, place: int) -> str:
+    """An input of one number per channel, so that it is broadcast along the second axis."""
+    return call[place] if call.type.rank == 2 else f"tf.reshape({call[place]}, {[-1, *[1] * (call.type.rank - 2)]})"
 
 
-def _along(function: str) -> Expression:
-    return template(f"{function}({{0}}, axis={{axis}})")
-
-
-def _position(function: str) -> Expression:
-    """TensorFlow's positions keep no axis."""
-
-    def expression(call: Call) -> str:
-        found = f"{function}({call[0]}, axis={call.literal('axis')})"
-        return f"tf.expand_dims({found}, axis={call.literal('axis')})" if call.attributes["keepdims"] else found
-
-    return expression
-
-
-def _l1_norm(call: Call) -> str:
-    axes, keepdims = call.attributes["axes"], call.literal("keepdims")
-    if len(axes) == 1:
-        return f"tf.norm({call[0]}, ord=1, axis={axes[0]}, keepdims={keepdims})"
-    return f"tf.reduce_sum(tf.abs({call[0]}), axis={axes}, keepdims={keepdims})"
-
-
-def _variance(call: Call) -> str:
-    axes, keepdims, x = call.attributes["axes"], call.literal("keepdims"), call[0]
-    if call.attributes["correction"] == 0:
-        return f"tf.math.reduce_variance({x}, axis={axes}, keepdims={keepdims})"
-    count = math.prod(call.types[0].shape[axis] for axis in axes)
-    squares = f"tf.math.squared_difference({x}, tf.reduce_mean({x}, axis={axes}, keepdims=True))"
-    return f"tf.reduce_sum({squares}, axis={axes}, keepdims={keepdims}) / {count - 1}"
-
-
-def _deviation(call: Call) -> str:
-    if call.attributes["correction"] == 0:
-        return _reduction("tf.math.reduce_std")(call)
-    return f"tf.sqrt({_variance(call)})"
+def _prelu(call: Call) -> str:
+    return f"tf.where({call[0]} > 0, {call[0]}, {per_channel(call, 1)} * {call[0]})"
 
 
 ELEMENTWISE: Mapping[str, Expression] = {
@@ -70,21 +38,7 @@ ELEMENTWISE: Mapping[str, Expression] = {
     "softshrink": template("tf.keras.activations.soft_shrink({0}, threshold={threshold})"),
     "clip": template("tf.clip_by_value({0}, {low}, {high})"),
     "cast": template("tf.cast({0}, tf.{dtype})"),
-}
-REDUCTIONS: Mapping[str, Expression] = {
-    **{name: _reduction(f"tf.reduce_{name}") for name in ("sum", "mean", "prod", "max", "min", "all", "any")},
-    "l1_norm": _l1_norm,
-    "l2_norm": _reduction("tf.math.reduce_euclidean_norm"),
-    "logsumexp": _reduction("tf.reduce_logsumexp"),
-    "var": _variance,
-    "std": _deviation,
-    "count_nonzero": _reduction("tf.math.count_nonzero"),
-    "argmax": _position("tf.argmax"),
-    "argmin": _position("tf.argmin"),
-    "cumsum": template("tf.cumsum({0}, axis={axis}, exclusive={exclusive}, reverse={reverse})"),
-    "cumprod": _along("tf.math.cumprod"),
-    "cummax": template("tf.keras.ops.associative_scan(tf.maximum, {0}, axis={axis})"),
-    "logcumsumexp": _along("tf.math.cumulative_logsumexp"),
-    "softmax": _along("tf.nn.softmax"),
-    "log_softmax": _along("tf.nn.log_softmax"),
+    "prelu": _prelu,
+    "glu": template("tf.keras.activations.glu({0}, axis={axis})"),
+    "dropout": template("tf.where({1}, {0} / (1 - {rate}), 0)"),
 }

@@ -16,15 +16,30 @@ from jostle.frameworks.backends.program import (
     float_outputs,
     statements,
 )
-from jostle.frameworks.backends.tensorflow.elementwise import ELEMENTWISE, REDUCTIONS
+from jostle.frameworks.backends.tensorflow.convolutions import CONVOLUTIONS
+from jostle.frameworks.backends.tensorflow.elementwise import ELEMENTWISE
+from jostle.frameworks.backends.tensorflow.indexing import INDEXING
 from jostle.frameworks.backends.tensorflow.layers import LAYERS, layer_of
+from jostle.frameworks.backends.tensorflow.normalisation import NORMALISATION
+from jostle.frameworks.backends.tensorflow.pooling import POOLING
+from jostle.frameworks.backends.tensorflow.reductions import REDUCTIONS
+from jostle.frameworks.backends.tensorflow.sampling import SAMPLING
 from jostle.frameworks.backends.tensorflow.shaping import SHAPING
 from jostle.frameworks.backends.tensorflow.training import before_step, loss_of, optimiser_of, penalty_of
-from jostle.frameworks.backends.tensorflow.windows import WINDOWS
 from jostle.frameworks.graph import PARAMETER, Graph
 from jostle.frameworks.operators.all_operators import types_of
 
-EXPRESSIONS: Mapping[str, Expression] = {**ELEMENTWISE, **REDUCTIONS, **SHAPING, **WINDOWS, **LAYERS}
+EXPRESSIONS: Mapping[str, Expression] = {
+    **ELEMENTWISE,
+    **REDUCTIONS,
+    **SHAPING,
+    **INDEXING,
+    **CONVOLUTIONS,
+    **POOLING,
+    **NORMALISATION,
+    **SAMPLING,
+    **LAYERS,
+}
 
 
 class TensorFlow:
@@ -84,7 +99,9 @@ def _gradient(graph: Graph, model: Sequence[str]) -> list[str]:
         raise Unsupported("has nothing to take a gradient of")
     cotangents = [f"cotangent_{name}" for name in outputs]
     arguments = [*graph.leaves, *cotangents]
-    told = ", ".join([f"**{_dict(graph.outputs)}", *(f'"d_{name}": tf.convert_to_tensor(d_{name})' for name in leaves)])
+    returned = ", ".join(
+        [f"**{_dict(graph.outputs)}", *(f'"d_{name}": tf.convert_to_tensor(d_{name})' for name in leaves)]
+    )
     body = [
         "with tf.GradientTape() as tape:",
         *_indented([f"tape.watch([{', '.join(leaves)}])", *model]),
@@ -94,7 +111,7 @@ def _gradient(graph: Graph, model: Sequence[str]) -> list[str]:
         f"{INDENT}output_gradients=[{', '.join(cotangents)}],",
         f'{INDENT}unconnected_gradients="zero",',
         ")",
-        f"return {{{told}}}",
+        f"return {{{returned}}}",
     ]
     return [*_function("model", arguments, body), *_called(arguments)]
 

@@ -20,14 +20,30 @@ from jostle.frameworks.backends.program import (
     float_outputs,
     literal,
 )
-from jostle.frameworks.backends.torch.elementwise import ELEMENTWISE, REDUCTIONS
-from jostle.frameworks.backends.torch.layers import LAYERS, batch_norm_by_hand
+from jostle.frameworks.backends.torch.convolutions import CONVOLUTIONS
+from jostle.frameworks.backends.torch.elementwise import ELEMENTWISE
+from jostle.frameworks.backends.torch.indexing import INDEXING
+from jostle.frameworks.backends.torch.layers import LAYERS
+from jostle.frameworks.backends.torch.normalisation import NORMALISATION, batch_norm_by_hand
+from jostle.frameworks.backends.torch.pooling import POOLING
+from jostle.frameworks.backends.torch.reductions import REDUCTIONS
+from jostle.frameworks.backends.torch.sampling import SAMPLING
 from jostle.frameworks.backends.torch.shaping import SHAPING
 from jostle.frameworks.backends.torch.styles import styled
 from jostle.frameworks.backends.torch.training import training_lines
 from jostle.frameworks.graph import PARAMETER, Graph, Leaf
 
-EXPRESSIONS = {**ELEMENTWISE, **REDUCTIONS, **SHAPING, **LAYERS}
+EXPRESSIONS = {
+    **ELEMENTWISE,
+    **REDUCTIONS,
+    **SHAPING,
+    **INDEXING,
+    **CONVOLUTIONS,
+    **POOLING,
+    **NORMALISATION,
+    **SAMPLING,
+    **LAYERS,
+}
 CHANNELS_LAST = {4: "torch.channels_last", 5: "torch.channels_last_3d"}
 
 

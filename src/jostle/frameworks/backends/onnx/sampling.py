@@ -1,0 +1,40 @@
+"""How ONNX looks between pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jostle.frameworks.backends.onnx.nodes import Sketch, Sketcher
+
+RESIZE: Mapping[str, Mapping[str, Any]] = {
+    "nearest": {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
+    "nearest_exact": {
+        "mode": "nearest",
+        "coordinate_transformation_mode": "half_pixel",
+        "nearest_mode": "round_prefer_ceil",
+    },
+    "linear": {"mode": "linear", "coordinate_transformation_mode": "half_pixel"},
+    "linear_align_corners": {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+    "cubic": {"mode": "cubic", "coordinate_transformation_mode": "half_pixel"},
+    "cubic_align_corners": {"mode": "cubic", "coordinate_transformation_mode": "align_corners"},
+}
+
+
+def _resize(s: Sketch) -> str:
+    sizes = s.constant("sizes", [*s.x.shape[:2], *s.attributes["size"]])
+    return s.add("Resize", s[0], "", "", sizes, **RESIZE[s.attributes["mode"]])
+
+
+SAMPLED = {"bilinear": "linear", "nearest": "nearest", "bicubic": "cubic"}
+
+
+def _grid_sample(s: Sketch) -> str:
+    given = {"padding_mode": s.attributes["padding"], "align_corners": s.attributes["align_corners"]}
+    return s.add("GridSample", s[0], s[1], mode=SAMPLED[s.attributes["mode"]], **given)
+
+
+SAMPLING: Mapping[str, Sketcher] = {
+    "resize": _resize,
+    "grid_sample": _grid_sample,
+}
