@@ -15,7 +15,7 @@ import torch
 from jostle.campaign import Budget, Campaign
 from jostle.frameworks.campaign.examiner import Examiner
 from jostle.frameworks.campaign.feedback import LibraryCoverage, RaisedInconsistency
-from jostle.frameworks.campaign.graph_store import GraphStore, number_of
+from jostle.frameworks.campaign.graph_store import GraphStore, graph_number
 from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.options import FrameworkSettings
 from jostle.frameworks.campaign.oracle import Agrees
@@ -23,13 +23,12 @@ from jostle.frameworks.campaign.scheduler import SeedScores
 from jostle.frameworks.campaign.seed_graphs import seed_graphs
 from jostle.frameworks.campaign.target import Compared
 from jostle.frameworks.edits.all_edits import edits_with
-from jostle.frameworks.graph import encode
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.known_issues import known_in
 from jostle.frameworks.observations import REFERENCE
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.strategies.catalogue import STRATEGIES
-from jostle.frameworks.workers.backend_pool import Panel
+from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.interfaces import Listener
 from jostle.isolation.process import Limits
 from jostle.records import NO_LABEL, History, Seeds, StepRecord
@@ -51,9 +50,9 @@ class Assembled:
     archive: Archive
     history: History | None
     seeds: Seeds
-    panel: Panel
+    panel: BackendPool
     examiner: Examiner
-    texts: GraphFiles
+    graph_files: GraphFiles
 
     def release(self) -> None:
         """Ends all workers, and lets another process go on with the campaign."""
@@ -72,19 +71,19 @@ def assemble(
     operators = settings.operators or tuple(OPERATORS)
     graphs = seed_graphs(settings.models, operators, settings.seed)
     with ExitStack() as undone:
-        panel = Panel(settings.places, limits_of(settings), line_coverage=settings.line_coverage)
+        panel = BackendPool(settings.places, limits_of(settings), line_coverage=settings.line_coverage)
         undone.callback(panel.close)
         starting()
         panel.open()
-        drawn = hashlib.sha256(b"".join(map(encode, graphs.values()))).hexdigest()[:16]
+        drawn = hashlib.sha256(b"".join(graph.encoded for graph in graphs.values())).hexdigest()[:16]
         made = {"files": settings.contents(), "versions": panel.versions(), "models to begin from": drawn}
         identity = {**settings.bound(), **made}
         folder = settings.folder(identity)
         check_folder(folder, identity, settings.unbound())
         archive = open_archive(folder, identity, settings.unbound())
         undone.callback(archive.release)
-        texts = GraphFiles(folder / GRAPHS, number_of)
-        store = GraphStore(texts.read)
+        graph_files = GraphFiles(folder / GRAPHS, graph_number)
+        store = GraphStore(graph_files.read)
         seeds = Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs))
         examiner = Examiner(panel, known)
         target = Compared(store, panel, settings.phases, examiner, settings.sampled)
@@ -99,12 +98,12 @@ def assemble(
             budget=Budget(settings.budget, settings.executions, settings.findings),
             seed=settings.seed,
             batch=settings.batch,
-            listeners=[partial(keep_graphs, store, texts), archive, *listeners, lambda record: target.forget()],
+            listeners=[partial(keep_graphs, store, graph_files), archive, *listeners, lambda record: target.forget()],
             full=lambda: settings.max_disk is not None and archive.used >= settings.max_disk,
         )
         history = read_history(archive.folder, seeds, archive.quarantine)
         undone.pop_all()
-    return Assembled(settings, campaign, archive, history, seeds, panel, examiner, texts)
+    return Assembled(settings, campaign, archive, history, seeds, panel, examiner, graph_files)
 
 
 def limits_of(settings: FrameworkSettings) -> Limits:
@@ -112,17 +111,17 @@ def limits_of(settings: FrameworkSettings) -> Limits:
     return Limits(settings.timeout, memory)
 
 
-def _oracles(target: Compared, panel: Panel) -> list[Agrees]:
+def _oracles(target: Compared, panel: BackendPool) -> list[Agrees]:
     """One for every backend and symptom, so that a frequent defect of one hides none of another."""
     backends = [name for name in panel.names if name != REFERENCE]
     return [Agrees(backend, symptom, lambda: target.faults) for backend in backends for symptom in Symptom]
 
 
-def keep_graphs(store: GraphStore, texts: GraphFiles, record: StepRecord) -> None:
+def keep_graphs(store: GraphStore, graph_files: GraphFiles, record: StepRecord) -> None:
     """Writes the graphs that a step kept or found, before its line is in the journal; the others are forgotten."""
     for number in record.kept.inputs.flatten().tolist():
-        texts.write(number, store.text(number))
+        graph_files.write(number, store.get(number).encoded)
     for finding in (*record.findings, *record.flaky):
         number = int(finding.row.inputs.flatten()[0])
-        texts.write(number, store.text(number), synced=True)
+        graph_files.write(number, store.get(number).encoded, synced=True)
     store.forget()

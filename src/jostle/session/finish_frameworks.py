@@ -11,7 +11,7 @@ from typing import Any
 from jostle.frameworks.backends.all_backends import lowering_named
 from jostle.frameworks.backends.program import TRAIN
 from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS
-from jostle.frameworks.graph import Graph, as_json, decode
+from jostle.frameworks.graph import Graph, decode, graph_as_json
 from jostle.frameworks.judging.compare import compare, judge
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.signature import Signature, parse
@@ -29,7 +29,6 @@ Recorded = tuple[Path, dict[str, Any]]
 Progress = Callable[[Iterable[list[Recorded]], int], Iterable[list[Recorded]]]
 REDUCING = 30.0  # seconds for one finding
 STARTING = 60.0  # seconds that importing a framework may take
-STARTING = 60.0  # seconds that importing a framework may take
 FINISHED = "reproduced by its script"  # in a finding's record
 SCRIPT, ISSUE = "reproduce.py", "issue.md"
 
@@ -45,11 +44,15 @@ def finish(assembled: Assembled, progress: Progress) -> None:
 
 def _finish(assembled: Assembled, folder: Path, told: dict[str, Any]) -> None:
     finding = read_finding(folder, told)
-    text = assembled.texts.read(int(finding.input.flatten()[0]))
+    graph = decode(assembled.graph_files.read(int(finding.input.flatten()[0])))
     signature = parse(told["details"]["signature"])
-    part = guilty_part(assembled, decode(text), told["details"]["phase"], signature)
+    part = guilty_part(assembled, graph, told["details"]["phase"], signature)
     small = plainly_named(reduced(assembled, part, signature))
-    files = {"graph.json": text, "reduced.json": json_bytes(as_json(small)), **_reproducer(assembled, small, signature)}
+    files = {
+        "graph.json": graph.encoded,
+        "reduced.json": json_bytes(graph_as_json(small)),
+        **_reproducer(assembled, small, signature),
+    }
     for name, content in files.items():
         write_whole(folder / name, content, synced=True)
     shows = SCRIPT in files and _shows_again(assembled, folder / SCRIPT, signature)
