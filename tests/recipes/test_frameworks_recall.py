@@ -18,7 +18,7 @@ from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
 from jostle.frameworks.campaign.feedback import LibraryCoverage, RaisedInconsistency
 from jostle.frameworks.campaign.graph_store import GraphStore
 from jostle.frameworks.campaign.mutator import Edits, Plan
-from jostle.frameworks.campaign.oracle import Agrees
+from jostle.frameworks.campaign.oracle import BackendAgrees
 from jostle.frameworks.campaign.scheduler import SeedScores, Weights
 from jostle.frameworks.campaign.seed_graphs import seed_graphs
 from jostle.frameworks.campaign.target import Compared
@@ -83,7 +83,7 @@ def campaign_of(
         target=target,
         mutator=Edits(edits, store, plan),
         feedbacks=[LibraryCoverage(), RaisedInconsistency()],
-        oracles=[Agrees("torch", symptom, lambda: target.faults) for symptom in Symptom],
+        oracles=[BackendAgrees("torch", symptom, lambda: target.faults) for symptom in Symptom],
         scheduler=SeedScores(Greedy(list(edits)), plan, Weights()),
         seeds=Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs)),
         budget=Budget(executions=executions, findings=findings),

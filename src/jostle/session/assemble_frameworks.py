@@ -18,7 +18,7 @@ from jostle.frameworks.campaign.feedback import LibraryCoverage, RaisedInconsist
 from jostle.frameworks.campaign.graph_store import GraphStore, graph_number
 from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.options import FrameworkSettings
-from jostle.frameworks.campaign.oracle import Agrees
+from jostle.frameworks.campaign.oracle import BackendAgrees
 from jostle.frameworks.campaign.scheduler import SeedScores
 from jostle.frameworks.campaign.seed_graphs import seed_graphs
 from jostle.frameworks.campaign.target import Compared
@@ -111,10 +111,10 @@ def limits_of(settings: FrameworkSettings) -> Limits:
     return Limits(settings.timeout, memory)
 
 
-def _oracles(target: Compared, panel: BackendPool) -> list[Agrees]:
+def _oracles(target: Compared, panel: BackendPool) -> list[BackendAgrees]:
     """One for every backend and symptom, so that a frequent defect of one hides none of another."""
     backends = [name for name in panel.names if name != REFERENCE]
-    return [Agrees(backend, symptom, lambda: target.faults) for backend in backends for symptom in Symptom]
+    return [BackendAgrees(backend, symptom, lambda: target.faults) for backend in backends for symptom in Symptom]
 
 
 def keep_graphs(store: GraphStore, graph_files: GraphFiles, record: StepRecord) -> None:
