@@ -21,7 +21,7 @@ from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.oracle import BackendAgrees
 from jostle.frameworks.campaign.scheduler import SeedScores, Weights
 from jostle.frameworks.campaign.seed_graphs import seed_graphs
-from jostle.frameworks.campaign.target import Compared
+from jostle.frameworks.campaign.target import BackendComparison
 from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.disagreement import Symptom
@@ -74,7 +74,7 @@ def campaign_of(
     store, plan = GraphStore(lambda number: b""), Plan()
     graphs = seed_graphs(models, VOCABULARY, seed)
     edits = edits_with([OPERATORS[name] for name in VOCABULARY])
-    target = Compared(store, runner, [phase], Examiner(runner, []), {})
+    target = BackendComparison(store, runner, [phase], Examiner(runner, []), {})
 
     def remember(record: StepRecord) -> None:
         found.extend(record.findings)

@@ -24,7 +24,7 @@ INTEGERS = ("int8", "uint8", "int32", "int64")
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 # How an input lies in memory where a framework lets a user choose; its values are the same.
 LAYOUTS = ("contiguous", "transposed", "strided", "channels_last", "expanded")
-STYLES = ("plain", "in_place", "view")  # how torch is told to compute a node; the result is the same
+STYLES = ("plain", "in_place", "view")  # how torch computes a node; the result is the same
 INPUT, PARAMETER, CONSTANT = "input", "parameter", "constant"
 ROLES = (INPUT, PARAMETER, CONSTANT)  # of an array: given, trained, neither
 LONGEST_OPERATOR = 100  # characters that are read
@@ -32,12 +32,12 @@ LARGEST_WHOLE = 2**63 - 1  # what every framework can be given
 
 
 class Invalid(Exception):
-    """A graph, node or attribute that no framework could run; says why."""
+    """A graph, node or attribute that no framework could run; the message says why."""
 
 
 @dataclass(frozen=True)
 class TensorType:
-    """What is known of a tensor before anything runs."""
+    """Shape and dtype of a tensor, which are known before anything runs."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -213,7 +213,7 @@ def array_from_json(description: Mapping[str, Any]) -> Array:
 
 
 def _name(text: str) -> str:
-    """Names become names in generated programs, which use some for themselves."""
+    """A tensor's name; ValueError if it cannot be a name in generated programs."""
     if not is_usable(_word(text)):
         raise ValueError(f"{text!r} is a name that generated programs use for something else")
     return text
@@ -226,7 +226,7 @@ def _names(texts: list[str]) -> tuple[str, ...]:
 
 
 def _word(text: str) -> str:
-    """Letters, digits and underscores, which can mean nothing else wherever they are written."""
+    """A text of letters, digits and underscores, which is harmless wherever a program holds it; else ValueError."""
     if not NAME.fullmatch(text):
         raise ValueError(f"{text[:100]!r} is no name")
     return text
@@ -251,7 +251,7 @@ def _one_of(text: str, choice: Sequence[str]) -> str:
 
 
 def _attribute(value: Any) -> Any:
-    """Attributes become literals in generated programs, so they are plain values."""
+    """A plain value, or a list of them, because attributes become literals in generated programs."""
     if isinstance(value, list):
         return [_attribute(item) for item in value]
     if isinstance(value, bool | float):
@@ -260,7 +260,7 @@ def _attribute(value: Any) -> Any:
 
 
 def fresh_names(graph: Graph, stem: str) -> Iterator[str]:
-    """Names that the graph does not use, and whose extensions by an underscore it does not use either."""
+    """Names for new tensors: no tensor of the graph has such a name, or one that continues it by an underscore."""
     taken = {*graph.leaves, *(node.name for node in graph.nodes)}
     number = 0
     while True:

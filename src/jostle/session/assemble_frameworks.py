@@ -21,7 +21,7 @@ from jostle.frameworks.campaign.options import FrameworkSettings
 from jostle.frameworks.campaign.oracle import BackendAgrees
 from jostle.frameworks.campaign.scheduler import SeedScores
 from jostle.frameworks.campaign.seed_graphs import seed_graphs
-from jostle.frameworks.campaign.target import Compared
+from jostle.frameworks.campaign.target import BackendComparison
 from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.known_issues import known_in
@@ -86,7 +86,7 @@ def assemble(
         store = GraphStore(graph_files.read)
         seeds = Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs))
         examiner = Examiner(panel, known)
-        target = Compared(store, panel, settings.phases, examiner, settings.sampled)
+        target = BackendComparison(store, panel, settings.phases, examiner, settings.sampled)
         plan, edits = Plan(), edits_with([OPERATORS[name] for name in operators])
         campaign = Campaign(
             target=target,
@@ -111,7 +111,7 @@ def limits_of(settings: FrameworkSettings) -> Limits:
     return Limits(settings.timeout, memory)
 
 
-def _oracles(target: Compared, panel: BackendPool) -> list[BackendAgrees]:
+def _oracles(target: BackendComparison, panel: BackendPool) -> list[BackendAgrees]:
     """One for every backend and symptom, so that a frequent defect of one hides none of another."""
     backends = [name for name in panel.names if name != REFERENCE]
     return [BackendAgrees(backend, symptom, lambda: target.faults) for backend in backends for symptom in Symptom]
