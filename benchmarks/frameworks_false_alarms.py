@@ -19,7 +19,7 @@ from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.observations import REFERENCE
 from jostle.frameworks.operators.all_operators import OPERATORS
-from jostle.frameworks.workers.backend_pool import Panel
+from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.frameworks.workers.backend_process import Place
 from jostle.isolation.process import Limits
 
@@ -58,10 +58,10 @@ def main() -> None:
     for backend in ("torch", "onnxruntime"):
         place, twin = Place(backend), twin_of(backend)
         alarms, signatures, ran = Counter[str](), Counter[str](), 0
-        with Panel([place, twin], LIMITS) as panel:
-            examiner = Examiner(panel, [])
+        with BackendPool([place, twin], LIMITS) as pool:
+            examiner = Examiner(pool, [])
             for graphs in models(options.models, options.seed):
-                for graph, seen in zip(graphs, panel.run(graphs, PREDICT), strict=True):
+                for graph, seen in zip(graphs, pool.run(graphs, PREDICT), strict=True):
                     ran += 1
                     itself = {REFERENCE: seen[place.name], twin.name: seen[twin.name]}
                     for one in judge(graph, PREDICT, itself, REFERENCE_BOUNDS).found:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from jostle.foreign import Crash, attempt
 from jostle.frameworks.backends.program import Lowering, Unsupported, arrays_of
-from jostle.frameworks.graph import Graph, array_as_json, array_from_json, as_json, from_json
+from jostle.frameworks.graph import Graph, array_as_json, array_from_json, graph_as_json, graph_from_json
 
 BETWEEN_CLEANINGS = 50  # programs
 
@@ -25,7 +25,7 @@ class Child:
         self.process = process
 
     def run(self, graph: Graph, phase: str) -> dict:
-        self.process.stdin.write(json.dumps({"graph": as_json(graph), "phase": phase}) + "\n")
+        self.process.stdin.write(json.dumps({"graph": graph_as_json(graph), "phase": phase}) + "\n")
         self.process.stdin.flush()
         answer = json.loads(self.process.stdout.readline())
         if "result" in answer:
@@ -43,7 +43,7 @@ def child_of(lowering: str, signals: str) -> Iterator[Child]:
 
 
 def answer_to(told: dict, lowering: Lowering, signals) -> dict:
-    graph, phase = from_json(told["graph"]), told["phase"]
+    graph, phase = graph_from_json(told["graph"]), told["phase"]
     try:
         text = lowering.program(graph, phase)
     except Unsupported as error:

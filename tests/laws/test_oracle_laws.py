@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields, replace
+from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from jostle.frameworks.campaign.oracle import BackendAgrees
+from jostle.frameworks.campaign.target import Fault
+from jostle.frameworks.graph import Graph, Leaf
+from jostle.frameworks.judging.disagreement import Disagreement, Symptom
+from jostle.frameworks.judging.signature import Signature
 from jostle.interfaces import Oracle
 from jostle.lineage import Untouched
 from jostle.oracles.agreement import Agreement, Close, SameTop
@@ -20,7 +28,7 @@ from jostle.oracles.properties import Element, Property
 from jostle.oracles.unanimity import Unanimous
 from jostle.randomness import randomness
 from jostle.records import NO_BUG, NO_LABEL, Candidates, Trace
-from making import NOISE, batch_of, seeds_of, trace_of
+from making import CRASH, NOISE, batch_of, seeds_of, trace_of
 
 CLASSES = 3
 
@@ -43,7 +51,36 @@ JUDGES_VALUES: dict[str, Callable[[], Oracle]] = {
     "property of a batch": lambda: Property("large_output", large_output),
     "property of an element": lambda: Property("large_loss", large_loss),
 }
-ORACLES = {**JUDGES_VALUES, "crash": NoCrash}
+PLAIN = Signature("torch", "predict", "values", "relu", "-", "float32", "-")
+OTHER_WORDS = Signature("torch-inductor", "gradient", "crash", "conv+relu", "groups>1", "int64", "ValueError@model.py")
+SIGNATURES = [PLAIN, *(replace(PLAIN, **{one.name: getattr(OTHER_WORDS, one.name)}) for one in fields(Signature))]
+BACKENDS = ("torch", "torch-inductor")
+PART = Graph({"x": Leaf("input", np.ones(2, np.float32))}, (), ("x",))
+
+
+def fault(signature: Signature, symptom: Symptom, phase: str) -> Fault:
+    """A defect that looked like this in the whole graph, and has this signature where it was located."""
+    crash = CRASH if symptom is Symptom.CRASH else None
+    return Fault(signature, Disagreement(signature.backend, phase, symptom, "y", crash=crash), PART)
+
+
+def faults_of_graphs() -> dict[int, tuple[Fault, ...]]:
+    """Every graph shows each symptom on each backend once, by number; the graphs differ in the signatures."""
+    return {
+        graph: tuple(
+            fault(replace(signature, backend=backend), symptom, phase) for backend in BACKENDS for symptom in Symptom
+        )
+        for graph, (signature, phase) in enumerate((one, phase) for one in SIGNATURES for phase in ("predict", "train"))
+    }
+
+
+FAULTS = faults_of_graphs()
+OF_FRAMEWORKS = {
+    f"{backend} {symptom}": partial(BackendAgrees, backend, symptom, lambda: FAULTS)
+    for backend in BACKENDS
+    for symptom in Symptom
+}
+ORACLES = {**JUDGES_VALUES, "crash": NoCrash, **{name: OF_FRAMEWORKS[name] for name in ("torch values", "torch crash")}}
 every_oracle = pytest.mark.parametrize("name", ORACLES)
 
 ORDINARY = torch.tensor([0.0, 1.0, 2.0, 3.0])
@@ -63,7 +100,7 @@ def batch_from(seed: int, count: int) -> tuple[Candidates, Trace]:
         ordinary = ORDINARY[torch.randint(len(ORDINARY), shape, generator=rng)]
         return torch.where(torch.rand(shape, generator=rng) < 0.1, strange, ordinary)
 
-    inputs = torch.rand(count, 2, generator=rng)
+    inputs = whole(0, len(FAULTS) + 2).view(-1, 1)  # numbers of graphs, of which two show nothing
     seeds = seeds_of(torch.rand(4, 2, generator=rng), whole(NO_LABEL, CLASSES, many=4))
     candidates = Candidates(inputs, seeds, whole(0, 50), whole(0, 4), (NOISE,) * count, Untouched(count))
     trace = trace_of(
@@ -142,8 +179,19 @@ WORST = trace_of(
 
 @every_oracle
 def test_every_oracle_finds_something_in_the_worst_of_traces(name: str) -> None:
-    candidates = batch_of(torch.zeros(2, 2), labels=torch.tensor([1, 1]))
+    candidates = batch_of(torch.zeros(2, 1), labels=torch.tensor([1, 1]))
     trace = WORST
     if name == "nan":
         trace = trace_of(torch.tensor([[0.0], [torch.inf]]))
     assert (ORACLES[name]().judge(candidates, trace).bugs != NO_BUG).any()
+
+
+def test_equal_fingerprints_are_one_bug_whichever_oracle_of_frameworks_tells_it() -> None:
+    candidates = batch_of(torch.arange(len(FAULTS)).view(-1, 1))
+    bugs: set[tuple[str, int, str]] = set()
+    for oracle in OF_FRAMEWORKS.values():
+        verdicts = oracle().judge(candidates, trace_of(torch.zeros(len(FAULTS), 1)))
+        described = [verdicts.describe(row).fingerprint for row in range(len(FAULTS))]
+        bugs |= {(verdicts.kind, *bug) for bug in zip(verdicts.bugs.tolist(), described, strict=True)}
+    assert len(bugs) == len({(kind, number) for kind, number, _ in bugs}) == len({text for *_, text in bugs})
+    assert len(bugs) == len(Symptom) * len(BACKENDS) * (len(SIGNATURES) - 1)  # one differs in the backend alone

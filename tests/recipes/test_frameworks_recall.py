@@ -18,10 +18,10 @@ from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
 from jostle.frameworks.campaign.feedback import LibraryCoverage, RaisedInconsistency
 from jostle.frameworks.campaign.graph_store import GraphStore
 from jostle.frameworks.campaign.mutator import Edits, Plan
-from jostle.frameworks.campaign.oracle import Agrees
+from jostle.frameworks.campaign.oracle import BackendAgrees
 from jostle.frameworks.campaign.scheduler import SeedScores, Weights
 from jostle.frameworks.campaign.seed_graphs import seed_graphs
-from jostle.frameworks.campaign.target import Compared
+from jostle.frameworks.campaign.target import BackendComparison
 from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.disagreement import Symptom
@@ -73,13 +73,13 @@ def campaign_of(
     store, plan = GraphStore(lambda number: b""), Plan()
     graphs = seed_graphs(models, VOCABULARY, seed)
     edits = edits_with([OPERATORS[name] for name in VOCABULARY])
-    target = Compared(store, runner, [phase], Examiner(runner, []), {})
+    target = BackendComparison(store, runner, [phase], Examiner(runner, []), {})
 
     campaign = Campaign(
         target=target,
         mutator=Edits(edits, store, plan),
         feedbacks=[LibraryCoverage(), RaisedInconsistency()],
-        oracles=[Agrees("torch", symptom, lambda: target.faults) for symptom in Symptom],
+        oracles=[BackendAgrees("torch", symptom, lambda: target.faults) for symptom in Symptom],
         scheduler=SeedScores(Greedy(list(edits)), plan, Weights()),
         seeds=Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs)),
         budget=Budget(executions=executions, findings=findings),

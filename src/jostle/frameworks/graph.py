@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ INTEGERS = ("int8", "uint8", "int32", "int64")
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 # How an input lies in memory where a framework lets a user choose; its values are the same.
 LAYOUTS = ("contiguous", "transposed", "strided", "channels_last", "expanded")
-STYLES = ("plain", "in_place", "view")  # how torch is told to compute a node; the result is the same
+STYLES = ("plain", "in_place", "view")  # how torch computes a node; the result is the same
 INPUT, PARAMETER, CONSTANT = "input", "parameter", "constant"
 ROLES = (INPUT, PARAMETER, CONSTANT)  # of an array: given, trained, neither
 LONGEST_OPERATOR = 100  # characters that are read
@@ -31,12 +32,12 @@ LARGEST_WHOLE = 2**63 - 1  # what every framework can be given
 
 
 class Invalid(Exception):
-    """A graph, node or attribute that no framework could run; says why."""
+    """A graph, node or attribute that no framework could run; the message says why."""
 
 
 @dataclass(frozen=True)
 class TensorType:
-    """What is known of a tensor before anything runs."""
+    """Shape and dtype of a tensor, which are known before anything runs."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -96,12 +97,17 @@ class Training:
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes in an order in which they can run; equal graphs have equal digests."""
+    """Nodes in an order in which they can run; arrays are never changed in place."""
 
     leaves: Mapping[str, Leaf]
     nodes: tuple[Node, ...]
     outputs: tuple[str, ...]
     training: Training | None = None
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """The graph as files and worker processes get it; computed once."""
+        return encode(self)
 
     def named(self, role: str) -> list[str]:
         return [name for name, leaf in self.leaves.items() if leaf.role == role]
@@ -121,19 +127,19 @@ class Graph:
 
 
 def encode(graph: Graph) -> bytes:
-    """The graph as JSON, arrays as base64 of their bytes."""
-    return json.dumps(as_json(graph), separators=(",", ":")).encode()
+    """The graph as one line of JSON, arrays as base64 of their bytes."""
+    return json.dumps(graph_as_json(graph), separators=(",", ":")).encode()
 
 
 def decode(content: bytes | str) -> Graph:
-    """The graph in such a text; anything else raises Invalid."""
+    """The graph that was encoded; Invalid if the content is anything else."""
     try:
-        return from_json(json.loads(content))
+        return graph_from_json(json.loads(content))
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
         raise Invalid(f"no description of a graph ({type(error).__name__}: {str(error)[:200]})") from error
 
 
-def as_json(graph: Graph) -> dict[str, Any]:
+def graph_as_json(graph: Graph) -> dict[str, Any]:
     leaves = {
         name: {"role": leaf.role, "layout": leaf.layout, **array_as_json(leaf.array)}
         for name, leaf in graph.leaves.items()
@@ -148,19 +154,19 @@ def as_json(graph: Graph) -> dict[str, Any]:
         }
         for node in graph.nodes
     ]
-    told: dict[str, Any] = {"leaves": leaves, "nodes": nodes, "outputs": list(graph.outputs)}
+    description: dict[str, Any] = {"leaves": leaves, "nodes": nodes, "outputs": list(graph.outputs)}
     if graph.training is not None:
-        told["training"] = vars(graph.training) | {
+        description["training"] = vars(graph.training) | {
             "target": array_as_json(graph.training.target),
             "settings": dict(graph.training.settings),
         }
-    return told
+    return description
 
 
-def from_json(told: Mapping[str, Any]) -> Graph:
+def graph_from_json(description: Mapping[str, Any]) -> Graph:
     leaves = {
         _name(name): Leaf(_one_of(leaf["role"], ROLES), array_from_json(leaf), _one_of(leaf["layout"], LAYOUTS))
-        for name, leaf in told["leaves"].items()
+        for name, leaf in description["leaves"].items()
     }
     nodes = tuple(
         Node(
@@ -170,14 +176,14 @@ def from_json(told: Mapping[str, Any]) -> Graph:
             {_word(key): _attribute(value) for key, value in node["attributes"].items()},
             _one_of(node["style"], STYLES),
         )
-        for node in told["nodes"]
+        for node in description["nodes"]
     )
-    training = told.get("training")
-    return Graph(leaves, nodes, _names(told["outputs"]), None if training is None else _training(training))
+    training = description.get("training")
+    return Graph(leaves, nodes, _names(description["outputs"]), None if training is None else _training(training))
 
 
-def _training(told: Mapping[str, Any]) -> Training:
-    """Its names and numbers are written into programs, so they are nothing else."""
+def _training(description: Mapping[str, Any]) -> Training:
+    """A training whose names and numbers are safe to write into programs; ValueError otherwise."""
     read: Mapping[str, Callable[[Any], Any]] = {
         **dict.fromkeys(("loss", "penalty", "optimiser"), _word),
         "target": array_from_json,
@@ -185,10 +191,10 @@ def _training(told: Mapping[str, Any]) -> Training:
         "settings": lambda settings: {_word(name): _finite(value) for name, value in settings.items()},
         "steps": _whole,
     }
-    unknown = told.keys() - read.keys()
+    unknown = description.keys() - read.keys()
     if unknown:
         raise ValueError(f"a training has no {', '.join(sorted(unknown))}")
-    return Training(**{name: read[name](value) for name, value in told.items()})
+    return Training(**{name: read[name](value) for name, value in description.items()})
 
 
 def array_as_json(array: Array) -> dict[str, Any]:
@@ -196,18 +202,18 @@ def array_as_json(array: Array) -> dict[str, Any]:
     return {"shape": list(array.shape), "dtype": array.dtype.name, "bytes": content}
 
 
-def array_from_json(told: Mapping[str, Any]) -> Array:
-    """ValueError unless there are as many bytes as the shape needs."""
-    dtype = np.dtype(_one_of(told["dtype"], DTYPES))
-    shape = [_whole(size) for size in told["shape"]]
-    content = base64.b64decode(told["bytes"], validate=True)
+def array_from_json(description: Mapping[str, Any]) -> Array:
+    """The array that was described; ValueError unless there are as many bytes as its shape needs."""
+    dtype = np.dtype(_one_of(description["dtype"], DTYPES))
+    shape = [_whole(size) for size in description["shape"]]
+    content = base64.b64decode(description["bytes"], validate=True)
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content):
         raise ValueError(f"{len(content)} bytes are no {dtype.name} of shape {shape}")
     return np.frombuffer(content, dtype).reshape(shape).copy()
 
 
 def _name(text: str) -> str:
-    """Names become names in generated programs, which use some for themselves."""
+    """A tensor's name; ValueError if it cannot be a name in generated programs."""
     if not is_usable(_word(text)):
         raise ValueError(f"{text!r} is a name that generated programs use for something else")
     return text
@@ -220,7 +226,7 @@ def _names(texts: list[str]) -> tuple[str, ...]:
 
 
 def _word(text: str) -> str:
-    """Letters, digits and underscores, which can mean nothing else wherever they are written."""
+    """A text of letters, digits and underscores, which is harmless wherever a program holds it; else ValueError."""
     if not NAME.fullmatch(text):
         raise ValueError(f"{text[:100]!r} is no name")
     return text
@@ -245,7 +251,7 @@ def _one_of(text: str, choice: Sequence[str]) -> str:
 
 
 def _attribute(value: Any) -> Any:
-    """Attributes become literals in generated programs, so they are plain values."""
+    """A plain value, or a list of them, because attributes become literals in generated programs."""
     if isinstance(value, list):
         return [_attribute(item) for item in value]
     if isinstance(value, bool | float):
@@ -254,7 +260,7 @@ def _attribute(value: Any) -> Any:
 
 
 def fresh_names(graph: Graph, stem: str) -> Iterator[str]:
-    """Names that the graph does not use, and whose extensions by an underscore it does not use either."""
+    """Names for new tensors: no tensor of the graph has such a name, or one that continues it by an underscore."""
     taken = {*graph.leaves, *(node.name for node in graph.nodes)}
     number = 0
     while True:

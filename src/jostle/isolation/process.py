@@ -83,9 +83,13 @@ class Worker:
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer; Died if there will be none in this time, and then nothing of the worker is left."""
+        return self.ask_encoded(json.dumps(request).encode(), seconds)
+
+    def ask_encoded(self, request: bytes, seconds: float) -> dict[str, Any]:
+        """The answer to a request that is JSON on one line already."""
         try:
             self._connection.settimeout(seconds)
-            self._connection.sendall(json.dumps(request).encode() + END)
+            self._connection.sendall(request + END)
             return self._answer(seconds)
         except (EOFError, OSError, ValueError, RecursionError):  # it closed the connection, or sent what is no answer
             raise self._died(self._ended()) from None

@@ -12,16 +12,16 @@ from jostle.frameworks.campaign.feedback import LibraryCoverage, RaisedInconsist
 from jostle.frameworks.campaign.graph_store import GraphStore
 from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.options import FrameworkOptions
-from jostle.frameworks.campaign.oracle import Agrees
+from jostle.frameworks.campaign.oracle import BackendAgrees
 from jostle.frameworks.campaign.scheduler import SeedScores
-from jostle.frameworks.campaign.target import Compared
+from jostle.frameworks.campaign.target import BackendComparison
 from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.observations import REFERENCE
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
-from jostle.frameworks.workers.backend_pool import Panel
+from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.options.campaign import RunOptions
 from jostle.options.schema import Settings
 from jostle.recipes.compose import budget_of
@@ -33,16 +33,16 @@ class FrameworkCampaign:
     """A campaign over frameworks, its seeds, and its target, which keeps results until told to forget them."""
 
     campaign: Campaign
-    target: Compared
+    target: BackendComparison
     seeds: Seeds
 
 
 def frameworks(
-    backends: Panel, examiner: Examiner, store: GraphStore, graphs: dict[str, Graph], settings: Settings
+    backends: BackendPool, examiner: Examiner, store: GraphStore, graphs: dict[str, Graph], settings: Settings
 ) -> FrameworkCampaign:
     """Edits of models, guided by what worked in the libraries and by how inconsistent their results are."""
     options, seeds = settings[FrameworkOptions], graph_seeds(store, graphs)
-    target = Compared(store, backends, options.phases, examiner, options.sampled)
+    target = BackendComparison(store, backends, options.phases, examiner, options.sampled)
     plan, edits = Plan(), edits_with([OPERATORS[name] for name in options.operators or OPERATORS])
     strategy = EDIT_STRATEGIES[options.strategy](list(edits))
     campaign = Campaign(
@@ -64,7 +64,7 @@ def graph_seeds(store: GraphStore, graphs: dict[str, Graph]) -> Seeds:
     return Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs))
 
 
-def _oracles(target: Compared, backends: Panel) -> list[Agrees]:
+def _oracles(target: BackendComparison, backends: BackendPool) -> list[BackendAgrees]:
     """One for every backend and symptom, so that a frequent defect of one hides none of another."""
     names = [name for name in backends.names if name != REFERENCE]
-    return [Agrees(backend, symptom, lambda: target.faults) for backend in names for symptom in Symptom]
+    return [BackendAgrees(backend, symptom, lambda: target.faults) for backend in names for symptom in Symptom]

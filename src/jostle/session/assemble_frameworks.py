@@ -11,13 +11,12 @@ from pathlib import Path
 import psutil
 
 from jostle.frameworks.campaign.examiner import Examiner
-from jostle.frameworks.campaign.graph_store import GraphStore, number_of
+from jostle.frameworks.campaign.graph_store import GraphStore, graph_number
 from jostle.frameworks.campaign.options import FrameworkOptions
 from jostle.frameworks.campaign.seed_graphs import seed_graphs
-from jostle.frameworks.graph import encode
 from jostle.frameworks.judging.known_issues import known_in
 from jostle.frameworks.operators.all_operators import OPERATORS
-from jostle.frameworks.workers.backend_pool import Panel
+from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.isolation.process import Limits
 from jostle.options.campaign import BudgetOptions, RunOptions
 from jostle.options.schema import Settings
@@ -46,17 +45,17 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
     known = known_in(Path(options.known)) if options.known else []
     graphs = seed_graphs(options.begin_from, options.operators or tuple(OPERATORS), run.seed)
     with ExitStack() as undone:
-        backends = Panel(options.places, limits_of(options), line_coverage=options.line_coverage)
+        backends = BackendPool(options.places, limits_of(options), line_coverage=options.line_coverage)
         undone.callback(backends.close)
         say(f"starting {', '.join(options.backends)}: frameworks take seconds to import")
         backends.open()
-        drawn = hashlib.sha256(b"".join(map(encode, graphs.values()))).hexdigest()[:16]
+        drawn = hashlib.sha256(b"".join(graph.encoded for graph in graphs.values())).hexdigest()[:16]
         record = record_of(settings, drawn, backends.versions(), InputType.GRAPH)
         folder = folder_of(run.out, ["frameworks"], record)
         check_folder(folder, record)
         archive = open_campaign(folder, record)
         undone.callback(archive.release)
-        files = GraphFiles(folder / GRAPHS, number_of)
+        files = GraphFiles(folder / GRAPHS, graph_number)
         store = GraphStore(files.read)
         examiner = Examiner(backends, known)
         composed = frameworks(backends, examiner, store, graphs, settings)
@@ -87,10 +86,10 @@ def limits_of(options: FrameworkOptions) -> Limits:
 def keep_graphs(store: GraphStore, files: GraphFiles, record: StepRecord) -> None:
     """Writes the graphs that a step kept or found, before its line is in the journal; the others are forgotten."""
     for number in record.kept.inputs.flatten().tolist():
-        files.write(number, store.text(number))
+        files.write(number, store.get(number).encoded)
     for finding in (*record.findings, *record.flaky):
         number = int(finding.row.inputs.flatten()[0])
-        files.write(number, store.text(number), synced=True)
+        files.write(number, store.get(number).encoded, synced=True)
     store.forget()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from jostle.frameworks.backends.all_backends import lowering_named
 from jostle.frameworks.backends.program import TRAIN
 from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
-from jostle.frameworks.graph import Graph, as_json, decode
+from jostle.frameworks.graph import Graph, decode, graph_as_json
 from jostle.frameworks.judging.compare import compare, judge
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.signature import Signature, parse
@@ -19,7 +19,7 @@ from jostle.frameworks.observations import REFERENCE, Status
 from jostle.frameworks.reduction.reduce import SameDefect, reduce
 from jostle.frameworks.reduction.script import issue_text, script
 from jostle.frameworks.reduction.simplifications import plainly_named
-from jostle.frameworks.workers.backend_pool import Panel
+from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.progress import Progress, quietly
 from jostle.storage.files import as_json as json_bytes
 from jostle.storage.files import write_whole
@@ -37,7 +37,7 @@ class GraphFinisher:
     """Finishes the findings of one campaign over frameworks; those that were finished before are left alone."""
 
     folder: Path  # of the campaign
-    backends: Panel
+    backends: BackendPool
     examiner: Examiner
     files: GraphFiles
     timeout: float  # seconds for one model on one backend
@@ -52,12 +52,16 @@ class GraphFinisher:
 
     def _finish(self, folder: Path, record: FindingRecord) -> None:
         finding = read_finding(folder, record)
-        text = self.files.read(int(finding.input.flatten()[0]))
+        graph = decode(self.files.read(int(finding.input.flatten()[0])))
         defect = record.graph_defect
         signature = parse(defect.signature)
-        part = self._guilty_part(decode(text), defect.phase, signature)
+        part = self._guilty_part(graph, defect.phase, signature)
         small = plainly_named(self._reduced(part, signature))
-        files = {"graph.json": text, "reduced.json": json_bytes(as_json(small)), **self._reproducer(small, signature)}
+        files = {
+            "graph.json": graph.encoded,
+            "reduced.json": json_bytes(graph_as_json(small)),
+            **self._reproducer(small, signature),
+        }
         for name, content in files.items():
             write_whole(folder / name, content, synced=True)
         shows = SCRIPT in files and self._shows_again(folder / SCRIPT, signature)
@@ -66,8 +70,8 @@ class GraphFinisher:
     def _guilty_part(self, graph: Graph, phase: str, signature: Signature) -> Graph:
         """The part of the graph that shows the defect, or all of it if it does not show it just now."""
         (observed,) = self.backends.run([graph], phase)
-        verdict = judge(graph, phase, observed, REFERENCE_BOUNDS)
-        parts = (fault.part for fault in self.examiner.faults(graph, verdict) if fault.signature == signature)
+        judgement = judge(graph, phase, observed, REFERENCE_BOUNDS)
+        parts = (fault.part for fault in self.examiner.faults(graph, judgement) if fault.signature == signature)
         return next(parts, graph if signature.phase == TRAIN else graph.without_training())
 
     def _reduced(self, graph: Graph, signature: Signature) -> Graph:

@@ -1,4 +1,4 @@
-"""Graphs that numbers stand for, one file each, named after their content."""
+"""A campaign's graphs on disk: a file for each, named after the number that stands for it."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from jostle.storage.files import make_folder, write_whole
 
 
 class GraphFiles:
-    """A folder of graphs as JSON text, by number; a number tells whether its text is whole."""
+    """A folder of encoded graphs; a number is computed from its graph, so it shows whether the file is whole."""
 
     def __init__(self, folder: Path, number_of: Callable[[bytes], int]):
         self._folder, self._number_of = folder, number_of
         make_folder(folder)
 
-    def write(self, number: int, text: bytes, synced: bool = False) -> None:
+    def write(self, number: int, encoded: bytes, synced: bool = False) -> None:
         path = self._path(number)
         if synced or not path.exists():
-            write_whole(path, text, synced)
+            write_whole(path, encoded, synced)
 
     def read(self, number: int) -> bytes:
+        """The encoded graph; OutputRefused if its file is missing or damaged."""
         path = self._path(number)
         try:
-            text = path.read_bytes()
+            encoded = path.read_bytes()
         except OSError as error:
             raise OutputRefused(
                 f"{path} is missing ({error.strerror}): bring it back, or give another --out"
             ) from error
-        if self._number_of(text) != number:
+        if self._number_of(encoded) != number:
             raise OutputRefused(f"{path} is damaged: bring it back, or give another --out")
-        return text
+        return encoded
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number:016x}.json"

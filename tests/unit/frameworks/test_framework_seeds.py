@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from jostle.errors import ModelRefused, UsageError
 from jostle.frameworks.campaign.seed_graphs import MOST_ELEMENTS, seed_graphs
-from jostle.frameworks.graph import Graph, Leaf, Node, as_json, encode
+from jostle.frameworks.graph import Graph, Leaf, Node, encode, graph_as_json
 from jostle.frameworks.importing.onnx_files import graph_from_onnx
 from jostle.frameworks.importing.torch_modules import graph_from_module
 
@@ -127,6 +127,6 @@ def test_arithmetic_of_shapes_that_onnx_cannot_do_is_refused(tmp_path: Path) -> 
 
 
 def test_a_model_of_ours_can_be_written_and_begun_from(tmp_path: Path) -> None:
-    told = as_json(seed_graphs(["mlp"], [], 0)["mlp"])
+    told = graph_as_json(seed_graphs(["mlp"], [], 0)["mlp"])
     (tmp_path / "mlp.json").write_text(json.dumps(told))
     assert list(seed_graphs([str(tmp_path)], [], 0)) == ["mlp.json"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jostle.frameworks.drawing import single
-from jostle.frameworks.graph import Graph, Invalid, Leaf, Node, as_json, decode, encode
+from jostle.frameworks.graph import Graph, Invalid, Leaf, Node, decode, encode, graph_as_json
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.all_operators import LAYERS, OPERATORS, SHAPING, types_of
 from jostle.frameworks.operators.elementwise import ELEMENTWISE
@@ -75,7 +75,7 @@ def test_what_cannot_run_is_told(change: dict[str, object], reason: str) -> None
     ],
 )
 def test_a_description_that_is_none_is_refused(damage: object) -> None:
-    told = as_json(a_graph())
+    told = graph_as_json(a_graph())
     damage(told)  # type: ignore[operator]
     with pytest.raises(Invalid):
         decode(json.dumps(told))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
+from jostle.errors import OutputRefused
+from jostle.frameworks.backends.program import PREDICT, TRAIN
 from jostle.frameworks.campaign.feedback import (
     INCONSISTENCY,
     LIBRARY,
@@ -13,16 +18,20 @@ from jostle.frameworks.campaign.feedback import (
     RaisedInconsistency,
     encoded_parts,
 )
-from jostle.frameworks.campaign.graph_store import GraphStore
+from jostle.frameworks.campaign.graph_store import GraphStore, graph_number
 from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.scheduler import SeedScores, Weights
-from jostle.frameworks.edits.all_edits import edits_with
-from jostle.frameworks.graph import encode
+from jostle.frameworks.edits.all_edits import edited, edits_with
+from jostle.frameworks.graph import Graph, Leaf, Node, decode, encode, graph_from_json
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.strategies.all_strategies import UniformEdits
+from jostle.frameworks.workers.backend_pool import BackendPool
+from jostle.frameworks.workers.backend_process import Place
+from jostle.isolation.process import Limits
 from jostle.lineage import Mutation
 from jostle.records import NO_LABEL, Lesson, Outcome, Seeds, Trace
+from jostle.storage.graph_files import GraphFiles
 
 EDITS = edits_with(list(OPERATORS.values()))
 
@@ -48,9 +57,76 @@ def test_a_number_stands_for_one_graph() -> None:
 def test_a_graph_that_was_forgotten_is_fetched() -> None:
     store, seeds = store_and_seeds()
     number = int(seeds.inputs[0, 0])
-    text = store.text(number)
-    other = GraphStore(lambda asked: text if asked == number else b"")
-    assert encode(other.get(number)) == text
+    encoded = store.get(number).encoded
+    other = GraphStore(lambda asked: encoded if asked == number else b"")
+    assert encode(other.get(number)) == encoded
+
+
+def test_a_file_that_is_missing_or_damaged_is_refused_by_its_name(tmp_path: Path) -> None:
+    store, seeds = store_and_seeds()
+    number = int(seeds.inputs[0, 0])
+    files = GraphFiles(tmp_path / "graphs", graph_number)
+    with pytest.raises(OutputRefused, match=f"{number:016x}.json is missing"):
+        files.read(number)
+    files.write(number, store.get(number).encoded)
+    assert files.read(number) == store.get(number).encoded
+    next((tmp_path / "graphs").iterdir()).write_bytes(b"{}")
+    with pytest.raises(OutputRefused, match=f"{number:016x}.json is damaged"):
+        files.read(number)
+
+
+@pytest.mark.parametrize("name", sorted(EDITS))
+def test_a_child_is_what_a_file_or_worker_makes_of_it(name: str) -> None:
+    """So it makes no difference whether a graph was fetched or has never left the process."""
+    rng = np.random.default_rng(3)
+    scalar = Graph({"x": Leaf("input", np.array(1.5, np.float32))}, (Node("y", "relu", ("x",)),), ("y",))
+    for graph in [*(build(rng) for build in MODELS.values()), scalar]:
+        child = edited(graph, EDITS[name], rng)
+        if child is not None:
+            assert parts_of(child) == parts_of(decode(child.encoded))
+
+
+def parts_of(graph: Graph) -> str:
+    """All that programs and the judge see, with types: a tuple is no list, and a number no array."""
+    arrays = {name: leaf.array for name, leaf in graph.leaves.items()}
+    if graph.training is not None:
+        arrays["target"] = graph.training.target
+    seen = {name: (type(array), array.dtype, array.strides, array.tobytes()) for name, array in arrays.items()}
+    training = graph.training and {**vars(graph.training), "target": None}
+    return repr((seen, graph.nodes, graph.outputs, training))
+
+
+class Answers:
+    """A worker that was asked before, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.requests: list[bytes] = []
+
+    def ask_encoded(self, request: bytes, seconds: float) -> dict[str, object]:
+        self.requests.append(request)
+        count = len(json.loads(request)["graphs"])
+        return {"observations": [{"status": "ok", "seconds": 0.0}] * count}
+
+
+def test_a_graph_is_encoded_once_for_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    encodings: list[Graph] = []
+
+    def counted(graph: Graph) -> bytes:
+        encodings.append(graph)
+        return encode(graph)
+
+    monkeypatch.setattr("jostle.frameworks.graph.encode", counted)
+    store, seeds = store_and_seeds()
+    pool = BackendPool([Place("torch"), Place("onnxruntime")], Limits(1.0, 2**30))
+    workers = [Answers() for _ in pool.names]
+    for process, worker in zip(pool._processes.values(), workers, strict=True):
+        process._worker = worker  # type: ignore[assignment]
+    graphs = store.get_all(seeds.inputs)
+    for phase in (PREDICT, TRAIN):
+        pool.run(graphs, phase)
+    assert len(encodings) == len(graphs)
+    for request in (request for worker in workers for request in worker.requests):
+        assert [encode(graph_from_json(one)) for one in json.loads(request)["graphs"]] == list(map(encode, graphs))
 
 
 def test_children_are_edited_as_planned() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from jostle.frameworks.backends.program import literal
 from jostle.frameworks.drawing import single
-from jostle.frameworks.graph import Graph, Invalid, Node, as_json, decode
+from jostle.frameworks.graph import Graph, Invalid, Node, decode, graph_as_json
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.all_operators import OPERATORS, type_of, types_of
 
@@ -21,7 +21,7 @@ Told = dict[str, Any]
 
 
 def told() -> Told:
-    return as_json(MODELS["mlp"](np.random.default_rng(0)))
+    return graph_as_json(MODELS["mlp"](np.random.default_rng(0)))
 
 
 def first_leaf(told: Told) -> Told:

@@ -22,7 +22,7 @@ from jostle.frameworks.backends.program import PREDICT, Unsupported, arrays_of
 from jostle.frameworks.backends.torch.programs import EAGER
 from jostle.frameworks.drawing import single
 from jostle.frameworks.edits.parameters import drawn_training
-from jostle.frameworks.graph import PARAMETER, Graph, Invalid, Leaf, Node, as_json, decode, encode, fresh_names
+from jostle.frameworks.graph import PARAMETER, Graph, Invalid, Leaf, Node, decode, encode, fresh_names, graph_as_json
 from jostle.frameworks.importing.onnx_files import graph_from_onnx
 from jostle.frameworks.importing.torch_modules import graph_from_module
 from jostle.frameworks.models import MODELS
@@ -107,7 +107,7 @@ def test_a_name_is_made_of_any_text(text: str) -> None:
 @pytest.mark.parametrize("old", ["x", "y"])
 def test_a_description_with_such_a_name_is_refused(name: str, old: str) -> None:
     graph = Graph({"x": Leaf("input", np.ones(2, np.float32))}, (Node("y", "relu", ("x",)),), ("y",))
-    told = json.dumps(as_json(graph)).replace(json.dumps(old), json.dumps(name))
+    told = json.dumps(graph_as_json(graph)).replace(json.dumps(old), json.dumps(name))
     with pytest.raises(Invalid, match=r"is a name that generated programs use for something else|is no name"):
         decode(told)
 

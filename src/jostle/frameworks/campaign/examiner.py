@@ -1,4 +1,4 @@
-"""From what backends made of a graph to defects with a signature."""
+"""Turns what backends made of a graph into defects, each with a signature."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REFERENCE_BOUNDS = ReferenceBounds(evaluate_anyhow, result, derivative, Undefine
 
 
 def _is_chain_of_infinities(fault: Fault) -> bool:
-    """Whether no operator alone is wrong about what is finite: then 0 times infinity came about on the way."""
+    """Whether only several operators together are wrong about what is finite, as where 0 meets infinity."""
     return fault.disagreement.symptom is Symptom.NONFINITE and "+" in fault.signature.operator
 
 
@@ -47,9 +47,9 @@ class Examiner:
         self.known_seen += len(faults) - len(new)
         return new
 
-    def faults(self, graph: Graph, verdict: Judgement) -> list[Fault]:
-        """All that was found, known or not."""
-        return [self._fault(graph, one) for one in verdict.found]
+    def faults(self, graph: Graph, judgement: Judgement) -> list[Fault]:
+        """All defects of a judgement, known or not."""
+        return [self._fault(graph, one) for one in judgement.found]
 
     def _fault(self, graph: Graph, disagreement: Disagreement) -> Fault:
         located = locate(graph, disagreement, self._runner, REFERENCE_BOUNDS)

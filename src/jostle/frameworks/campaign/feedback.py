@@ -18,7 +18,7 @@ LEAST = 1e-9  # inconsistency that is none
 
 
 def encoded_parts(parts: Iterable[str]) -> Tensor:
-    """Names of parts as numbers [MOST_PARTS], NO_PART beyond them."""
+    """The names of parts as numbers [MOST_PARTS], which NO_PART fills up."""
     numbers = sorted(int.from_bytes(hashlib.sha256(part.encode()).digest()[:8], "big") >> 1 for part in parts)
     row = torch.full((MOST_PARTS,), NO_PART, dtype=torch.int64)
     row[: len(numbers[:MOST_PARTS])] = torch.tensor(numbers[:MOST_PARTS], dtype=torch.int64)

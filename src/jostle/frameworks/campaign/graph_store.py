@@ -8,41 +8,37 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from jostle.frameworks.graph import Graph, decode, encode
+from jostle.frameworks.graph import Graph, decode
 
-# A number -> the graph's text, kept elsewhere
+# A number -> the encoded graph that it stands for
 Fetch = Callable[[int], bytes]
 
 
-def number_of(text: bytes) -> int:
-    """Equal for equal graphs, and never negative."""
-    return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> 1
+def graph_number(encoded: bytes) -> int:
+    """The number that stands for an encoded graph: equal for equal graphs, and never negative."""
+    return int.from_bytes(hashlib.sha256(encoded).digest()[:8], "big") >> 1
 
 
 class GraphStore:
-    """Texts of graphs; those that nobody keeps are forgotten, those kept in files are fetched again."""
+    """The graphs of one step by number; graphs of earlier steps are fetched when they are asked for."""
 
     def __init__(self, fetch: Fetch):
         self._fetch = fetch
-        self._texts: dict[int, bytes] = {}
+        self._graphs: dict[int, Graph] = {}
 
     def put(self, graph: Graph) -> int:
-        text = encode(graph)
-        number = number_of(text)
-        self._texts[number] = text
+        number = graph_number(graph.encoded)
+        self._graphs[number] = graph
         return number
 
-    def text(self, number: int) -> bytes:
-        if number not in self._texts:
-            self._texts[number] = self._fetch(number)
-        return self._texts[number]
-
     def get(self, number: int) -> Graph:
-        return decode(self.text(number))
+        if number not in self._graphs:
+            self._graphs[number] = decode(self._fetch(number))
+        return self._graphs[number]
 
     def forget(self) -> None:
-        """Lets all be fetched when they are asked for again."""
-        self._texts.clear()
+        """Lets go of all graphs, which makes room for those of the next step."""
+        self._graphs.clear()
 
     def put_all(self, graphs: Sequence[Graph]) -> Tensor:
         """Their numbers [graphs, 1]."""

@@ -1,50 +1,48 @@
-"""Every defect of one backend and one symptom as violations."""
+"""The oracles of frameworks: one for each backend and symptom."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 
 import torch
 
 from jostle.frameworks.campaign.target import Fault
 from jostle.frameworks.judging.disagreement import Symptom
+from jostle.frameworks.judging.signature import Identity, identity_of
 from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
 
-# What graphs show, by number
-Shown = Callable[[], Mapping[int, tuple[Fault, ...]]]
+# The defects that graphs show, by the graphs' numbers
+FaultsOfGraphs = Callable[[], Mapping[int, tuple[Fault, ...]]]
 
 
-class Agrees:
-    """A backend does what the reference and its peers do, as far as one symptom can tell."""
+class BackendAgrees:
+    """A backend does what the reference and the other backends do, as far as one symptom shows."""
 
     looks_inside = True
 
-    def __init__(self, backend: str, symptom: Symptom, shown: Shown):
-        self._backend, self._symptom, self._shown = backend, symptom, shown
+    def __init__(self, backend: str, symptom: Symptom, faults: FaultsOfGraphs):
+        self._backend, self._symptom, self._faults = backend, symptom, faults
 
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         faults = [self._fault(number) for number in candidates.inputs.flatten().tolist()]
-        bugs = torch.tensor([_bug(fault) for fault in faults], dtype=torch.int64)
+        numbers = [NO_BUG if fault is None else identity(fault).number for fault in faults]
 
         def describe(row: int) -> Violation:
             fault = faults[row]
             assert fault is not None
             return violation_of(fault)
 
-        return Verdicts(self._symptom, bugs, describe)
+        return Verdicts(self._symptom, torch.tensor(numbers, dtype=torch.int64), describe)
 
     def _fault(self, number: int) -> Fault | None:
-        for fault in self._shown().get(number, ()):
+        for fault in self._faults().get(number, ()):
             if fault.disagreement.backend == self._backend and fault.disagreement.symptom == self._symptom:
                 return fault
         return None
 
 
-def _bug(fault: Fault | None) -> int:
-    if fault is None:
-        return NO_BUG
-    return int.from_bytes(hashlib.sha256(fault.signature.text.encode()).digest()[:7], "big")
+def identity(fault: Fault) -> Identity:
+    return identity_of(fault.disagreement.symptom, fault.signature)
 
 
 def violation_of(fault: Fault) -> Violation:
@@ -61,8 +59,7 @@ def violation_of(fault: Fault) -> Violation:
     if disagreement.crash is not None:
         details |= {"error": disagreement.crash.error, "message": disagreement.crash.message}
         details["traceback"] = disagreement.crash.traceback
-    fingerprint = f"{disagreement.backend} {signature.operator} {disagreement.symptom} {disagreement.phase}"
-    return Violation(disagreement.symptom, fingerprint, summary_of(fault), details)
+    return Violation(disagreement.symptom, identity(fault).fingerprint, summary_of(fault), details)
 
 
 def summary_of(fault: Fault) -> str:

@@ -105,7 +105,7 @@ def _of_onnx(path: Path, rng: np.random.Generator) -> Graph:
         raise ModelRefused(f"{path} needs onnx to be read: pip install 'jostle[onnx]'") from error
     from jostle.frameworks.importing.onnx_files import graph_from_onnx
 
-    return graph_from_onnx(path, rng)
+    return _as_written(graph_from_onnx(path, rng))
 
 
 def _of_function(spec: str, seed: int) -> Graph:
@@ -123,9 +123,14 @@ def _of_module(spec: str, module: nn.Module, example: Tensor) -> Graph:
     from jostle.frameworks.importing.torch_modules import graph_from_module
 
     try:
-        return graph_from_module(module.eval(), example)
+        return _as_written(graph_from_module(module.eval(), example))
     except ModelRefused as error:
         raise ModelRefused(f"{spec}: {error}") from error
+
+
+def _as_written(graph: Graph) -> Graph:
+    """The same graph as a file gives it back, with arrays in C order, whatever a library made of them."""
+    return decode(graph.encoded)
 
 
 def _called(function: object) -> object:

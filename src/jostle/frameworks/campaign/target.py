@@ -1,8 +1,8 @@
-"""Graphs on all backends: what worked in the libraries, how far they differ, and who is wrong."""
+"""The target of a campaign over frameworks: runs graphs on all backends, and compares what they make of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -19,7 +19,7 @@ from jostle.frameworks.observations import Observation, Runner
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.records import Candidates, Outcome, Trace
 
-Observed = Mapping[str, Observation]
+Observed = Mapping[str, Observation]  # what backends made of one graph in one phase, by backend
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Fault:
     part: Graph  # the smallest part of the graph that shows it
 
 
-# What is wrong about a graph in a phase, by what all backends made of it.
+# (graph, phase, what backends made of it) -> the defects that it shows
 Examine = Callable[[Graph, str, Observed], Sequence[Fault]]
 
 
-class Compared:
-    """Runs graphs in every phase on every backend; slow backends get a sample of them."""
+class BackendComparison:
+    """Runs graphs in every phase on every backend; slow backends run a sample of the graphs."""
 
     def __init__(
         self,
@@ -46,58 +46,57 @@ class Compared:
         examine: Examine,
         sampled: Mapping[str, int],
     ):
-        """`sampled`: of a backend, how many graphs there are to each one that it runs."""
+        """A slow backend runs one of every n graphs; `sampled` holds its n by its name."""
         self._store, self._runner, self._phases, self._examine = store, runner, phases, examine
         self._sampled = sampled
         self._pairs = list(combinations(runner.names, 2))
-        self.faults: dict[int, tuple[Fault, ...]] = {}  # of the graphs run since they were forgotten, by number
+        self.faults: dict[int, tuple[Fault, ...]] = {}  # of the graphs of this step, by number
 
     def run(self, batch: Candidates, watched: bool = True) -> Trace:
         numbers = batch.inputs.flatten().tolist()
         graphs = [self._store.get(number) for number in numbers]
-        observed = {phase: self._observed(numbers, graphs, phase) for phase in self._phases}
-        for row, (number, graph) in enumerate(zip(numbers, graphs, strict=True)):
-            seen_in = {phase: rows[row] for phase, rows in observed.items() if row in rows}
-            self.faults[number] = tuple(self._faults(graph, seen_in))
-        seen = [[rows[row] for rows in observed.values() if row in rows] for row in range(len(graphs))]
+        phases = {phase: self._observed(numbers, graphs, phase) for phase in self._phases}
+        rows = [{phase: seen[row] for phase, seen in phases.items() if row in seen} for row in range(len(graphs))]
+        for number, graph, by_phase in zip(numbers, graphs, rows, strict=True):
+            self.faults[number] = tuple(self._faults(graph, by_phase))
         return Trace(
             torch.full((len(graphs),), Outcome.OK),
             {},
             metadata={
-                LIBRARY: torch.stack([encoded_parts(_parts(each)) for each in seen]),
-                INCONSISTENCY: torch.tensor([self._inconsistency(each) for each in seen], dtype=torch.float64),
+                LIBRARY: torch.stack([encoded_parts(_parts(row.values())) for row in rows]),
+                INCONSISTENCY: torch.tensor([self._inconsistency(row.values()) for row in rows], dtype=torch.float64),
             },
-            seconds=_seconds(seen),
+            seconds=_seconds([observed for row in rows for observed in row.values()]),
         )
 
     def forget(self) -> None:
-        """Lets go of what graphs showed, once it is judged and written down."""
+        """Lets go of the defects of a step that was judged and written down."""
         self.faults.clear()
 
     def _observed(self, numbers: Sequence[int], graphs: Sequence[Graph], phase: str) -> dict[int, Observed]:
-        """By row, what backends made of the graphs that have this phase."""
-        rows = [row for row, graph in enumerate(graphs) if _has(graph, phase)]
-        often = [name for name in self._runner.names if name not in self._sampled]
-        seen = dict(zip(rows, self._runner.run([graphs[row] for row in rows], phase, often), strict=True))
+        """What backends made of the graphs that can run in this phase, by row."""
+        rows = [row for row, graph in enumerate(graphs) if _runs_in(graph, phase)]
+        unsampled = [name for name in self._runner.names if name not in self._sampled]
+        seen = dict(zip(rows, self._runner.run([graphs[row] for row in rows], phase, unsampled), strict=True))
         for name, share in self._sampled.items():
             chosen = [row for row in rows if numbers[row] % share == 0]
-            more = self._runner.run([graphs[row] for row in chosen], phase, [name])
-            for row, observation in zip(chosen, more, strict=True):
-                seen[row] |= observation
+            sample = self._runner.run([graphs[row] for row in chosen], phase, [name])
+            for row, observed in zip(chosen, sample, strict=True):
+                seen[row] |= observed
         return seen  # type: ignore[return-value]
 
-    def _faults(self, graph: Graph, observed: Mapping[str, Observed]) -> list[Fault]:
-        return [fault for phase, each in observed.items() for fault in self._examine(graph, phase, each)]
+    def _faults(self, graph: Graph, by_phase: Mapping[str, Observed]) -> list[Fault]:
+        return [fault for phase, observed in by_phase.items() for fault in self._examine(graph, phase, observed)]
 
-    def _inconsistency(self, seen: Sequence[Observed]) -> list[float]:
-        """For every pair of backends the largest of all phases."""
+    def _inconsistency(self, phases: Collection[Observed]) -> list[float]:
+        """The largest inconsistency of each pair of backends over all phases."""
         return [
-            max((inconsistency({a: each[a], b: each[b]}) for each in seen if a in each and b in each), default=0.0)
+            max((inconsistency({a: seen[a], b: seen[b]}) for seen in phases if a in seen and b in seen), default=0.0)
             for a, b in self._pairs
         ]
 
 
-def _has(graph: Graph, phase: str) -> bool:
+def _runs_in(graph: Graph, phase: str) -> bool:
     if phase == TRAIN:
         return graph.training is not None
     return phase == PREDICT or (phase == GRADIENT and bool(float_outputs(graph)) and _is_differentiable(graph))
@@ -107,18 +106,20 @@ def _is_differentiable(graph: Graph) -> bool:
     return any(OPERATORS[node.operator].differentiable for node in graph.nodes)
 
 
-def _parts(seen: Sequence[Observed]) -> set[str]:
+def _parts(phases: Iterable[Observed]) -> set[str]:
+    """The parts of libraries that worked in any phase."""
     return {
         f"{backend} {signal}"
-        for each in seen
-        for backend, observation in each.items()
+        for observed in phases
+        for backend, observation in observed.items()
         for signal in observation.signals
     }
 
 
-def _seconds(seen: Sequence[Sequence[Observed]]) -> dict[str, float]:
+def _seconds(runs: Iterable[Observed]) -> dict[str, float]:
+    """The time that each backend took in all runs."""
     spent: dict[str, float] = {}
-    for each in (each for row in seen for each in row):
-        for backend, observation in each.items():
+    for observed in runs:
+        for backend, observation in observed.items():
             spent[backend] = spent.get(backend, 0.0) + observation.seconds
     return spent

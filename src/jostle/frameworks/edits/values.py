@@ -23,7 +23,7 @@ def _parameters(graph: Graph) -> list[str]:
 def _with_array(graph: Graph, name: str, array: Array) -> Graph:
     leaf = graph.leaves[name]
     with np.errstate(over="ignore"):
-        changed = Leaf(leaf.role, array.astype(leaf.array.dtype), leaf.layout)
+        changed = Leaf(leaf.role, np.asarray(array, leaf.array.dtype), leaf.layout)
     return replace(graph, leaves={**graph.leaves, name: changed})
 
 

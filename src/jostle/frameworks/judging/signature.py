@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields, replace
@@ -48,6 +49,25 @@ def parse(text: str) -> Signature:
     if len(words) != len(fields(Signature)):
         raise ValueError(f"{text!r} is no signature: it has {len(words)} words, not {len(fields(Signature))}")
     return Signature(*words)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What tells a defect from the others of its kind, as a number and as a text."""
+
+    number: int
+    fingerprint: str
+
+
+def identity_of(kind: str, signature: Signature) -> Identity:
+    """Both hold every word of the signature: equal numbers of one kind are equal fingerprints, and the other way round.
+
+    The words that say most stand first in the fingerprint, because folders are named after its beginning.
+    """
+    where = (signature.backend, signature.operator, signature.symptom, signature.phase)
+    details = (signature.dtype, signature.attributes, signature.frame)
+    digest = hashlib.sha256(signature.text.encode()).digest()
+    return Identity(int.from_bytes(digest[:7], "big"), f"{kind}:{' '.join((*where, *details))}")
 
 
 def signature_of(located: Located, found: Disagreement) -> Signature:

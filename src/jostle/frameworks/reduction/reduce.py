@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from jostle.frameworks.graph import Array, Graph, Invalid, encode
+from jostle.frameworks.graph import Array, Graph, Invalid
 from jostle.frameworks.judging.compare import compare
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
 from jostle.frameworks.judging.signature import Signature, frame_of
@@ -126,7 +126,7 @@ def applied(simplification: Simplification, graph: Graph) -> Graph | None:
         after = simplification(graph)
     except Invalid:
         return None
-    return after if is_valid(after) and encode(after) != encode(graph) else None
+    return after if is_valid(after) and after.encoded != graph.encoded else None
 
 
 def is_valid(graph: Graph) -> bool:

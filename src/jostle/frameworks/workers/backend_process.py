@@ -1,4 +1,4 @@
-"""One backend in a process of its own: asked, watched, and started anew when it dies."""
+"""One backend in a process of its own, which is watched, and started again when it dies."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.isolation.process import Died, Limits, Worker
 
 STARTING = 120.0  # seconds to import a framework
-STARTS = 3
-HANG, HUNGRY = "Hang", "MemoryLimit"  # errors of workers that did not answer in time, or took too much
-HOUSE = Path(jostle.frameworks.__file__).parents[1]
-# Our package without what its front door imports, which needs torch.
+STARTS = 3  # attempts to start a worker
+HANG, MEMORY = "Hang", "MemoryLimit"  # errors of workers that did not answer in time, or used too much memory
+PACKAGE = Path(jostle.frameworks.__file__).parents[1]
+# Runs our package without its __init__, which needs torch.
 PROGRAM = (
     "import sys, types; "
-    "house = types.ModuleType('jostle'); house.__path__ = [{house!r}]; sys.modules['jostle'] = house; "
+    "package = types.ModuleType('jostle'); package.__path__ = [{package!r}]; sys.modules['jostle'] = package; "
     "from jostle.frameworks.workers.backend_server import main; main()"
 )
 # What the interpreter of another installation must have.
@@ -59,7 +59,7 @@ class Place:
 
 
 class BackendProcess:
-    """A backend's worker; a graph that kills it is told of as crashed or hung."""
+    """The client of a backend's worker; a graph that kills the worker counts as crashed or hung."""
 
     def __init__(self, place: Place, limits: Limits, line_coverage: bool = False):
         self.place, self._limits, self._line_coverage = place, limits, line_coverage
@@ -71,48 +71,48 @@ class BackendProcess:
         refusal = self._refusal()
         if refusal is not None:
             raise UsageError(refusal)
-        self._running()
+        self._started()
 
-    def run(self, graphs: Sequence[str], phase: str, seed: int) -> list[Observation]:
-        """What the backend makes of each graph, given as JSON."""
+    def run(self, graphs: Sequence[bytes], phase: str, seed: int) -> list[Observation]:
+        """What the backend makes of each graph, given encoded; after a death, of each graph alone."""
         if not graphs:
             return []
         try:
-            return self._asked(graphs, phase, seed)
+            return self._ask(graphs, phase, seed)
         except Died as death:
             self._worker = None
             if len(graphs) == 1:
-                return [self._again(graphs[0], phase, seed, death.crash)]
+                return [self._after_death(graphs[0], phase, seed, death.crash)]
         return [observation for graph in graphs for observation in self.run([graph], phase, seed)]
 
-    def _again(self, graph: str, phase: str, seed: int, crash: Crash) -> Observation:
-        """Of a graph whose worker died; where others may have spent time and memory before it, it gets a fresh one."""
-        if crash.error not in (HANG, HUNGRY):
-            return _death(crash)
+    def _after_death(self, graph: bytes, phase: str, seed: int, crash: Crash) -> Observation:
+        """Observes a graph whose worker died, in a fresh worker if graphs before it may have used up the limits."""
+        if crash.error not in (HANG, MEMORY):
+            return _observed_death(crash)
         try:
-            return self._asked([graph], phase, seed)[0]
+            return self._ask([graph], phase, seed)[0]
         except Died as death:
             self._worker = None
-            return _death(death.crash)
+            return _observed_death(death.crash)
 
     def close(self) -> None:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
 
-    def _asked(self, graphs: Sequence[str], phase: str, seed: int) -> list[Observation]:
-        request = {"ask": "run", "graphs": list(graphs), "phase": phase, "seed": seed}
-        answer = self._running().ask(request, self._limits.seconds * len(graphs))
+    def _ask(self, graphs: Sequence[bytes], phase: str, seed: int) -> list[Observation]:
+        answer = self._started().ask_encoded(_request(graphs, phase, seed), self._limits.seconds * len(graphs))
         if "observations" not in answer:
             raise JostleError(f"the worker of {self.place.name} cannot go on: {_reason(answer)}")
-        return [_observation(told) for told in answer["observations"]]
+        return [_observation(record) for record in answer["observations"]]
 
-    def _running(self) -> Worker:
+    def _started(self) -> Worker:
+        """The worker, which is started if there is none."""
         for _ in range(STARTS):
             if self._worker is not None:
                 break
             worker = Worker(
-                [self.place.interpreter, "-P", "-c", PROGRAM.format(house=str(HOUSE))],
+                [self.place.interpreter, "-P", "-c", PROGRAM.format(package=str(PACKAGE))],
                 [self.place.backend],
                 self._limits,
             )
@@ -145,8 +145,14 @@ class BackendProcess:
         return f"{self.place.backend} is not installed{where}: {extra}"
 
 
+def _request(graphs: Sequence[bytes], phase: str, seed: int) -> bytes:
+    """A request to run encoded graphs, which are JSON and stay as they are."""
+    head = json.dumps({"ask": "run", "phase": phase, "seed": seed}).encode()
+    return head[:-1] + b', "graphs": [' + b",".join(graphs) + b"]}"
+
+
 def _lacks(interpreter: str, check: str) -> str | None:
-    """What an interpreter says instead of passing a check."""
+    """What an interpreter writes when it fails a check; None if it passes."""
     try:
         done = subprocess.run([interpreter, "-P", "-c", check], capture_output=True, text=True, timeout=STARTING)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -159,22 +165,22 @@ def _reason(answer: Mapping[str, Any]) -> str:
     return f"{crash['error']}: {crash['message']}" if crash else json.dumps(answer)
 
 
-def _death(crash: Crash) -> Observation:
+def _observed_death(crash: Crash) -> Observation:
     return Observation(Status.HUNG if crash.error == HANG else Status.CRASHED, crash=crash)
 
 
-def _observation(told: Mapping[str, Any]) -> Observation:
-    crash = told.get("crash")
+def _observation(record: Mapping[str, Any]) -> Observation:
+    crash = record.get("crash")
     return Observation(
-        Status(told["status"]),
-        {name: _array(array) for name, array in told.get("arrays", {}).items()},
-        told.get("reason", ""),
+        Status(record["status"]),
+        {name: _array(array) for name, array in record.get("arrays", {}).items()},
+        record.get("reason", ""),
         Crash(**crash) if crash else None,
-        frozenset(told.get("signals", ())),
-        told["seconds"],
+        frozenset(record.get("signals", ())),
+        record["seconds"],
     )
 
 
-def _array(told: Mapping[str, Any]) -> Array:
-    """In the dtype that the framework gave, which may be any."""
-    return np.frombuffer(base64.b64decode(told["bytes"]), np.dtype(told["dtype"])).reshape(told["shape"])
+def _array(record: Mapping[str, Any]) -> Array:
+    """The array in the dtype that the framework gave, which may be one that no graph has."""
+    return np.frombuffer(base64.b64decode(record["bytes"]), np.dtype(record["dtype"])).reshape(record["shape"])

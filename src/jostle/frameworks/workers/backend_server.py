@@ -1,4 +1,4 @@
-"""The program of a backend's worker: runs programs of one framework, and knows nothing of torch unless that is it."""
+"""The program of a backend's worker: runs graphs on one framework, and imports no other framework."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 from jostle.foreign import Crash, attempt
 from jostle.frameworks.backends.all_backends import lowering_named, signals_of
 from jostle.frameworks.backends.program import Lowering, Unsupported, arrays_of
-from jostle.frameworks.graph import Array, Graph, array_as_json, decode
+from jostle.frameworks.graph import Array, Graph, array_as_json, graph_from_json
 from jostle.frameworks.observations import REFERENCE, Status
 from jostle.isolation.server import connected, serve
 
@@ -24,35 +24,35 @@ BETWEEN_CLEANINGS = 50  # programs
 # Exceptions by which frameworks say that they have nothing for an operator.
 MISSING = ("NotImplementedError", "UnimplementedError", "NotImplemented")
 
-Told = dict[str, Any]
-Ran = tuple[Mapping[str, Array], set[str]]  # a program's result, and the parts of the library that worked
+Record = dict[str, Any]  # of an answer
+Result = tuple[Mapping[str, Array], set[str]]  # a program's arrays, and the parts of the library that worked
 
 
-class Programs:
-    """Runs the programs of one lowering."""
+class ProgramRunner:
+    """Runs graphs as programs of one framework."""
 
     def __init__(self, lowering: Lowering, line_coverage: bool):
         self._lowering = lowering
         self._signals = importlib.import_module(signals_of(lowering))
         self._signals.prepare()
-        self._lines = Lines(lowering.module) if line_coverage else None
+        self._lines = LineCoverage(lowering.module) if line_coverage else None
 
     def versions(self) -> dict[str, str]:
         found = ((name, _version(name)) for name in self._lowering.packages)
         return {name: number for name, number in found if number is not None}
 
-    def run(self, graph: Graph, phase: str, seed: int) -> Ran:
-        """What a program leaves; Unsupported if there is none, Failed if the framework fails. All else is our fault."""
+    def run(self, graph: Graph, phase: str, seed: int) -> Result:
+        """A program's result; Unsupported if there is none, Failed if the framework fails. All else is our defect."""
         code = compile(self._lowering.program(graph, phase), f"<{self._lowering.name}>", "exec")
         namespace: dict[str, Any] = arrays_of(graph, phase, seed)
-        found = self._signals.watched(self._watched(partial(_execute, code, namespace)), namespace)
+        found = self._signals.watched(self._traced(partial(_execute, code, namespace)), namespace)
         return namespace["result"], found | (self._lines.taken() if self._lines else set())
 
-    def _watched(self, run: Callable[[], None]) -> Callable[[], None]:
+    def _traced(self, run: Callable[[], None]) -> Callable[[], None]:
         return run if self._lines is None else lambda: self._lines.trace(run)  # type: ignore[union-attr]
 
     def clean(self) -> None:
-        """Frees what frameworks keep of programs that ran, where they keep something."""
+        """Frees what a framework keeps of programs that ran."""
         if hasattr(self._signals, "after"):
             self._signals.after()
 
@@ -71,8 +71,8 @@ def _execute(code: CodeType, namespace: dict[str, Any]) -> None:
         raise Failed(ran)
 
 
-class Reference:
-    """Computes everything in float64."""
+class ReferenceRunner:
+    """Runs graphs on the reference, which computes everything in float64."""
 
     def __init__(self) -> None:
         from jostle.frameworks.reference import run
@@ -82,7 +82,7 @@ class Reference:
     def versions(self) -> dict[str, str]:
         return {}
 
-    def run(self, graph: Graph, phase: str, seed: int) -> Ran:
+    def run(self, graph: Graph, phase: str, seed: int) -> Result:
         arrays = attempt(lambda: self._run.result(graph, phase, seed))
         if isinstance(arrays, Crash):
             raise Failed(arrays)
@@ -92,8 +92,8 @@ class Reference:
         gc.collect()
 
 
-class Lines:
-    """Which lines of a framework's own Python ran; twice the time."""
+class LineCoverage:
+    """Which lines of a framework's own Python ran; tracing them doubles the time."""
 
     def __init__(self, module: str):
         top = importlib.import_module(module.partition(".")[0])
@@ -121,38 +121,38 @@ class Lines:
 
 
 class Handlers:
-    """Answers for one backend."""
+    """Answers requests to one backend."""
 
     def __init__(self, backend: str):
         self._backend = backend
         self._ran = 0
 
-    def open(self, request: Mapping[str, Any]) -> Told:
+    def open(self, request: Mapping[str, Any]) -> Record:
         """Imports the framework, which takes seconds."""
         if self._backend == REFERENCE:
-            self._runs: Programs | Reference = Reference()
+            self._runner: ProgramRunner | ReferenceRunner = ReferenceRunner()
         else:
             lowering = lowering_named(self._backend)
             importlib.import_module(lowering.module)
-            self._runs = Programs(lowering, request["line coverage"])
-        return {"versions": self._runs.versions()}
+            self._runner = ProgramRunner(lowering, request["line coverage"])
+        return {"versions": self._runner.versions()}
 
-    def run(self, request: Mapping[str, Any]) -> Told:
-        told = [self._observed(decode(text), request["phase"], request["seed"]) for text in request["graphs"]]
-        return {"observations": told}
+    def run(self, request: Mapping[str, Any]) -> Record:
+        graphs = map(graph_from_json, request["graphs"])
+        return {"observations": [self._observed(graph, request["phase"], request["seed"]) for graph in graphs]}
 
-    def _observed(self, graph: Graph, phase: str, seed: int) -> Told:
+    def _observed(self, graph: Graph, phase: str, seed: int) -> Record:
         started = time.perf_counter()
-        told = self._attempted(graph, phase, seed)
-        told["seconds"] = time.perf_counter() - started
+        record = self._attempted(graph, phase, seed)
+        record["seconds"] = time.perf_counter() - started
         self._ran += 1
         if self._ran % BETWEEN_CLEANINGS == 0:
-            self._runs.clean()
-        return told
+            self._runner.clean()
+        return record
 
-    def _attempted(self, graph: Graph, phase: str, seed: int) -> Told:
+    def _attempted(self, graph: Graph, phase: str, seed: int) -> Record:
         try:
-            arrays, found = self._runs.run(graph, phase, seed)
+            arrays, found = self._runner.run(graph, phase, seed)
         except Unsupported as reason:
             return {"status": Status.UNSUPPORTED, "reason": str(reason)}
         except Failed as failure:
@@ -164,7 +164,7 @@ class Handlers:
         }
 
 
-def _failure(crash: Crash) -> Told:
+def _failure(crash: Crash) -> Record:
     if crash.error == "Undefined":
         return {"status": Status.UNDEFINED, "reason": crash.message}
     if crash.error in MISSING:
