@@ -1,10 +1,11 @@
-"""Runs programs of one framework in a process of its own: two of them in one process may take each other down.
+"""Runs programs of one framework, here or in a process of its own: two of them in one process may take each other down.
 
 As a script it reads lines of {"graph", "phase"} and answers each with "unsupported", "error" or "result" and "signals".
 """
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,10 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from jostle.foreign import Crash, attempt
+from jostle.frameworks.backends.all_backends import lowering_named, signals_of
 from jostle.frameworks.backends.program import Lowering, Unsupported, arrays_of
 from jostle.frameworks.graph import Graph, array_as_json, array_from_json, graph_as_json, graph_from_json
+from jostle.frameworks.workers.backend_server import MISSING
 
 BETWEEN_CLEANINGS = 50  # programs
+# XLA compiles each program for a tenth of a second; half of that without what makes kernels fast.
+QUICK = {"XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"}
 
 
 class Child:
@@ -34,16 +39,24 @@ class Child:
 
 
 @contextmanager
-def child_of(lowering: str, signals: str) -> Iterator[Child]:
-    """`lowering` is module:name of an instance or class, `signals` the module that watches it."""
-    command = [sys.executable, __file__, lowering, signals]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path.cwd()) as process:
+def child_of(backend: str) -> Iterator[Child]:
+    command = [sys.executable, __file__, backend]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, cwd=Path.cwd(), env=os.environ | QUICK) as process:
         yield Child(process)
         process.stdin.close()
 
 
 def answer_to(told: dict, lowering: Lowering, signals) -> dict:
     graph, phase = graph_from_json(told["graph"]), told["phase"]
+    answer = outcome(graph, phase, lowering, signals)
+    if "result" in answer:
+        answer["result"] = {name: array_as_json(array) for name, array in answer["result"].items()}
+    return answer
+
+
+def outcome(graph: Graph, phase: str, lowering: Lowering, signals) -> dict:
+    """What running its program in this process gives."""
     try:
         text = lowering.program(graph, phase)
     except Unsupported as error:
@@ -52,14 +65,14 @@ def answer_to(told: dict, lowering: Lowering, signals) -> dict:
     program = compile(text, "<program>", "exec")
     seen = attempt(lambda: signals.watched(lambda: exec(program, namespace), namespace))
     if isinstance(seen, Crash):
-        return {"error": f"{seen.traceback}\n{text}"}
-    result = {name: array_as_json(array) for name, array in namespace["result"].items()}
-    return {"result": result, "signals": sorted(seen)}
+        missing = {"unsupported": seen.message} if seen.error in MISSING else {}
+        return missing or {"error": f"{seen.traceback}\n{text}"}
+    return {"result": namespace["result"], "signals": sorted(seen)}
 
 
 def main(arguments: Sequence[str]) -> None:
-    module, name = arguments[0].split(":")
-    lowering, signals = getattr(importlib.import_module(module), name)(), importlib.import_module(arguments[1])
+    lowering = lowering_named(arguments[0])
+    signals = importlib.import_module(signals_of(lowering))
     answers, sys.stdout = sys.stdout, sys.stderr  # whatever a framework prints
     signals.prepare()
     for count, line in enumerate(sys.stdin, 1):

@@ -8,9 +8,9 @@ import onnx
 import onnxruntime
 import pytest
 
-from jostle.frameworks.backends.onnx.programs import ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO, SKETCHERS, OnnxLowering
+from jostle.frameworks.backends.onnx.programs import ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO, OnnxLowering
 from jostle.frameworks.backends.onnx.signals import prepare
-from jostle.frameworks.backends.program import GRADIENT, PREDICT, Unsupported, arrays_of
+from jostle.frameworks.backends.program import PREDICT, Unsupported, arrays_of
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Graph, Leaf, Node
 from jostle.frameworks.operators.all_operators import OPERATORS, types_of
@@ -46,10 +46,6 @@ def drawn(operator: str, seed: int) -> list[Graph]:
     return [single(operator, rng) for _ in range(DRAWS)]
 
 
-def test_every_operator_has_an_entry() -> None:
-    assert SKETCHERS.keys() == OPERATORS.keys()
-
-
 def seen_alike(graph: Graph) -> bool:
     """Whether it is supported; then it was seen to be of our type, and the same optimised and plain."""
     optimised, plain = ran(ONNXRUNTIME, graph), ran(ONNXRUNTIME_PLAIN, graph)
@@ -63,14 +59,22 @@ def seen_alike(graph: Graph) -> bool:
     return True
 
 
-@pytest.mark.parametrize("operator", sorted(OPERATORS.keys() - RAISES))
-def test_onnxruntime_gives_the_types_that_we_infer_optimised_or_not(operator: str) -> None:
+def failure_of(operator: str) -> str:
+    """What is wrong with some draws of one operator, if something is."""
     supported, rng = 0, np.random.default_rng(8)
     for _ in range(MOST_DRAWS):
-        supported += seen_alike(single(operator, rng))
+        try:
+            supported += seen_alike(single(operator, rng))
+        except Exception as error:
+            return repr(error)
         if supported == DRAWS:
             break
-    assert supported or operator in NOWHERE
+    return "" if supported or operator in NOWHERE else "was never run"
+
+
+def test_optimising_changes_neither_types_nor_values() -> None:
+    failures = {operator: failure_of(operator) for operator in sorted(OPERATORS.keys() - RAISES)}
+    assert {operator: failure for operator, failure in failures.items() if failure} == {}
 
 
 @pytest.mark.parametrize(
@@ -161,11 +165,6 @@ def test_attributes_that_onnx_would_round_are_unsupported_in_float64() -> None:
     graph = Graph({"x": Leaf(INPUT, np.ones(2))}, (Node("y", "elu", ("x",), {"alpha": 0.2}),), ("y",))
     with pytest.raises(Unsupported, match="in float32"):
         ONNXRUNTIME.program(graph, PREDICT)
-
-
-def test_there_is_no_gradient() -> None:
-    with pytest.raises(Unsupported, match="gradient"):
-        ONNXRUNTIME.program(small_network(), GRADIENT)
 
 
 def test_the_type_that_means_a_missing_kernel_exists() -> None:

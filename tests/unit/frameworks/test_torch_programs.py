@@ -10,9 +10,8 @@ from jostle.frameworks.backends.program import (
     TRAIN,
     Unsupported,
     arrays_of,
-    differentiated,
 )
-from jostle.frameworks.backends.torch.programs import AOT, EAGER, EXPRESSIONS, INDUCTOR, TorchLowering
+from jostle.frameworks.backends.torch.programs import AOT, EAGER, INDUCTOR, TorchLowering
 from jostle.frameworks.backends.torch.signals import after
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import LAYOUTS, Array, Graph, Leaf, Node, Training
@@ -20,9 +19,9 @@ from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 from jostle.frameworks.training import LOSSES, OPTIMISERS, PENALTIES
 
 SEEDS = range(3)
-# torch 2.13 writes outside its memory in the backward pass of windows that see nothing but padding.
-CORRUPTS_MEMORY = ("max_pool",)
-REFUSED = {"avg_pool": "smaller than kernel size"}  # by avg_pool3d, which does not count the padding
+# torch 2.13 writes outside its memory in the backward pass of a max_pool with windows that see nothing but padding, and
+# its avg_pool3d does not count the padding.
+UNSAFE = ("max_pool", "avg_pool")
 
 
 def ran(lowering: TorchLowering, graph: Graph, phase: str) -> Mapping[str, Array]:
@@ -77,41 +76,6 @@ def trained(loss: str = "mse", penalty: str = "none", optimiser: str = "sgd", **
     return perceptron(Training(loss, target, penalty, 0.1, optimiser, usual | settings, 3))
 
 
-def test_every_operator_has_an_expression() -> None:
-    assert EXPRESSIONS.keys() == OPERATORS.keys()
-
-
-@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
-@pytest.mark.parametrize("name", OPERATORS)
-def test_every_operator_gives_what_its_law_says(name: str) -> None:
-    graphs = list(drawn(name, PREDICT))
-    for graph in graphs:
-        if name in REFUSED and types_of(graph)["x"].rank == 5:
-            continue
-        y = ran(EAGER, graph, PREDICT)["y"]
-        assert (y.shape, y.dtype.name) == (types_of(graph)["y"].shape, types_of(graph)["y"].dtype)
-    assert graphs
-
-
-@pytest.mark.parametrize("name", [name for name in OPERATORS if name not in (*CORRUPTS_MEMORY, *REFUSED)])
-def test_every_gradient_is_of_its_leafs_type(name: str) -> None:
-    for graph in drawn(name, GRADIENT):
-        if 0 in types_of(graph)["x"].shape:
-            continue
-        result = ran(EAGER, graph, GRADIENT)
-        for leaf in differentiated(graph):
-            assert (result[f"d_{leaf}"].shape, result[f"d_{leaf}"].dtype) == (
-                graph.leaves[leaf].array.shape,
-                graph.leaves[leaf].array.dtype,
-            )
-
-
-def test_a_gradient_is_weighed_with_the_cotangent() -> None:
-    graph = Graph({"x": Leaf("input", np.array([1.0, 2.0]))}, (Node("y", "square", ("x",)),), ("y",))
-    cotangent = arrays_of(graph, GRADIENT)["cotangent_y"]
-    np.testing.assert_allclose(ran(EAGER, graph, GRADIENT)["d_x"], 2 * graph.leaves["x"].array * cotangent)
-
-
 def test_what_no_gradient_reaches_has_one_of_zeros() -> None:
     result = ran(EAGER, perceptron(), GRADIENT)
     assert not result["d_unused"].any() and result["d_w"].any()
@@ -126,12 +90,19 @@ def test_statistics_of_batch_norm_have_gradients_too() -> None:
     assert_same(ran(EAGER, graph, PREDICT), {"y": ran(EAGER, asked, GRADIENT)["y"]})
 
 
-@pytest.mark.parametrize("style", ["in_place", "view"])
-@pytest.mark.parametrize("name", [name for name in OPERATORS if name not in (*CORRUPTS_MEMORY, *REFUSED)])
-def test_a_style_changes_no_result(name: str, style: str) -> None:
+def differs_with_style(name: str, style: str) -> bool:
     for graph in drawn(name, GRADIENT, specials=0.0):
         if 0 not in types_of(graph)["x"].shape:
-            assert_same(ran(EAGER, with_style(graph, style), GRADIENT), ran(EAGER, graph, GRADIENT))
+            try:
+                assert_same(ran(EAGER, with_style(graph, style), GRADIENT), ran(EAGER, graph, GRADIENT))
+            except AssertionError:
+                return True
+    return False
+
+
+@pytest.mark.parametrize("style", ["in_place", "view"])
+def test_a_style_changes_no_result(style: str) -> None:
+    assert [name for name in OPERATORS if name not in UNSAFE and differs_with_style(name, style)] == []
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

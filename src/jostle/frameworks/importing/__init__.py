@@ -1,1 +1,1 @@
-"""Models that exist already, as graphs to mutate."""
+"""How do models that exist already, ONNX files and torch modules, become graphs?"""

@@ -1,1 +1,1 @@
-"""Every operator by name, and what a graph made of them computes."""
+"""Which operators are there, what are their laws, and what are the types of a graph made of them?"""

@@ -1,1 +1,1 @@
-"""What a model computes, in float64 from elementary operations: the yardstick for every framework."""
+"""What does a model compute, in float64 from elementary operations, that every framework is compared with?"""

@@ -1,0 +1,94 @@
+"""The lowerings that tests/laws hold to their laws, and what of the installed releases the laws must know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from jostle.frameworks.backends.all_backends import lowering_named
+from jostle.frameworks.backends.program import Lowering
+from jostle.frameworks.operators.all_operators import OPERATORS
+
+# Of every theme some, for backends that take long for a gradient.
+DIFFERENTIATED = (
+    *("tanh", "mul", "max", "softmax", "topk_values", "pad", "take", "conv", "max_pool", "layer_norm", "grid_sample"),
+    *("linear", "rnn"),
+)
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A lowering, and what the laws must know of it."""
+
+    name: str
+    draws: int  # of every operator are run, all but the first in a slow test
+    missing: str = ""  # operators that it has nothing for
+    apart: bool = False  # runs in a process of its own: others fork, which one that has loaded it must not
+    specials: float = 0.0  # the share of inputs with values that kernels often get wrong
+    # What the installed release raises, or gives in another dtype: findings, and no mistakes of ours.
+    raises: Mapping[str, str] = field(default_factory=dict)
+    widened: str = ""
+    differentiated: Sequence[str] = DIFFERENTIATED
+    gradient_draws: int = 1
+    undifferentiated: str = ""  # operators whose gradients are better not run
+    needs_floats: bool = False  # has no gradient where no output is of floats
+    without_values: Sequence[str] = ()  # cases of VALUES that it lacks
+    unlike: str = ""  # an optimiser that it defines otherwise
+
+    @property
+    def lowering(self) -> Lowering:
+        return lowering_named(self.name)
+
+
+BACKENDS = (
+    Backend(
+        "torch",
+        3,
+        specials=0.3,
+        raises={"avg_pool": "smaller than kernel size"},  # avg_pool3d does not count the padding
+        differentiated=tuple(OPERATORS),
+        gradient_draws=3,
+        # torch 2.13 writes outside its memory in the backward pass of windows that see nothing but padding.
+        undifferentiated="max_pool avg_pool",
+    ),
+    Backend(
+        "onnxruntime",
+        4,
+        "atan2 cummax expm1 log1p logcumsumexp",
+        raises={"conv_transpose": "output_padding"},  # that only the dilation allows
+        without_values=("softsign", "hardswish", "avg_pool that rounds up", "instance_norm", "resize"),
+    ),
+    Backend(
+        "pytensor",
+        1,
+        "fmod left_shift right_shift cummax logcumsumexp conv conv_transpose max_pool avg_pool lp_pool "
+        "adaptive_avg_pool adaptive_max_pool local_response_norm resize grid_sample rnn lstm gru",
+        raises={"cast": ""},
+        widened="var std",
+        without_values=(
+            *("cumsum of others", "cumsum of others from the end", "max_pool", "avg_pool that rounds up", "resize"),
+        ),
+    ),
+    Backend("jax", 4, apart=True, unlike="adagrad"),
+    Backend(
+        "tensorflow",
+        1,
+        "lp_pool grid_sample",
+        apart=True,
+        # Keras 3.15 raises on windows that reach the end of an image.
+        raises=dict.fromkeys(("adaptive_avg_pool", "adaptive_max_pool"), "Negative dimension size"),
+        needs_floats=True,
+        without_values=("avg_pool that rounds up", "resize"),
+        unlike="rmsprop",
+    ),
+    Backend(
+        "paddle",
+        3,
+        "fmod one_hot rms_norm",
+        apart=True,
+        raises={"conv_transpose": "im2col"},  # Paddle 3.3, where the output padding is as large as the stride
+        needs_floats=True,
+        without_values=("cumsum of others", "cumsum of others from the end", "resize"),
+        unlike="rmsprop",
+    ),
+)
