@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from deephunter_lenets import LAYERS, SHAPES
 from deephunter_runs import fuzz, profile_of
 from jostle import Budget, Seeds
-from jostle.targets.twins import some_weights16
+from jostle.subjects.torch_twins import some_weights16
 from jostle.zoo import LeNet
 from mnist_data import data_folder, held_out_images, training_images
 from spread import spread

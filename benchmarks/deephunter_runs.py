@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from jostle.config import Settings
-from jostle.session.defaults import settled
-from jostle.session.gradient_ascent import Means
-from jostle.session.instrument import contained, watch
-from jostle.session.parts import RANGED, Guides, feedbacks_of, mutator_of, oracles, scheduler_of
-from jostle.targets.layers import layers_of
-from jostle.targets.loading import Model
 from torch import Tensor, nn
 
 from jostle.campaign import Budget, Campaign
 from jostle.commands.coverage_meter import CoverageMeter
+from jostle.feedback.neuron_parts import RANGED
 from jostle.interfaces import Listener
+from jostle.part import TRIED
 from jostle.profile import Profile
+from jostle.recipes.compose import compose, prepare, watching
+from jostle.recipes.deephunter import DEEPHUNTER
+from jostle.recipes.settle import FUZZ
 from jostle.records import Seeds, Summary
 from jostle.storage.archive import open_archive
+from jostle.subjects.instrument import instrument
+from jostle.subjects.torch_module import of_module
 
 
 def profile_of(
@@ -41,26 +41,19 @@ def fuzz(
     seed: int = 0,
     listeners: Sequence[Listener] = (),
     twin: nn.Module | None = None,
-    **settings: object,
+    **options: Any,
 ) -> tuple[Summary, Campaign]:
     """Runs the recipe as `jostle fuzz --recipe deephunter` does, everything written to disk."""
-    given = Settings("", "", recipe="deephunter", coverage=tuple(coverage), layers=tuple(layers), seed=seed, **settings)
-    chosen = settled(given if twin is None else replace(given, twin="weights16"), classes=True)
-    own, other = Model(model, lambda: model), None if twin is None else Model(twin, lambda: twin)
-    watched = contained(watch(chosen, own, other, layers_of(model, seeds.inputs[:2])))
-    classes = watched.target.predict(seeds.inputs[:1]).shape[1]
-    means = Means(watched.gradients, watched.incoming, seeds, classes)
+    limits = {"budget": budget.seconds, "executions": budget.executions, "findings": budget.findings}
+    compared = {} if twin is None else {"twin": "weights16"}  # whatever it really is
+    chosen = {"coverage": list(coverage), "layers": list(layers), "seed": seed, "force": True}
+    given = FUZZ.parsed({**chosen, **limits, **compared, **options})
+    other = None if twin is None else of_module(twin)
+    target = instrument(watching(DEEPHUNTER, given), of_module(model), seeds.inputs[:TRIED], other).contained()
+    campaign = compose(prepare(DEEPHUNTER, given, target, seeds), lambda: profile).campaign()
     with tempfile.TemporaryDirectory() as folder:
         archive = open_archive(Path(folder) / "campaign", {"benchmark": seed})
-        campaign = Campaign(
-            target=watched.target,
-            mutator=mutator_of(chosen, means),
-            feedbacks=feedbacks_of(chosen, Guides(watched.novelty_layers, profile)),
-            oracles=oracles(chosen, classes=True),
-            scheduler=scheduler_of(chosen),
-            seeds=seeds,
-            budget=budget,
-            seed=seed,
-            batch=chosen.batch,
-        )
-        return campaign.run(listeners=[archive, *listeners]), campaign
+        try:
+            return campaign.run(listeners=[archive, *listeners]), campaign
+        finally:
+            archive.release()

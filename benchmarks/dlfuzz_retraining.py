@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jostle.config import Settings
 
 from deepxplore_lenets import counted_layers, network
 from jostle.commands.retrain import Accuracy, Training, retrain
+from jostle.recipes.settle import FUZZ
 from jostle.session.assemble import assemble
 from mnist_data import data_folder, held_out_images, training_images
 from spread import spread
@@ -36,20 +36,23 @@ def once(name: str, folder: Path | None, seed: int, seconds: float) -> tuple[Acc
         ):
             np.savez(root / f"{file}.npz", x=some.numpy(), y=known.numpy())
         torch.save(network(name, folder), root / "model.pt")
-        settings = Settings(
-            str(root / "model.pt"),
-            str(root / "seeds.npz"),
-            recipe="dlfuzz",
-            layers=counted_layers(name),
-            budget=seconds,
-            seed=seed,
-            out=str(root / "campaign"),
-            trust_model=True,
-            minimise=False,
+        options = FUZZ.parsed(
+            {
+                "model": str(root / "model.pt"),
+                "seeds": str(root / "seeds.npz"),
+                "recipe": "dlfuzz",
+                "layers": counted_layers(name),
+                "budget": seconds,
+                "seed": seed,
+                "out": str(root / "campaign"),
+                "trust_model": True,
+                "minimise": False,
+            }
         )
-        assembled = assemble(settings)
-        assembled.run()
-        assembled.archive.close()
+        session = assemble(options)
+        session.search()
+        session.archive.close()
+        session.close()
         result = retrain(
             root / "campaign",
             None,

@@ -5,30 +5,33 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from jostle.config import Settings
-from jostle.session.defaults import settled
-from jostle.session.gradient_ascent import Means
-from jostle.session.instrument import contained, seated, watch
-from jostle.session.parts import Guides, feedbacks_of, mutator_of, oracles, scheduler_of
-from jostle.targets.layers import layers_of
-from jostle.targets.loading import Model
 from PIL import Image
 from torch import Tensor, nn
 
-from jostle.campaign import Budget, Campaign
+from jostle.campaign import Budget
 from jostle.commands.coverage_meter import CoverageMeter
-from jostle.inputs.distances import as_image_file, relative_distances
+from jostle.inputs.distances import relative_distances
 from jostle.interfaces import ModelTarget, Oracle
+from jostle.part import TRIED
+from jostle.profile import Profile
+from jostle.recipes.compose import compose, prepare, watching
+from jostle.recipes.deepxplore import DEEPXPLORE
+from jostle.recipes.dlfuzz import DLFUZZ
+from jostle.recipes.settle import FUZZ
 from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Summary, Trace, Verdicts
-from jostle.session.finish import Finisher
+from jostle.session.finish import InputFinisher
 from jostle.storage.archive import open_archive
-from jostle.storage.findings import recorded, write_png
+from jostle.storage.finding_record import FinishedArray
+from jostle.storage.findings import FINDINGS, recorded
+from jostle.storage.pictures import write_png
+from jostle.subjects.instrument import instrument
+from jostle.subjects.torch_module import of_module
 
 UNLIMITED = 3600.0
 
@@ -92,39 +95,36 @@ def fuzz(
     **given: Any,
 ) -> Run:
     """As `jostle fuzz --recipe dlfuzz`, or with other models `--recipe deepxplore`, all written to disk."""
-    names = tuple(f"model {i}" for i in range(len(others)))
-    recipe = "deepxplore" if others else "dlfuzz"
-    settings = settled(Settings("", "", recipe=recipe, models=names, layers=tuple(layers), **given), True, True)
+    recipe = DEEPXPLORE if others else DLFUZZ
+    names = [f"other.model:number_{i}" for i in range(len(others))]
+    limit = budget or Budget(seconds=UNLIMITED)
+    limits = {"budget": limit.seconds, "executions": limit.executions, "findings": limit.findings}
+    chosen = FUZZ.parsed({"models": names or None, "layers": list(layers), "force": True, **limits, **given})
     seeds = Seeds(images, labels, tuple(map(str, range(len(images)))))
-    members = [watch(settings, Model(one, lambda: one), None, layers_of(one, images[:2])) for one in (model, *others)]
-    watched = contained(seated(members) if others else members[0])
-    meter, tests = (CoverageMeter(model, ("nc",), layers=tuple(counted or layers), active=0.25) for _ in range(2))
+    subjects = [of_module(one) for one in (model, *others)]
+    watched = instrument(watching(recipe, chosen), subjects[0], images[:TRIED], others=subjects[1:]).contained()
+    meter, tests = (CoverageMeter(model, ("nc",), layers=list(counted or layers), active=0.25) for _ in range(2))
     meter.add(images)
     seeds_coverage = meter.coverage()["nc"]["covered"]
-    target = Counting(watched.target, meter) if measured else watched.target
-    means = Means(watched.gradients, watched.incoming, seeds, 10)
-    judges = oracles(settings, classes=True)
-    collecting = Collecting(judges[0])
+    prepared = prepare(recipe, chosen, watched, seeds)
+    composition = compose(prepared, no_profile)
+    collecting = Collecting(composition.oracles[recipe.hunts[0]])
+    counting = replace(watched, target=Counting(watched.target, meter)) if measured else watched
+    campaign = replace(
+        composition,
+        prepared=replace(prepared, model=counting),
+        oracles={**composition.oracles, recipe.hunts[0]: collecting},
+    ).campaign()
     with tempfile.TemporaryDirectory() as folder:
-        archive = open_archive(Path(folder) / "campaign", {"benchmark": 0})
-        campaign = Campaign(
-            target=target,
-            mutator=mutator_of(settings, means),
-            feedbacks=feedbacks_of(settings, Guides(watched.novelty_layers, None)),
-            oracles=[collecting, *judges[1:]],
-            scheduler=scheduler_of(settings),
-            seeds=seeds,
-            budget=budget or Budget(seconds=UNLIMITED),
-            seed=settings.seed,
-            batch=settings.batch,
-            saved=lambda inputs: as_image_file(inputs, 0, 1),
-        )
+        place = Path(folder) / "campaign"
+        archive = open_archive(place, {"benchmark": 0})
         started = time.perf_counter()
         summary = campaign.run(listeners=[archive] if archived else [])
         seconds = time.perf_counter() - started
-        finisher = Finisher(settings, watched.target, watched.gradients, seeds, 10, {"flip": judges[0]})
-        finisher.finish(Path(folder) / "campaign")
-        smallest = _smallest(Path(folder) / "campaign" / "findings")
+        archive.conclude(summary)
+        InputFinisher(prepared, composition.oracles, place).finish()
+        smallest = _smallest(place / FINDINGS)
+        archive.release()
     rows = Candidates.joined([seeds.as_candidates().select(torch.arange(0)), *collecting.violating])
     tests.add(torch.cat([images, rows.inputs]))
     covered = [one.coverage()["nc"]["covered"] for one in (meter, tests)]
@@ -133,11 +133,16 @@ def fuzz(
 
 def _smallest(findings: Path) -> dict[int, float]:
     smallest: dict[int, float] = {}
-    for _, told in recorded(findings):
-        if "minimised" in told and told["change"]["L2"] > 0:
-            distance = told["minimised"]["relative L2"]
-            smallest[told["root"]] = min(distance, smallest.get(told["root"], distance))
+    for _, record in recorded(findings):
+        finished = record.finished
+        if isinstance(finished, FinishedArray) and finished.minimised and finished.change.euclidean > 0:
+            distance = finished.minimised.relative
+            smallest[record.root] = min(distance, smallest.get(record.root, distance))
     return smallest
+
+
+def no_profile() -> Profile:
+    raise AssertionError("neuron coverage needs no profile")
 
 
 def survivors(model: nn.Module, run: Run) -> int:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 
 import torch
-from jostle.targets.layers import layers_of, speaking
 from torch import Tensor, nn
 
 from deepxplore_lenets import counted_layers, network
@@ -20,6 +19,8 @@ from jostle.mutators.ascent import Ascent
 from jostle.mutators.goals import AnotherClass
 from jostle.mutators.neuron_choice import STRATEGIES, NeuronChoice
 from jostle.records import NO_LABEL, Seeds
+from jostle.subjects.layers import speaking
+from jostle.subjects.torch_layers import layers_of
 from jostle.subjects.torch_target import TorchTarget
 from mnist_data import data_folder, held_out_images
 from resnet50 import photos, resnet50

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
-from jostle.config import Settings
 
-from jostle.session.assemble import assemble
+from sessions import fuzz_session
 from spread import spread
 
 SEEDS = 5
@@ -26,25 +23,14 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {
 
 def seconds(choices: Mapping[str, Any], seed: int, archived: bool) -> float:
     """How long the loop takes; without its archive, the campaign does the same and nothing is written."""
-    with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(
-            model="jostle.zoo:lenet5",
-            seeds="jostle.zoo:mnist_sample",
-            executions=EXECUTIONS,
-            seed=seed,
-            out=str(Path(folder) / "campaign"),
-            **choices,
-        )
-        assembled = assemble(settings)
+    with fuzz_session(executions=EXECUTIONS, seed=seed, **choices) as session:
         started = time.perf_counter()
         if archived:
-            assembled.run()
-            assembled.archive._behind.wait()  # what is still to be written costs too
+            session.search()
+            session.archive.wait()  # what is still to be written costs too
         else:
-            assembled.campaign.run()
-        taken = time.perf_counter() - started
-        assembled.release()
-        return taken
+            session.campaign.run()
+        return time.perf_counter() - started
 
 
 def ratio(choices: Mapping[str, Any], seed: int) -> float:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
-from pathlib import Path
 
-from jostle.frameworks.campaign.options import framework_settings
 from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
-from jostle.session.assemble_frameworks import assemble
+from sessions import frameworks_session
 from spread import spread
 
 SEEDS = 3
@@ -18,23 +15,11 @@ BACKENDS = "onnxruntime,torch"
 
 def run(strategy: str, order: str, seed: int) -> tuple[float, float, float]:
     """Parts of libraries, distinct defects, and seconds of processor time of ourselves and all backends."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = str(Path(folder) / "run")
-        flags = {
-            "backends": BACKENDS,
-            "executions": MODELS,
-            "strategy": strategy,
-            "order": order,
-            "seed": seed,
-            "out": out,
-        }
-        assembled = assemble(framework_settings(flags))
-        try:
-            started = time.process_time()
-            summary = assembled.run()
-            own = time.process_time() - started
-        finally:
-            assembled.release()
+    options = {"backends": BACKENDS, "executions": MODELS, "strategy": strategy, "order": order, "seed": seed}
+    with frameworks_session(**options) as session:
+        started = time.process_time()
+        summary = session.search()
+        own = time.process_time() - started
     theirs = sum(summary.executions / rate for rate in summary.rates.values())
     return summary.coverage["library"]["parts"], sum(summary.findings.values()), own + theirs
 

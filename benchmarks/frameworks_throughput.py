@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
-from jostle.frameworks.campaign.options import framework_settings
-from jostle.session.assemble_frameworks import assemble
+from sessions import frameworks_session
 from spread import spread
 
 SEEDS = 3
@@ -19,13 +15,8 @@ RUNS = (  # backends, models, least models per second
 
 def rate(backends: str, models: int, seed: int) -> float:
     """Models per second, judged, located and written down; importing the frameworks is not counted."""
-    with tempfile.TemporaryDirectory() as folder:
-        flags = {"backends": backends, "executions": models, "seed": seed, "out": str(Path(folder) / "run")}
-        assembled = assemble(framework_settings(flags))
-        try:
-            summary = assembled.run()
-        finally:
-            assembled.release()
+    with frameworks_session(backends=backends, executions=models, seed=seed) as session:
+        summary = session.search()
     return summary.executions / summary.seconds
 
 

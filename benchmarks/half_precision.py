@@ -23,7 +23,7 @@ from jostle import (
     Twins,
 )
 from jostle.interfaces import Feedback
-from jostle.targets.twins import TWINS
+from jostle.subjects.torch_twins import TWINS
 from jostle.zoo import lenet5
 from mnist_data import data_folder, held_out_images
 from spread import executions_to_first, spread

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import torch
-from jostle.config import Settings
 
-from jostle.session.assemble import assemble
+from sessions import fuzz_session
 from spread import spread
 
 SEEDS = 5
@@ -19,21 +15,9 @@ RECIPES = ("tensorfuzz", "deephunter", "dlfuzz")
 
 def rate(recipe: str, seed: int, isolate: bool) -> float:
     """Executions per second of a campaign as `jostle fuzz` runs it, once it has begun."""
-    with tempfile.TemporaryDirectory() as folder:
-        assembled = assemble(
-            Settings(
-                model="jostle.zoo:lenet5",
-                seeds="jostle.zoo:mnist_sample",
-                recipe=recipe,
-                oracle=("nan", "crash"),
-                executions=EXECUTIONS,
-                seed=seed,
-                isolate=isolate,
-                out=str(Path(folder) / "campaign"),
-            )
-        )
-        summary = assembled.run()
-        assembled.release()
+    options = {"recipe": recipe, "oracle": ("nan", "crash"), "executions": EXECUTIONS, "seed": seed}
+    with fuzz_session(isolate=isolate, **options) as session:
+        summary = session.search()
     return summary.executions / summary.seconds
 
 

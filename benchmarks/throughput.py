@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
-from pathlib import Path
 
 import torch
-from jostle.config import Settings
 
 from jostle import Noise, Seeds
-from jostle.session.assemble import assemble
 from jostle.zoo import lenet5, mnist_sample
+from sessions import fuzz_session
 from spread import spread
 
 SEEDS = 10
 EXECUTIONS = 40_000
+BATCH = 256
 BAR = 0.6
 
 
@@ -33,24 +31,15 @@ def bare_rate(batch: int) -> float:
     return EXECUTIONS // batch * batch / (time.perf_counter() - started)
 
 
-def loop_rate(settings: Settings) -> float:
+def loop_rate(coverage: str, seed: int) -> float:
     """Executions per second of a campaign as `jostle fuzz` runs it, with everything written to disk."""
-    campaign = assemble(settings).campaign
-    summary = campaign.run()
+    with fuzz_session(coverage=(coverage,), executions=EXECUTIONS, seed=seed, batch=BATCH) as session:
+        summary = session.search()
     return summary.executions / summary.seconds
 
 
 def ratio(coverage: str, seed: int) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(
-            model="jostle.zoo:lenet5",
-            seeds="jostle.zoo:mnist_sample",
-            coverage=(coverage,),
-            executions=EXECUTIONS,
-            seed=seed,
-            out=str(Path(folder) / "campaign"),
-        )
-        before, loop, after = bare_rate(settings.batch), loop_rate(settings), bare_rate(settings.batch)
+    before, loop, after = bare_rate(BATCH), loop_rate(coverage, seed), bare_rate(BATCH)
     return loop / ((before + after) / 2)
 
 

@@ -26,7 +26,7 @@ def options(**chosen: Any) -> Given:
 
 def run_session(session: Session) -> Summary:
     """Runs a campaign into its folder, and leaves its findings unfinished."""
-    summary = session.campaign.run(session.history, listeners=[session.archive])
+    summary = session.search()
     session.archive.close()
     session.close()
     return summary

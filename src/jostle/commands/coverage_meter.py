@@ -137,6 +137,5 @@ def meter_of(given: Given, criteria: Sequence[str]) -> CoverageMeter:
     """A meter for the model that options name."""
     options = given.of(ModelOptions)
     subject = load_seeded(given, options.model, options.weights)
-    return CoverageMeter(
-        subject, criteria, **{name: value for name, value in given.values.items() if name != "profile"}
-    )
+    named = {name: value for name, value in given.values.items() if name not in ("model", "profile")}
+    return CoverageMeter(subject, criteria, **named)

@@ -64,14 +64,14 @@ def _flag(value: Any) -> bool:
     return value
 
 
-def finite(value: Any, say: str = "give a number") -> float:
-    """The number, if it is one and finite; `say` tells what to give instead."""
+def finite(value: Any) -> float:
+    """The number, if it is one and finite."""
     try:
         if not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value):
             return float(value)
     except OverflowError:  # an integer beyond all floats
         pass
-    raise ValueError(say)
+    raise ValueError("give a number")
 
 
 def number(
@@ -85,7 +85,7 @@ def number(
     """A finite number within bounds; `say` tells what to give instead of one beyond them."""
 
     def check(value: Any) -> float:
-        checked = finite(value, say)
+        checked = finite(value)
         if not (above < checked < below and at_least <= checked <= at_most):
             raise ValueError(say)
         return checked
@@ -129,7 +129,7 @@ def choices(names: Callable[[], Iterable[str]], what: str, also: Callable[[str],
             raise NotThisName(f"names {what} twice: name each once")
         return given
 
-    return Kind("NAMES", _as_it_is, check, ("no-such-name", "", ",", 3, []))
+    return Kind("NAMES", _as_it_is, check, ("no-such-name", "", ",", 3))
 
 
 def one_of(name: str, names: Iterable[str]) -> str:
@@ -207,7 +207,7 @@ TEXT = Kind("TEXT", _as_it_is, _text, ("", 3, True, "a\0b", "a" * (LONGEST + 1))
 WORD = Kind("TEXT", _as_it_is, shown)  # read by its part, which knows what it may be
 FLAG = Kind("", _as_it_is, _flag, (1, "yes"))
 COUNT = whole(1)
-NAMES = Kind("NAMES", _as_it_is, _names, ("a,,b", ",", 3, []))
+NAMES = Kind("NAMES", _as_it_is, _names, ("a,,b", ",", 3))
 NUMBERS = Kind("NUMBERS", _as_it_is, _numbers, ("a", "0.1,,0.2", "nan", "1e999"))
 RANGE = Kind("LOW,HIGH", _as_it_is, _range, ("1,0", "0,0", "0", "0,1,2", "a,b", "nan,1", "0,inf", "-1e308,1e308", ""))
 DEVIATIONS = Kind("NUMBERS", _as_it_is, _deviations, ("0", "-1", "0.1,0"))

@@ -83,10 +83,12 @@ class Schema:
                 self.options[name] = option
 
     def parsed(self, values: Mapping[str, Any]) -> Given:
-        """Values of a script, of JSON or of TOML, each in its own type; None is left open."""
+        """Values of a script, of JSON or of TOML, each in its own type; None and what is empty are left open."""
         for name in values:
             self._known(name)
-        return Given({name: self.options[name].parsed(one) for name, one in values.items() if one is not None})
+        return Given(
+            {name: self.options[name].parsed(one) for name, one in values.items() if one not in (None, (), [])}
+        )
 
     def read(self, flags: Mapping[str, Any]) -> dict[str, Any]:
         """What texts of flags say, as TOML would; those that were not given are left out."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from jostle.catalogue import feedbacks_of, mutator_of, oracles_of, parts_named, 
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.distances import are_image_files, as_image_file
 from jostle.inputs.preflight import Flight, check_images, preflight
-from jostle.interfaces import Oracle
+from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
     BatchOptions,
     BudgetOptions,
@@ -29,7 +29,8 @@ from jostle.recipes.contradictions import refuse_contradictions
 from jostle.recipes.recipe import Recipe
 from jostle.recipes.settle import FUZZ, chosen_parts, settled
 from jostle.records import Seeds, all_rows
-from jostle.subjects.instrument import Instrumented, Watching, instrument
+from jostle.subjects.instrument import Instrumented, Watching
+from jostle.subjects.models import with_companions
 from jostle.subjects.subject import Subject
 from jostle.targets.contained import ContainedGradients
 
@@ -61,21 +62,42 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Composed:
-    """A campaign, with its oracles by the names that chose them."""
+class Composition:
+    """The parts of a fuzzer for a model and seeds."""
 
-    campaign: Campaign
-    oracles: Mapping[str, Oracle]
+    prepared: Prepared
+    mutator: Mutator
+    scheduler: Scheduler
+    feedbacks: Sequence[Feedback]
+    oracles: Mapping[str, Oracle]  # by the names that chose them
     profile: Profile | None  # what criteria measure against, where one needs it
+
+    def campaign(self) -> Campaign:
+        """All of them in one loop."""
+        settings = self.prepared.settings
+        low, high = settings[InputOptions].range
+        return Campaign(
+            target=self.prepared.model.target,
+            mutator=self.mutator,
+            feedbacks=self.feedbacks,
+            oracles=list(self.oracles.values()),
+            scheduler=self.scheduler,
+            seeds=self.prepared.seeds,
+            budget=budget_of(settings),
+            seed=settings[RunOptions].seed,
+            batch=settings[BatchOptions].batch,
+            saved=partial(as_image_file, low=low, high=high) if settings[FindingOptions].as_images else None,
+        )
 
 
 def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping[str, Any]) -> Campaign:
     """The campaign that a recipe makes of a model and seeds; options are those of `jostle fuzz`, by their names."""
     given = FUZZ.parsed({**options, "recipe": recipe.name})
     refuse_contradictions(given)
-    model = instrument(watching(recipe, given), subject, seeds.inputs[:TRIED]).contained()
+    models = with_companions(given, subject)
+    model = models.instrumented(watching(recipe, given), seeds.inputs[:TRIED]).contained()
     prepared = prepare(recipe, given, model, seeds)
-    return compose(prepared, lambda: profile_of_seeds(prepared)).campaign
+    return compose(prepared, lambda: profile_of_seeds(prepared)).campaign()
 
 
 def watching(recipe: Recipe, given: Given) -> Watching:
@@ -127,26 +149,14 @@ def profile_of_seeds(prepared: Prepared) -> Profile:
     return profiled(prepared.model.target.run(seeds.select(some)) for some in rows)
 
 
-def compose(prepared: Prepared, take_profile: Callable[[], Profile]) -> Composed:
-    """All parts that settings choose, as one campaign; a profile is taken only if a criterion needs one."""
+def compose(prepared: Prepared, take_profile: Callable[[], Profile]) -> Composition:
+    """All parts that settings choose; a profile is taken only if a criterion needs one."""
     settings, context = prepared.settings, prepared.context()
-    low, high = settings[InputOptions].range
     mutator, scheduler = mutator_of(settings, context), scheduler_of(settings, context)
     oracles = oracles_of(settings, context)
     profile = take_profile() if needs_profile(settings) else None  # last, because it may take long
-    campaign = Campaign(
-        target=prepared.model.target,
-        mutator=mutator,
-        feedbacks=feedbacks_of(settings, prepared.context(profile)),
-        oracles=list(oracles.values()),
-        scheduler=scheduler,
-        seeds=prepared.seeds,
-        budget=budget_of(settings),
-        seed=settings[RunOptions].seed,
-        batch=settings[BatchOptions].batch,
-        saved=partial(as_image_file, low=low, high=high) if settings[FindingOptions].as_images else None,
-    )
-    return Composed(campaign, oracles, profile)
+    feedbacks = feedbacks_of(settings, prepared.context(profile))
+    return Composition(prepared, mutator, scheduler, feedbacks, oracles, profile)
 
 
 def budget_of(settings: Settings) -> Budget:

@@ -14,7 +14,7 @@ from jostle.options.schema import Given
 from jostle.profile import Profile
 from jostle.progress import Progress, quietly
 from jostle.recipes.all_recipes import recipe_of
-from jostle.recipes.compose import Composed, Prepared, budget_of, compose
+from jostle.recipes.compose import Composition, Prepared, budget_of, compose
 from jostle.recipes.contradictions import refuse_contradictions
 from jostle.records import all_rows
 from jostle.session.finish import InputFinisher
@@ -41,27 +41,27 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         words = [Path(settings[ModelOptions].model).name, recipe_of(given).name]
         folder = folder_of(settings[RunOptions].out, words, record)
         check_folder(folder, record)
-        composed = compose(loaded.prepared, lambda: profile_of(loaded, folder, progress))
-        rehearse(loaded.prepared, composed.profile, list(composed.oracles.values()))
+        composition = compose(loaded.prepared, lambda: profile_of(loaded, folder, progress))
+        rehearse(loaded.prepared, composition.profile, list(composition.oracles.values()))
         archive = open_campaign(folder, record)
         undone.callback(archive.release)
         if loaded.service is not None:
             loaded.service.keep_batches_in(folder)
-        if composed.profile is not None:
-            save_profile(archive, composed.profile, loaded.model)
+        if composition.profile is not None:
+            save_profile(archive, composition.profile, loaded.model)
         history = read_history(archive.folder, loaded.prepared.seeds, archive.quarantine)
         undone.pop_all()
     return Session(
-        campaign=composed.campaign,
+        campaign=composition.campaign(),
         archive=archive,
         history=history,
         budget=budget_of(settings),
-        finisher=InputFinisher(loaded.prepared, composed.oracles, archive.folder),
+        finisher=InputFinisher(loaded.prepared, composition.oracles, archive.folder),
         finishing="how large, what the model says, pictures",
         close=loaded.close,
         max_disk=settings[BudgetOptions].max_disk,
-        introduction=tuple(_introduction(loaded, composed)),
-        warnings=tuple(_warnings(loaded, composed, begun=history is not None)),
+        introduction=tuple(_introduction(loaded, composition)),
+        warnings=tuple(_warnings(loaded, composition, begun=history is not None)),
     )
 
 
@@ -76,15 +76,15 @@ def rehearse(prepared: Prepared, profile: Profile | None, oracles: Sequence[Orac
         feedback.assess(trace)
 
 
-def _introduction(loaded: Loaded, composed: Composed) -> Iterator[str]:
+def _introduction(loaded: Loaded, composition: Composition) -> Iterator[str]:
     flight = loaded.flight
     accuracy = "" if flight.accuracy is None else f", accuracy {flight.accuracy:.1%}"
     yield f"{len(flight.seeds)} seeds{accuracy}, layers watched: {len(loaded.model.layers)}"
-    if composed.profile is not None:
-        yield composed.profile.explained()
+    if composition.profile is not None:
+        yield composition.profile.explained()
 
 
-def _warnings(loaded: Loaded, composed: Composed, begun: bool) -> Iterator[str]:
+def _warnings(loaded: Loaded, composition: Composition, begun: bool) -> Iterator[str]:
     yield from loaded.flight.warnings
-    if composed.profile is not None and loaded.settings[ProfileOptions].profile is None and not begun:
+    if composition.profile is not None and loaded.settings[ProfileOptions].profile is None and not begun:
         yield FROM_SEEDS

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from jostle.digests import digest_of_file
 from jostle.errors import UsageError
@@ -45,9 +43,5 @@ def recorded_campaign(folder: Path) -> Reopened:
         raise UsageError(f"{folder} is a campaign over frameworks: each of its findings has a reproduce.py to run")
     if not {"model", "seeds"} <= record.settings.keys() or not record.digest:
         raise UsageError(f"{folder} holds a config.json that is not of a campaign")
-    return Reopened(FUZZ.parsed(_chosen(record.all_settings)), record)
-
-
-def _chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a record; what is empty was left open."""
-    return {name: value for name, value in settings.items() if name in FUZZ.options and value not in (None, [])}
+    options = {name: value for name, value in record.all_settings.items() if name in FUZZ.options}
+    return Reopened(FUZZ.parsed(options), record)

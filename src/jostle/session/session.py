@@ -44,6 +44,16 @@ class Session:
         """Whether the campaign's folder has reached the size that it may have."""
         return self.max_disk is not None and self.archive.used >= self.max_disk
 
+    def search(self, listeners: Sequence[Listener] = ()) -> Summary:
+        """Runs the campaign into its folder, from where an earlier run stopped; findings are left unfinished."""
+        told = [self.first, self.archive, *listeners, self.last]
+        return self.campaign.run(
+            self.history,
+            listeners=[one for one in told if one is not None],
+            redone=self.archive.repair,
+            full=lambda: self.full,
+        )
+
     def release(self) -> None:
         """Ends the workers, and lets another process go on with the campaign."""
         self.close()
@@ -76,13 +86,7 @@ def run(
     """
     archive = session.archive
     try:
-        all_listeners = [session.first, archive, *listeners, session.last]
-        summary = session.campaign.run(
-            session.history,
-            listeners=[one for one in all_listeners if one is not None],
-            redone=archive.repair,
-            full=lambda: session.full,
-        )
+        summary = session.search(listeners)
         full = session.full  # before the log is emptied, which makes room again
         archive.conclude(summary)
         searched(summary)

@@ -123,9 +123,13 @@ class Archive:
         self._journal.close()
         self._journal = Appended(self.folder / JOURNAL)
 
+    def wait(self) -> None:
+        """Until all steps so far are written."""
+        self._background.wait()
+
     def conclude(self, summary: Summary) -> None:
         """Writes the last statistics of a run, and makes all it found durable where it stands."""
-        self._background.wait()
+        self.wait()
         write_status(self.folder, summary, synced=True)
         sync_folders(self._unsynced)
         self._unsynced.clear()
@@ -135,7 +139,7 @@ class Archive:
     def close(self) -> None:
         """Draws the pictures, and lets another process go on with the campaign."""
         try:
-            self._background.wait()
+            self.wait()
             for name in self._folders:
                 draw_pictures(self.folder / name)
         finally:

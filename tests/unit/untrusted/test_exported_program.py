@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 from jostle.errors import ModelRefused
-from jostle.targets import exported_file
+from jostle.untrusted import exported_program
 from jostle.untrusted.exported_program import EXAMPLES, GRAPH, TENSORS, load_exported
 
 WEIGHTS, CONSTANTS = TENSORS
@@ -242,7 +242,7 @@ def test_a_compressed_duplicated_or_oversized_member_is_refused(
         archive.writestr(f"model/{GRAPH}", members[GRAPH])
     with pytest.raises(ModelRefused, match="share a name"):
         load_exported(twice)
-    monkeypatch.setattr(exported_file, "JSON_LIMIT", 100)
+    monkeypatch.setattr(exported_program, "JSON_LIMIT", 100)
     with pytest.raises(ModelRefused, match="larger than 100 bytes"):
         load_exported(honest)
 
