@@ -1,0 +1,119 @@
+"""What is true of every subject, whatever kind of model it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from jostle.subjects.instrument import layers_on_one
+from jostle.subjects.registry import KINDS, load, subject_of
+from jostle.subjects.subject import Subject, Watch
+from jostle.zoo import lenet1, mnist_sample
+from making import batch_of
+
+SOURCE = """
+import numpy as np
+from jostle.zoo import lenet1
+
+def net():
+    return lenet1()
+
+def function(images: np.ndarray) -> np.ndarray:
+    return images.reshape(len(images), -1)[:, :10] * 2
+"""
+IMAGES = mnist_sample()[0][:6]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of every kind."""
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "nets.py").write_text(SOURCE)
+    dynamic = ({0: torch.export.Dim("batch", min=1)},)
+    torch.export.save(torch.export.export(lenet1(), (IMAGES[:2],), dynamic_shapes=dynamic), folder / "net.pt2")
+    torch.export.save(torch.export.export(lenet1(), (IMAGES[:2],)), folder / "two.pt2")
+    torch.jit.trace(lenet1(), IMAGES[:2]).save(str(folder / "scripted.pt"))
+    torch.save(lenet1(), folder / "pickled.pt")
+    return folder
+
+
+SUBJECTS: dict[str, Callable[[Path], Subject]] = {
+    "torch module": lambda files: load(f"{files / 'nets.py'}:net"),
+    "exported program": lambda files: load(str(files / "net.pt2")),
+    "exported program of one batch size": lambda files: load(str(files / "two.pt2")),
+    "TorchScript": lambda files: load(str(files / "scripted.pt"), trusted=True),
+    "pickled torch module": lambda files: load(str(files / "pickled.pt"), trusted=True),
+    "function of a batch": lambda files: load(f"{files / 'nets.py'}:function"),
+}
+every_subject = pytest.mark.parametrize("name", SUBJECTS)
+
+
+def outputs(subject: Subject) -> Tensor:
+    return subject.target().predict(IMAGES[: subject.batch or len(IMAGES)])
+
+
+def test_every_kind_of_model_is_held_to_these_laws() -> None:
+    assert {kind.name for kind in KINDS} <= set(SUBJECTS)
+
+
+@every_subject
+def test_loading_again_gives_the_same_model(name: str, files: Path) -> None:
+    one, again = SUBJECTS[name](files), SUBJECTS[name](files)
+    assert one.digest == again.digest and one.architecture == again.architecture
+    assert torch.equal(outputs(one), outputs(again))
+
+
+@every_subject
+def test_its_target_runs_as_it_predicts(name: str, files: Path) -> None:
+    subject = SUBJECTS[name](files)
+    target, rows = subject.target(), IMAGES[: subject.batch or len(IMAGES)]
+    trace = target.run(batch_of(rows))
+    assert trace.ran.all() and torch.allclose(trace.outputs["model"], target.predict(rows), atol=1e-5)
+
+
+@every_subject
+def test_layers_that_it_names_can_be_watched(name: str, files: Path) -> None:
+    subject = SUBJECTS[name](files)
+    layers = layers_on_one(subject, IMAGES[:1])
+    rows = IMAGES[: subject.batch or len(IMAGES)]
+    trace = subject.target(Watch([layer.name for layer in layers])).run(batch_of(rows))
+    assert list(trace.activations) == [layer.name for layer in layers]
+    assert all(len(value) == len(rows) for value in trace.activations.values())
+    assert subject.incoming(layers).keys() == {layer.name for layer in layers}
+
+
+@every_subject
+def test_it_is_not_in_training_once_it_is_a_target(name: str, files: Path) -> None:
+    subject = SUBJECTS[name](files)
+    subject.target()
+    assert not subject.in_training
+
+
+@every_subject
+def test_a_twin_is_a_subject_of_its_own_and_leaves_the_model_as_it_was(name: str, files: Path) -> None:
+    subject = SUBJECTS[name](files)
+    before, digest = outputs(subject), subject.digest
+    twin = subject.twin("weights16", seed=0)
+    assert twin is not None and twin.batch == subject.batch
+    assert torch.allclose(outputs(twin), before, atol=0.1)
+    assert torch.equal(outputs(subject), before) and subject.digest == digest
+    assert subject.twin("no such twin", seed=0) is None
+
+
+@pytest.mark.parametrize("name", ["torch module", "exported program", "pickled torch module"])
+def test_training_a_copy_leaves_the_model_as_it_was(name: str, files: Path) -> None:
+    subject = SUBJECTS[name](files)
+    before = outputs(subject)
+    trained = subject.trainable()
+    trained.train([(IMAGES, torch.zeros(len(IMAGES)).long())], rate=0.01)
+    assert torch.equal(outputs(subject), before)
+    assert not torch.equal(trained.target.predict(IMAGES), before)
+
+
+def test_what_is_no_model_is_no_subject() -> None:
+    assert subject_of(5) is None
+    assert isinstance(subject_of(nn.Linear(2, 2)), Subject)
