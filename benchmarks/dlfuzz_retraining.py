@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from deepxplore_lenets import counted_layers, network
-from jostle.commands.retrain import Accuracy, Training, retrain
+from jostle.commands.retrain import Accuracy, TrainingOptions, retrain
 from jostle.recipes.settle import FUZZ
 from jostle.session.assemble import assemble
 from mnist_data import data_folder, held_out_images, training_images
@@ -59,7 +59,7 @@ def once(name: str, folder: Path | None, seed: int, seconds: float) -> tuple[Acc
             str(root / "data.npz"),
             str(root / "test.npz"),
             None,
-            Training(EPOCHS, seed=seed),
+            TrainingOptions(EPOCHS, seed=seed),
             True,
         )
         return result.before, result.after, result.findings, result.unseen

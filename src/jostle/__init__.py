@@ -23,7 +23,7 @@ from jostle.profile import Profile
 from jostle.records import Candidates, Seeds, StepRecord, Summary, Trace, Verdicts, Violation
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
-from jostle.schedulers.least_fuzzed import SeldomFuzzed
+from jostle.schedulers.least_fuzzed import LeastFuzzed
 from jostle.schedulers.recent import NewestFew, SmoothRecency, Uniform
 from jostle.schedulers.seed_list import SeedList
 from jostle.schedulers.with_seeds import WithSeeds
@@ -52,6 +52,7 @@ __all__ = [
     "Finite",
     "JostleError",
     "LabelKept",
+    "LeastFuzzed",
     "Metamorphic",
     "Mixed",
     "NeuronChoice",
@@ -66,7 +67,6 @@ __all__ = [
     "SameTop",
     "SeedList",
     "Seeds",
-    "SeldomFuzzed",
     "SmoothRecency",
     "StepRecord",
     "Summary",

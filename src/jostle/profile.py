@@ -74,10 +74,10 @@ def profiled(traces: Iterable[Trace]) -> Profile:
 
 def encode_profile(profile: Profile, belongs_to: Mapping[str, Any]) -> bytes:
     """A safetensors file that says which model the profile belongs to."""
-    told = {"layers": profile.layers, "inputs": profile.inputs, "belongs to": dict(belongs_to)}
-    told["digest"] = _digest(profile.low, profile.high)
+    content = {"layers": profile.layers, "inputs": profile.inputs, "belongs to": dict(belongs_to)}
+    content["digest"] = _digest(profile.low, profile.high)
     arrays = {"low": profile.low.contiguous(), "high": profile.high.contiguous()}
-    return safetensors.torch.save(arrays, {"profile": json.dumps(told)})
+    return safetensors.torch.save(arrays, {"profile": json.dumps(content)})
 
 
 def _digest(low: Tensor, high: Tensor) -> str:
@@ -98,15 +98,15 @@ def load_profile(path: Path, belongs_to: Mapping[str, Any]) -> Profile:
     try:
         check_safetensors(path)
         with safe_open(path, "pt") as file:
-            told = json.loads((file.metadata() or {})["profile"])
+            content = json.loads((file.metadata() or {})["profile"])
             low, high = file.get_tensor("low"), file.get_tensor("high")
-        layers = tuple((str(name), int(size)) for name, size in told["layers"])
-        profile = Profile(layers, low, high, int(told["inputs"]))
-        known = dict(told["belongs to"])
+        layers = tuple((str(name), int(size)) for name, size in content["layers"])
+        profile = Profile(layers, low, high, int(content["inputs"]))
+        known = dict(content["belongs to"])
     except UNREADABLE as error:
         raise UsageError(f"--profile {path} is no saved profile: make one with jostle profile ({error})") from error
     shaped = low.shape == high.shape == (sum(size for _, size in layers),)
-    if not shaped or told.get("digest", _digest(low, high)) != _digest(low, high):
+    if not shaped or content.get("digest", _digest(low, high)) != _digest(low, high):
         raise UsageError(f"--profile {path} is damaged: make it again with jostle profile")
     different = [name for name, value in belongs_to.items() if known.get(name) != json.loads(json.dumps(value))]
     if different:

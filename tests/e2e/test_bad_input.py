@@ -104,7 +104,7 @@ OPTIONS = [
     ("--budget soon", "--budget soon", "give a time such as 60s"),
     ("--budget 0s", "--budget 0s", "give a time such as 60s"),
     ("--executions 0", "--executions 0", "at least 1"),
-    ("--executions many", "--executions", "valid integer"),
+    ("--executions many", "--executions", "give a whole number"),
     ("--findings 0", "--findings 0", "at least 1"),
     ("--batch 0", "--batch 0", "at least 1"),
     ("--newest 0", "--newest 0", "at least 1"),

@@ -16,7 +16,7 @@ from running import ENVIRONMENT, JOSTLE, PATIENCE
 from test_going_on import check_whole, journal
 
 from jostle.cli.terminal import Exit
-from jostle.session.isolate import HOST
+from jostle.session.isolate import WORKER
 from soaking import times
 
 CALL = ["fuzz", "jostle.zoo:lenet5", "--seeds", "ok.npy", "--oracle", "flip", "--radius", "1", "--sigma", "0.4"]
@@ -24,8 +24,11 @@ CALL = ["fuzz", "jostle.zoo:lenet5", "--seeds", "ok.npy", "--oracle", "flip", "-
 
 def worker_of(campaign: psutil.Process) -> int | None:
     """Whichever works now."""
-    workers = [child for child in campaign.children() if HOST in " ".join(child.cmdline())]
-    return workers[0].pid if workers else None
+    for child in campaign.children():
+        with contextlib.suppress(psutil.Error):  # of one that just ended
+            if WORKER in " ".join(child.cmdline()):
+                return child.pid
+    return None
 
 
 @pytest.mark.slow

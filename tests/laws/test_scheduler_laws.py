@@ -15,7 +15,7 @@ from jostle.interfaces import Learner, Scheduler
 from jostle.randomness import randomness
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
-from jostle.schedulers.least_fuzzed import Priority, SeldomFuzzed
+from jostle.schedulers.least_fuzzed import LeastFuzzed, Priority
 from jostle.schedulers.recent import NewestFew, SmoothRecency, Uniform
 from jostle.schedulers.seed_list import SeedList
 from jostle.schedulers.with_seeds import WithSeeds
@@ -35,8 +35,8 @@ REMEMBERING: dict[str, Callable[[], Scheduler]] = {
     "uniform with seeds": lambda: WithSeeds(Uniform(), 0.9),
     "pool": lambda: BatchPool(1.0),
     "pool, sample 1": lambda: BatchPool(1.0, sample=1),
-    "seldom": SeldomFuzzed,
-    "seldom, steep": lambda: SeldomFuzzed(Priority(gamma=1, p_min=0.01)),
+    "seldom": LeastFuzzed,
+    "seldom, steep": lambda: LeastFuzzed(Priority(gamma=1, p_min=0.01)),
     "adaptive": WhereGainsCome,
     "list": SeedList,
     "list, growing": lambda: SeedList(iterations=1, limit=0.125),

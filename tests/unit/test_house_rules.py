@@ -110,6 +110,34 @@ def test_the_loop_knows_no_part_by_name() -> None:
         assert own(HOUSE / f"{name}.py") <= GROUND | loop | {"jostle.storage.corpus"}, name
 
 
+def test_only_subjects_of_torch_know_torch_modules() -> None:
+    """But for the networks that we ship, and frameworks, which import torch modules as graphs."""
+    for path in sources():
+        if not name_of(path).startswith(("subjects/torch_", "zoo/", "frameworks/")):
+            mentioned = {ast.unparse(node) for node in nodes(path) if isinstance(node, ast.Attribute)}
+            assert not mentioned & {"nn.Module", "torch.nn.Module"}, name_of(path)
+
+
+def test_recipes_know_no_session_and_sessions_no_commands() -> None:
+    for room, above in (("recipes", ("session", "commands", "cli")), ("session", ("commands", "cli"))):
+        for path in sources(HOUSE / room):
+            assert not {name for name in own(path) if name.startswith(tuple(f"jostle.{one}" for one in above))}, path
+
+
+def test_only_the_catalogue_and_recipes_wire_parts_of_several_rooms() -> None:
+    parts = ("mutators", "feedback", "oracles", "schedulers")
+    for path in sources():
+        rooms = {name.split(".")[1] for name in own(path) if name.startswith("jostle.") and name.split(".")[1] in parts}
+        if name_of(path).split("/")[0] in ("recipes", "session", "commands", "cli", "__init__.py", "catalogue.py"):
+            continue
+        assert len(rooms) <= 1, f"{name_of(path)} imports {rooms}"
+
+
+def test_no_two_classes_have_one_name() -> None:
+    names = [node.name for path in sources() for node in nodes(path) if isinstance(node, ast.ClassDef)]
+    assert sorted({name for name in names if names.count(name) > 1 and not name.startswith("_")}) == []
+
+
 def test_only_the_command_line_knows_itself() -> None:
     for path in sources():
         if not name_of(path).startswith("cli/"):

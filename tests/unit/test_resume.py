@@ -30,7 +30,7 @@ from jostle.mutators.noise import Noise
 from jostle.oracles.labels import LabelKept
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
-from jostle.schedulers.least_fuzzed import SeldomFuzzed
+from jostle.schedulers.least_fuzzed import LeastFuzzed
 from jostle.schedulers.seed_list import SeedList
 from jostle.storage.archive import open_archive
 from jostle.storage.history import read_history
@@ -110,7 +110,7 @@ def two_mutators() -> Mixed:
 
 LEARNING: dict[str, dict[str, Callable[[], object]]] = {
     "pool": {"scheduler": lambda: BatchPool(1.0, sample=8)},
-    "seldom": {"scheduler": SeldomFuzzed},
+    "seldom": {"scheduler": LeastFuzzed},
     "adaptive": {"scheduler": WhereGainsCome},
     "list": {"scheduler": lambda: SeedList(limit=1.0)},
     "mixed": {"mutator": two_mutators},

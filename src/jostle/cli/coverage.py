@@ -13,12 +13,14 @@ from rich.table import Table
 
 from jostle.cli.display import figure_text
 from jostle.cli.flags import AsJson, Flags, taking
-from jostle.cli.in_subprocess import apart_if_from_file
+from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.progress import shown
 from jostle.cli.terminal import output
 from jostle.commands.coverage_meter import measured
+from jostle.errors import UsageError
 from jostle.feedback.neuron_parts import NEURON_CRITERIA, RANGED
 from jostle.options.campaign import DATA_HELP
+from jostle.options.kinds import NAMES
 from jostle.recipes.settle import FUZZ
 
 EVERY = "all"
@@ -28,7 +30,7 @@ OF_CRITERIA = ("profile", "sections", "buckets", "top", "active")
 Data = Annotated[str, typer.Argument(help=f"{DATA_HELP}.")]
 
 
-@apart_if_from_file(lambda model, weights, **_: [model, *filter(None, [weights])])
+@in_subprocess_if_from_file(lambda model, weights, **_: [model, *filter(None, [weights])])
 @taking(FUZZ, (*OF_MODEL, *OF_CRITERIA, *OF_DATA), argument="model")
 def coverage(
     flags: Flags,
@@ -52,9 +54,17 @@ def coverage(
 def _chosen(criteria: str, profile: str | None) -> tuple[list[str], list[str]]:
     """The criteria to measure, and those that `all` leaves out for want of a profile."""
     if criteria != EVERY:
-        return [name.strip() for name in criteria.split(",")], []
+        return list(_names(criteria)), []
     left_out = [] if profile else RANGED
     return [name for name in NEURON_CRITERIA if name not in left_out], left_out
+
+
+def _names(criteria: str) -> tuple[str, ...]:
+    try:
+        names: tuple[str, ...] = NAMES.check(criteria)
+    except ValueError as error:
+        raise UsageError(f"--criteria {criteria}: {error}") from error
+    return names
 
 
 def _report(figures: Mapping[str, Mapping[str, float]], left_out: list[str], console: Console, as_json: bool) -> None:

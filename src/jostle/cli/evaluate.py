@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from jostle.cli.flags import AsJson, Flags, taking
-from jostle.cli.in_subprocess import apart_if_from_file
+from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.terminal import output
 from jostle.commands.evaluate import Evaluation
 from jostle.commands.evaluate import evaluate as scored
@@ -22,7 +22,7 @@ from jostle.session.reopen import reopen
 QUANTISED = ("weights16:1%", "weights16:50%", "weights16")
 
 
-@apart_if_from_file(lambda campaign, models, **_: [*named_models(reopen(campaign).given), *(models or ())])
+@in_subprocess_if_from_file(lambda campaign, models, **_: [*named_models(reopen(campaign).given), *(models or ())])
 @taking(FUZZ, ["trust_model"])
 def evaluate(
     flags: Flags,

@@ -28,7 +28,7 @@ Parameters = ParamSpec("Parameters")
 Specs = Callable[..., Iterable[str]]
 
 
-def apart_if_from_file(specs: Specs) -> Callable[[Callable[Parameters, Any]], Callable[Parameters, Any]]:
+def in_subprocess_if_from_file(specs: Specs) -> Callable[[Callable[Parameters, Any]], Callable[Parameters, Any]]:
     """A command that runs again in a process of its own if one of its models comes from a file."""
 
     def decorate(command: Callable[Parameters, Any]) -> Callable[Parameters, Any]:

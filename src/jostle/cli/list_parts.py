@@ -20,7 +20,7 @@ from jostle.frameworks.operators.operator import Operator
 from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
 from jostle.mutators.neuron_choice import STRATEGIES
 from jostle.mutators.perturbations import PERTURBATIONS
-from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, told
+from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, described
 from jostle.oracles.properties import Property
 from jostle.part import Part, first_line
 from jostle.recipes.all_recipes import RECIPES
@@ -63,5 +63,5 @@ def _line(part: object) -> str:
     if isinstance(part, Part | Recipe):
         return part.line
     if isinstance(part, Linear | Filter | Affine):
-        return told(part)
+        return described(part)
     return part.meaning if isinstance(part, Edit | Operator) else first_line(part)

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from jostle.cli.coverage import OF_DATA, OF_MODEL, Data
 from jostle.cli.flags import Flags, taking
-from jostle.cli.in_subprocess import apart_if_from_file
+from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.progress import shown
 from jostle.cli.terminal import output, say
 from jostle.commands.coverage_meter import take_profile
@@ -22,7 +22,7 @@ from jostle.session.profiles import SAVED
 from jostle.storage.files import write_whole
 
 
-@apart_if_from_file(lambda model, weights, **_: [model, *filter(None, [weights])])
+@in_subprocess_if_from_file(lambda model, weights, **_: [model, *filter(None, [weights])])
 @taking(FUZZ, (*OF_MODEL, *OF_DATA), argument="model")
 def profile(
     flags: Flags,

@@ -13,17 +13,17 @@ from rich.console import Console
 from rich.table import Table
 
 from jostle.cli.flags import AsJson, Flags, taking
-from jostle.cli.in_subprocess import apart_if_from_file
+from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.progress import shown
 from jostle.cli.terminal import output
-from jostle.commands.retrain import Retraining, Training
+from jostle.commands.retrain import Retraining, TrainingOptions
 from jostle.commands.retrain import retrain as trained
 from jostle.recipes.settle import FUZZ
 from jostle.session.isolate import named_models
 from jostle.session.reopen import reopen
 
 
-@apart_if_from_file(lambda campaign, model, **_: [model] if model else named_models(reopen(campaign).given))
+@in_subprocess_if_from_file(lambda campaign, model, **_: [model] if model else named_models(reopen(campaign).given))
 @taking(FUZZ, ["trust_model"])
 def retrain(
     flags: Flags,
@@ -43,7 +43,7 @@ def retrain(
     as_json: AsJson = False,
 ) -> None:
     """Train a copy of the model on its data and on the findings, and show what that did; nothing is overwritten."""
-    training = Training(epochs, rate, batch, share, held_out, seed)
+    training = TrainingOptions(epochs, rate, batch, share, held_out, seed)
     progress = partial(shown, Console(stderr=True, quiet=as_json), "retraining")
     result = trained(campaign, model, data, test, out, training, bool(flags["trust_model"]), progress)
     if as_json:

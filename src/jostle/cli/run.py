@@ -9,8 +9,8 @@ from functools import partial
 from rich.console import Console
 
 from jostle.cli.display import Display
+from jostle.cli.interrupts import stopping_gently
 from jostle.cli.progress import shown
-from jostle.cli.stopping import stopping_gently
 from jostle.cli.summary import print_summary
 from jostle.cli.terminal import Exit, output, say
 from jostle.progress import Progress

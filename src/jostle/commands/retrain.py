@@ -17,6 +17,7 @@ from jostle.inputs.preflight import check_range
 from jostle.inputs.seeds import load_seeds
 from jostle.interfaces import ModelTarget
 from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
+from jostle.options.schema import Given
 from jostle.progress import Progress, quietly
 from jostle.records import NO_LABEL, NO_PARENT
 from jostle.session.load import check_normalisation, image_form
@@ -28,7 +29,7 @@ from jostle.subjects.subject import Trainable, Watch
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingOptions:
     """How a model is trained further."""
 
     epochs: int = 5
@@ -88,7 +89,7 @@ def retrain(
     data: str,
     test: str | None,
     out: Path | None,
-    training: Training,
+    training: TrainingOptions,
     trust_model: bool = False,
     progress: Progress = quietly,
 ) -> Retraining:
@@ -96,15 +97,11 @@ def retrain(
     given = reopen(folder).given.over(trust_model=trust_model)
     if model is not None:
         given = given.over(model=model, weights=None)
-    options, inputs = given.of(ModelOptions), given.of(InputOptions)
-    out = _free(out or folder / "retrained.safetensors")
+    inputs = given.of(InputOptions)
+    trained = _trainable(given, out := out or folder / "retrained.safetensors")
     rng = torch.Generator().manual_seed(training.seed)
     found, unseen = _split_findings(folder, training, rng)
     kept, measured = _split_data(inputs, data, test, training, rng)
-    subject = load_seeded(given, options.model, options.weights)
-    trained = subject.trainable(Watch(mean=inputs.mean, std=inputs.std))
-    if out.suffix not in trained.suffixes:
-        raise OutputRefused(f"--out {out}: give a file that ends in {' or '.join(trained.suffixes)}")
     accuracy = partial(_accuracy, trained.target, given.of(BatchOptions).batch)
     _check(accuracy, kept, found)
     sets = (measured, unseen, found)
@@ -113,6 +110,19 @@ def retrain(
     after = Accuracy(*map(accuracy, sets))
     write_whole(out, trained.saved(out.suffix, measured.inputs[:1]), synced=True)
     return Retraining(len(kept), len(measured), len(found), len(unseen), before, after, str(out))
+
+
+def _trainable(given: Given, out: Path) -> Trainable:
+    """A copy of the model that options name, which can be trained and saved to this file."""
+    options, inputs = given.of(ModelOptions), given.of(InputOptions)
+    subject = load_seeded(given, options.model, options.weights)
+    if subject.batch is not None:
+        raise ModelRefused(f"{options.model} takes only batches of {subject.batch}: export it with a dynamic batch")
+    trained = subject.trainable(Watch(mean=inputs.mean, std=inputs.std))
+    if out.suffix not in trained.suffixes:
+        raise OutputRefused(f"--out {out}: give a file that ends in {' or '.join(trained.suffixes)}")
+    _check_free(out)
+    return trained
 
 
 def _check(accuracy: Callable[[Labelled], float], data: Labelled, findings: Labelled) -> None:
@@ -129,7 +139,7 @@ def fit(
     model: Trainable,
     data: Labelled,
     findings: Labelled,
-    training: Training,
+    training: TrainingOptions,
     rng: torch.Generator,
     progress: Progress = quietly,
 ) -> None:
@@ -150,7 +160,7 @@ def fit(
     model.train(batches(), training.rate)
 
 
-def _split_findings(folder: Path, training: Training, rng: torch.Generator) -> tuple[Labelled, Labelled]:
+def _split_findings(folder: Path, training: TrainingOptions, rng: torch.Generator) -> tuple[Labelled, Labelled]:
     """Findings to train on and findings to measure on, from different seeds; a seed that fails itself is neither."""
     flips = [
         read_finding(place, record)
@@ -178,7 +188,7 @@ def _split_findings(folder: Path, training: Training, rng: torch.Generator) -> t
 
 
 def _split_data(
-    inputs: InputOptions, data: str, test: str | None, training: Training, rng: torch.Generator
+    inputs: InputOptions, data: str, test: str | None, training: TrainingOptions, rng: torch.Generator
 ) -> tuple[Labelled, Labelled]:
     known = _labelled(inputs, "--data", data)
     if test is not None:
@@ -190,7 +200,7 @@ def _split_data(
     return known.select(order[held:]), known.select(order[:held])
 
 
-def _held(training: Training, count: int) -> int:
+def _held(training: TrainingOptions, count: int) -> int:
     """How many of so many are held out: one at least, and not all."""
     return min(count - 1, max(1, round(training.held_out * count)))
 
@@ -227,9 +237,8 @@ def _accuracy(target: ModelTarget, batch: int, data: Labelled) -> float:
     return float((outputs.argmax(1) == data.labels).float().mean())
 
 
-def _free(out: Path) -> Path:
+def _check_free(out: Path) -> None:
     if out.exists():
         raise OutputRefused(f"{out} exists and is not overwritten: give another --out")
     if not out.parent.is_dir():
         raise OutputRefused(f"--out {out}: its folder does not exist: make it first")
-    return out

@@ -14,7 +14,7 @@ from jostle.errors import JostleError, ModelRefused, PreflightFailed, SeedsRefus
 from jostle.foreign import Crash, FailedElsewhere
 from jostle.isolation.orphans import clean_up, new_folder
 from jostle.isolation.process import Died, Limits, Worker, module_program
-from jostle.isolation.shared_arrays import Arena
+from jostle.isolation.shared_arrays import SharedArrays
 
 Answer = tuple[dict[str, Any], dict[str, Tensor]]  # plain values, and arrays that the next answer replaces
 STARTS = 10  # tries to start a worker, which somebody may kill
@@ -22,7 +22,7 @@ STARTING = 60.0  # seconds at least for a new worker, which has libraries and th
 IN_FLIGHT = "inflight.bin"  # the batch that the worker was given last
 
 
-class Service:
+class WorkerClient:
     """Asks a worker and gives its answers; what it raises or dies of is raised as FailedElsewhere."""
 
     def __init__(self, module: str, limits: Limits):
@@ -34,14 +34,14 @@ class Service:
         clean_up()
         folder = new_folder()
         self._answers = folder / "answer.bin"
-        self._answer = Arena(self._answers)
+        self._answer = SharedArrays(self._answers)
         self.keep_batches_in(folder)
         self._remove_folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     def keep_batches_in(self, folder: Path) -> None:
         """Every batch is in a file in this folder before it runs."""
         self._batches = folder / IN_FLIGHT
-        self._batch = Arena(self._batches)
+        self._batch = SharedArrays(self._batches)
 
     def open(self, name: str, arrays: Mapping[str, Tensor], **fields: Any) -> Answer:
         """Asks what must be asked again of every new worker before anything else."""

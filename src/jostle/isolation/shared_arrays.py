@@ -24,7 +24,7 @@ DTYPES = {
 }
 
 
-class Arena:
+class SharedArrays:
     """A file that holds one set of named arrays: a table of contents in JSON, then their bytes.
 
     One process puts, another gets. What was put is in the file even if both are killed.

@@ -11,11 +11,11 @@ from torch import Tensor
 from jostle.interfaces import Differentiable, ModelTarget
 from jostle.isolation.messages import batch_of, pass_arrays, trace_arrays, ungrouped
 from jostle.isolation.server import Handler
-from jostle.isolation.shared_arrays import Arena
+from jostle.isolation.shared_arrays import SharedArrays
 from jostle.records import Linearised
 
 
-class Opening(Protocol):
+class TargetOpener(Protocol):
     """Opens what shall be hosted."""
 
     def load(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -25,15 +25,15 @@ class Opening(Protocol):
         """The target, the same as a differentiable one, and what a campaign must know of both."""
 
 
-class Host:
+class TargetServer:
     """Handlers of requests, with arrays in files that both processes have in memory."""
 
-    def __init__(self, answers: Path, opening: Opening):
-        self._answers, self._opening = Arena(answers), opening
-        self._asked: dict[str, Arena] = {}
+    def __init__(self, answers: Path, opener: TargetOpener):
+        self._answers, self._opener = SharedArrays(answers), opener
+        self._asked: dict[str, SharedArrays] = {}
         self._passes: dict[int, Linearised] = {}
         self.handlers: dict[str, Handler] = {
-            "load": opening.load,
+            "load": opener.load,
             "watch": self._watch,
             "predict": self._predict,
             "run": self._run,
@@ -42,7 +42,7 @@ class Host:
         }
 
     def _watch(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        self._target, self._gradients, facts, arrays = self._opening.watch(self._arrays(request)["inputs"].clone())
+        self._target, self._gradients, facts, arrays = self._opener.watch(self._arrays(request)["inputs"].clone())
         return self._answered(arrays, facts=facts)
 
     def _predict(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -66,7 +66,7 @@ class Host:
 
     def _arrays(self, request: Mapping[str, Any]) -> dict[str, Tensor]:
         path = request["arrays"]
-        return self._asked.setdefault(path, Arena(Path(path))).get()
+        return self._asked.setdefault(path, SharedArrays(Path(path))).get()
 
     def _answered(self, arrays: Mapping[str, Tensor], **fields: Any) -> Mapping[str, Any]:
         self._answers.put(arrays)

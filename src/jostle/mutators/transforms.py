@@ -47,7 +47,7 @@ class Affine:
 Transform = Linear | Filter | Affine
 
 
-def told(transform: Transform) -> str:
+def described(transform: Transform) -> str:
     """What a transformation does, in a line."""
     if isinstance(transform, Linear):
         return transform.line

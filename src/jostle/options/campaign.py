@@ -204,7 +204,7 @@ class ActivityOptions:
     """When a neuron is active, by neuron coverage and for gradient ascent."""
 
     active: float = option(
-        number("give a scaled activation from 0 to 1, such as 0.75", above=0, below=1),
+        number("give a number between 0 and 1, such as 0.75", above=0, below=1),
         "Scaled activation that counts as active (nc; dlfuzz 0.25)",
         Theme.GUIDES,
         default=0.75,

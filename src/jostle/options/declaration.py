@@ -55,7 +55,7 @@ class Derived:
     """A default that depends on what is known, and how `--help` tells of it."""
 
     value: Callable[[Facts], Any]
-    told: str
+    description: str
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,10 @@ class Option:
     @property
     def help(self) -> str:
         """Its line, with what holds if it is left out."""
-        default = self.default.told if isinstance(self.default, Derived) else _told(self.default)
-        return f"{self.line} ({default})." if default else f"{self.line}."
+        default = self.default.description if isinstance(self.default, Derived) else _default_text(self.default)
+        if not default:
+            return f"{self.line}."
+        return f"{self.line[:-1]}; {default})." if self.line.endswith(")") else f"{self.line} ({default})."
 
     def parsed(self, value: Any) -> Any:
         """The value in its own type; UsageError that names the option where it is none."""
@@ -140,8 +142,11 @@ def _option(one: Field[Any]) -> Option:
     return Option(one.name, **one.metadata[DECLARED])
 
 
-def _told(default: Any) -> str:
-    return "" if default is None or isinstance(default, bool) or default == () else shown(default)
+def _default_text(default: Any) -> str:
+    if default is None or isinstance(default, bool) or default == ():
+        return ""
+    parts = default if isinstance(default, tuple) else (default,)
+    return ",".join(f"{part:g}" if isinstance(part, float) else str(part) for part in parts)
 
 
 def _cut(text: str, longest: int = 80) -> str:

@@ -9,11 +9,11 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from jostle.digests import bug_number
 from jostle.errors import UsageError
 from jostle.options.declaration import Derived, Facts, Theme, option
 from jostle.options.kinds import WORD
 from jostle.options.schema import Settings
-from jostle.oracles.numbering import bug_number
 from jostle.part import Part, PartContext, first_line
 from jostle.records import MODEL, TWIN, Candidates, Trace, Verdicts, Violation
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from jostle.digests import bug_number
 from jostle.foreign import CRASH
-from jostle.oracles.numbering import bug_number
 from jostle.part import Part, first_line
 from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
 

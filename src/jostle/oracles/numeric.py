@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from jostle.digests import bug_number
 from jostle.lineage import Change
-from jostle.oracles.numbering import bug_number
 from jostle.part import Part, first_line
 from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
 

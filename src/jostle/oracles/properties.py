@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jostle.digests import bug_number
 from jostle.errors import UsageError
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object
-from jostle.oracles.numbering import bug_number
 from jostle.records import MODEL, Candidates, Trace, Verdicts, Violation
 
 

@@ -28,9 +28,9 @@ class Unanimous:
 
         def describe(row: int) -> Violation:
             answers = dict(zip(trace.outputs, labels[:, row].tolist(), strict=True))
-            told = ", ".join(f"{name} says {label}" for name, label in answers.items())
+            summary = ", ".join(f"{name} says {label}" for name, label in answers.items())
             fingerprint = ":".join(map(str, ("differ", int(candidates.roots[row]), *answers.values())))
-            return Violation("differ", fingerprint, told, {"labels": answers})
+            return Violation("differ", fingerprint, summary, {"labels": answers})
 
         return Verdicts.where("differ", trace, differ, bugs, describe)
 

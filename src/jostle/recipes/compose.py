@@ -29,7 +29,7 @@ from jostle.recipes.contradictions import refuse_contradictions
 from jostle.recipes.recipe import Recipe
 from jostle.recipes.settle import FUZZ, chosen_parts, settled
 from jostle.records import Seeds, all_rows
-from jostle.subjects.instrument import Instrumented, Watching
+from jostle.subjects.instrument import Instrumentation, Instrumented
 from jostle.subjects.models import with_companions
 from jostle.subjects.subject import Subject
 from jostle.targets.contained import ContainedGradients
@@ -100,10 +100,10 @@ def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping
     return compose(prepared, lambda: profile_of_seeds(prepared)).campaign()
 
 
-def watching(recipe: Recipe, given: Given) -> Watching:
+def watching(recipe: Recipe, given: Given) -> Instrumentation:
     """What the parts that were chosen look at while a model runs."""
     parts = [part for kind, names in chosen_parts(recipe, given).items() for part in parts_named(kind, names)]
-    return Watching(
+    return Instrumentation(
         given.of(WatchOptions),
         given.of(InputOptions),
         neurons=any(part.neurons for part in parts),

@@ -25,7 +25,7 @@ from jostle.schedulers.with_seeds import WithSeedsOptions
 
 # All that `jostle fuzz` can be told.
 FUZZ = Schema(
-    *(ModelOptions, InputOptions, RecipeOptions, PartOptions, WatchOptions, FindingOptions),
+    *(InputOptions, RecipeOptions, PartOptions, ModelOptions, WatchOptions, FindingOptions),
     *PART_GROUPS,
     *(WithSeedsOptions, BudgetOptions, BatchOptions, RunOptions, DoubtOptions, IsolationOptions),
 )

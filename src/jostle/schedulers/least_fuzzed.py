@@ -47,7 +47,7 @@ class Priority:
         return weights
 
 
-class SeldomFuzzed:
+class LeastFuzzed:
     """Entries mutated less often are likelier, by the probabilities that DeepHunter gives its batches."""
 
     def __init__(self, priority: Priority | None = None):
@@ -95,4 +95,4 @@ def priority_of(settings: Settings) -> Priority:
     return Priority(settings[PriorityOptions].gamma, settings[PriorityOptions].p_min)
 
 
-SELDOM = Part(first_line(SeldomFuzzed), lambda settings, _: SeldomFuzzed(priority_of(settings)), (PriorityOptions,))
+SELDOM = Part(first_line(LeastFuzzed), lambda settings, _: LeastFuzzed(priority_of(settings)), (PriorityOptions,))

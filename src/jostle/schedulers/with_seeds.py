@@ -19,7 +19,7 @@ class WithSeedsOptions:
 
     fresh: float = option(
         number("give a share from 0 to 1", at_least=0, at_most=1),
-        "Share of the mutants made from seeds themselves (deephunter 0.5, else 0)",
+        "Share of the mutants made from seeds themselves (deephunter 0.5)",
         Theme.SCHEDULING,
         default=0.0,
     )

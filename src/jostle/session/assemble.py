@@ -20,7 +20,7 @@ from jostle.records import all_rows
 from jostle.session.finish import InputFinisher
 from jostle.session.identity import folder_of, record_of
 from jostle.session.load import Loaded, load
-from jostle.session.profiles import profile_of, save_profile
+from jostle.session.profiles import save_profile, saved_profile, take_profile
 from jostle.session.session import Session
 from jostle.storage.archive import open_campaign
 from jostle.storage.history import read_history
@@ -41,7 +41,8 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         words = [Path(settings[ModelOptions].model).name, recipe_of(given).name]
         folder = folder_of(settings[RunOptions].out, words, record)
         check_folder(folder, record)
-        composition = compose(loaded.prepared, lambda: profile_of(loaded, folder, progress))
+        saved = saved_profile(folder, loaded.model)
+        composition = compose(loaded.prepared, lambda: take_profile(loaded, progress) if saved is None else saved)
         rehearse(loaded.prepared, composition.profile, list(composition.oracles.values()))
         archive = open_campaign(folder, record)
         undone.callback(archive.release)
@@ -61,7 +62,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         close=loaded.close,
         max_disk=settings[BudgetOptions].max_disk,
         introduction=tuple(_introduction(loaded, composition)),
-        warnings=tuple(_warnings(loaded, composition, begun=history is not None)),
+        warnings=tuple(_warnings(loaded, composition, saved)),
     )
 
 
@@ -84,7 +85,8 @@ def _introduction(loaded: Loaded, composition: Composition) -> Iterator[str]:
         yield composition.profile.explained()
 
 
-def _warnings(loaded: Loaded, composition: Composition, begun: bool) -> Iterator[str]:
+def _warnings(loaded: Loaded, composition: Composition, saved: Profile | None) -> Iterator[str]:
     yield from loaded.flight.warnings
-    if composition.profile is not None and loaded.settings[ProfileOptions].profile is None and not begun:
+    named = loaded.settings[ProfileOptions].profile
+    if composition.profile is not None and saved is None and named is None:
         yield FROM_SEEDS

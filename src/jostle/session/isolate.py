@@ -11,7 +11,7 @@ from torch import Tensor
 
 from jostle.errors import ModelRefused, PreflightFailed, UsageError
 from jostle.foreign import FailedElsewhere
-from jostle.isolation.client import Answer, Service
+from jostle.isolation.client import Answer, WorkerClient
 from jostle.isolation.process import Limits
 from jostle.options.campaign import IsolationOptions, ModelOptions, PanelOptions
 from jostle.options.schema import Given
@@ -19,7 +19,7 @@ from jostle.subjects.instrument import Instrumented
 from jostle.subjects.registry import is_file
 from jostle.targets.isolated import Isolated
 
-HOST = "jostle.session.worker_program"  # the module that a worker runs
+WORKER = "jostle.session.worker_program"  # the module that a worker runs
 PATIENCE = 300.0  # seconds for one batch
 MEMORY_SHARE = 0.75  # of the machine's
 MOST_DEATHS = 4  # of workers while the model's layers are looked for
@@ -47,9 +47,9 @@ def named_models(given: Given) -> list[str]:
     return [options.model, *given.of(PanelOptions).models, *filter(None, (options.twin, options.weights))]
 
 
-def isolated(given: Given, sample: Tensor, limits: Limits) -> tuple[Instrumented, Service]:
+def isolated(given: Given, sample: Tensor, limits: Limits) -> tuple[Instrumented, WorkerClient]:
     """All models as one target in a worker; layers are those that run on inputs of the sample [some, ...]."""
-    service = Service(HOST, limits)
+    service = WorkerClient(WORKER, limits)
     try:
         options = json.loads(json.dumps(dict(given.values)))
         service.open("load", {}, options=options, threads=torch.get_num_threads())
@@ -64,7 +64,7 @@ def isolated(given: Given, sample: Tensor, limits: Limits) -> tuple[Instrumented
     return Instrumented(target=target, gradients=target, incoming=copies, **facts).contained(), service
 
 
-def _instrumented(service: Service, sample: Tensor) -> Answer:
+def _instrumented(service: WorkerClient, sample: Tensor) -> Answer:
     """Asks on fewer and fewer inputs, because one that ends the process is a finding and no reason to give up."""
     for first in range(min(len(sample), MOST_DEATHS)):
         try:

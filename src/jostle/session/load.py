@@ -11,7 +11,7 @@ from jostle.digests import digest_of
 from jostle.errors import UsageError
 from jostle.inputs.preflight import Flight
 from jostle.inputs.seeds import ImageForm, load_seeds
-from jostle.isolation.client import Service
+from jostle.isolation.client import WorkerClient
 from jostle.options.campaign import BudgetOptions, InputOptions, ModelOptions, PanelOptions
 from jostle.options.schema import Given, Settings
 from jostle.part import TRIED
@@ -29,7 +29,7 @@ class Loaded:
 
     prepared: Prepared
     digest: str  # of seeds and weights
-    service: Service | None  # the worker that runs the model, None if it runs in this process
+    service: WorkerClient | None  # the worker that runs the model, None if it runs in this process
 
     @property
     def settings(self) -> Settings:

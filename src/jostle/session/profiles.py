@@ -23,11 +23,8 @@ SAVED = ".safetensors"
 PROFILE = "profile.safetensors"  # in the campaign's folder
 
 
-def profile_of(loaded: Loaded, folder: Path, progress: Progress) -> Profile:
-    """The ranges that criteria measure against, taken once for a campaign; without data, those of the seeds."""
-    saved = saved_profile(folder, loaded.model)
-    if saved is not None:
-        return saved
+def take_profile(loaded: Loaded, progress: Progress) -> Profile:
+    """The ranges that criteria measure against, over the data that was named, else over the seeds."""
     given = loaded.settings.given
     named = given.of(ProfileOptions).profile
     if named is not None:

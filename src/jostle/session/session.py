@@ -46,10 +46,10 @@ class Session:
 
     def search(self, listeners: Sequence[Listener] = ()) -> Summary:
         """Runs the campaign into its folder, from where an earlier run stopped; findings are left unfinished."""
-        told = [self.first, self.archive, *listeners, self.last]
+        everybody = [self.first, self.archive, *listeners, self.last]
         return self.campaign.run(
             self.history,
-            listeners=[one for one in told if one is not None],
+            listeners=[one for one in everybody if one is not None],
             redone=self.archive.repair,
             full=lambda: self.full,
         )

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from jostle.interfaces import Differentiable, ModelTarget
 from jostle.isolation.server import connected, serve
-from jostle.isolation.target_server import Host
+from jostle.isolation.target_server import TargetServer
 from jostle.recipes.all_recipes import recipe_of
 from jostle.recipes.compose import watching
 from jostle.recipes.settle import FUZZ
@@ -21,7 +21,7 @@ from jostle.subjects.models import load_models
 FACTS = ("layers", "novelty_layers", "belongs_to", "digest", "in_training")  # that a campaign must know
 
 
-class Opening:
+class ModelOpener:
     """Opens the models of a campaign."""
 
     def load(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -37,7 +37,7 @@ class Opening:
 
 def main() -> None:
     number, parent, answers = sys.argv[1:]
-    serve(connected(number, parent), Host(Path(answers), Opening()).handlers)
+    serve(connected(number, parent), TargetServer(Path(answers), ModelOpener()).handlers)
 
 
 if __name__ == "__main__":

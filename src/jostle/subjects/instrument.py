@@ -23,7 +23,7 @@ from jostle.targets.twins import Twins
 
 
 @dataclass(frozen=True)
-class Watching:
+class Instrumentation:
     """What is watched of every model: what the user asked for, and what the parts of the fuzzer look at."""
 
     options: WatchOptions
@@ -51,7 +51,11 @@ class Instrumented:
 
 
 def instrument(
-    watching: Watching, subject: Subject, sample: Tensor, twin: Subject | None = None, others: Sequence[Subject] = ()
+    watching: Instrumentation,
+    subject: Subject,
+    sample: Tensor,
+    twin: Subject | None = None,
+    others: Sequence[Subject] = (),
 ) -> Instrumented:
     """A model, with its twin or beside others of the same task, as one target.
 
@@ -96,7 +100,7 @@ def check_takes(option: str, subject: Subject, inputs: InputOptions, sample: Ten
         raise UsageError(f"{option} fails on the seeds ({reason}): give models of the same task")
 
 
-def _watched(watching: Watching, subject: Subject, sample: Tensor) -> tuple[DifferentiableTarget, Instrumented]:
+def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tuple[DifferentiableTarget, Instrumented]:
     """One model, as a target and with what is known of it."""
     layers = layers_on(subject, sample)
     options, inputs = watching.options, watching.inputs

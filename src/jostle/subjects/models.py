@@ -12,7 +12,7 @@ from jostle.options.campaign import ModelOptions, PanelOptions, RunOptions
 from jostle.options.choices import chosen
 from jostle.options.schema import Given
 from jostle.randomness import seeded
-from jostle.subjects.instrument import Instrumented, Watching, check_takes, instrument
+from jostle.subjects.instrument import Instrumentation, Instrumented, check_takes, instrument
 from jostle.subjects.registry import TWINS, load
 from jostle.subjects.subject import Subject
 
@@ -30,7 +30,7 @@ class Models:
         """Equal for the same models."""
         return "".join(one.digest for one in (self.own, self.twin, *self.others.values()) if one is not None)
 
-    def instrumented(self, watching: Watching, sample: Tensor) -> Instrumented:
+    def instrumented(self, watching: Instrumentation, sample: Tensor) -> Instrumented:
         """All of them as one target; their layers are those that run on inputs of the sample [some, ...]."""
         for spec, other in self.others.items():
             check_takes(f"--models {spec}", other, watching.inputs, sample)

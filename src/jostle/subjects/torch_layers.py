@@ -28,7 +28,7 @@ def layers_of(module: nn.Module, sample: Tensor) -> list[Layer]:
     hooks = [
         child.register_forward_hook(lambda child, _, output, name=name: note(name, child, output))
         for name, child in module.named_modules()
-        if name and not any(child.children())
+        if name and not any(child.children()) and not isinstance(child, torch.jit.ScriptModule)  # which takes no hooks
     ]
     try:
         with torch.no_grad():

@@ -67,8 +67,6 @@ class TorchSubject:
         return of_module(module)
 
     def trainable(self, watch: Watch = OUTPUTS_ONLY) -> Trainable:
-        if self.batch is not None:
-            raise ModelRefused(f"the model takes only batches of {self.batch}: export it with a dynamic batch")
         module = self.copy()
         return TorchTrainable(module, _target(module, watch))
 

@@ -8,7 +8,7 @@ from itertools import count
 
 from torch import Tensor
 
-from jostle.isolation.client import Service
+from jostle.isolation.client import WorkerClient
 from jostle.isolation.messages import batch_arrays, grouped, pass_of, trace_of
 from jostle.records import Candidates, Linearised, Trace
 
@@ -16,7 +16,7 @@ from jostle.records import Candidates, Linearised, Trace
 class Isolated:
     """What the target in the worker does; what it raises, this raises, and its death too."""
 
-    def __init__(self, service: Service):
+    def __init__(self, service: WorkerClient):
         self._service = service
         self._numbers = count()  # of passes, never used twice, though workers come and go
         self._forgotten: list[int] = []  # passes that nobody will pull any more
@@ -42,7 +42,7 @@ class Isolated:
 class _Pull:
     """The vector-Jacobian product of a pass that the worker holds."""
 
-    def __init__(self, service: Service, number: int):
+    def __init__(self, service: WorkerClient, number: int):
         self._service, self._number = service, number
 
     def __call__(self, scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]) -> Tensor:

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from jostle.commands.retrain import Labelled, Retraining, Training, _split_findings, fit, retrain
+from jostle.commands.retrain import Labelled, Retraining, TrainingOptions, _split_findings, fit, retrain
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.options.schema import Given
 from jostle.session.assemble import assemble
@@ -28,7 +28,7 @@ from jostle.zoo import lenet1, mnist_sample
 from making import options, run_session, saved_findings
 
 SEEDS = 14
-QUICK = Training(epochs=3, rate=1e-3, batch=32, share=0.5)
+QUICK = TrainingOptions(epochs=3, rate=1e-3, batch=32, share=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def train(workshop: Path, out: Path) -> Train:
         data: str = "data.npz",
         test: str | None = "test.npz",
         to: Path | None = None,
-        training: Training = QUICK,
+        training: TrainingOptions = QUICK,
         model: str | None = None,
     ) -> Retraining:
         named = None if test is None else str(workshop / test)
@@ -145,7 +145,7 @@ def roots_of(findings: Labelled, out: Path) -> set[int]:
 def test_findings_are_split_by_the_seed_that_they_came_from(held_out: float, out: Path) -> None:
     for seed in range(5):
         rng = torch.Generator().manual_seed(seed)
-        found, unseen = _split_findings(out, Training(held_out=held_out), rng)
+        found, unseen = _split_findings(out, TrainingOptions(held_out=held_out), rng)
         trained, measured = roots_of(found, out), roots_of(unseen, out)
         assert trained and measured and not trained & measured
         flips = [one for one in saved_findings(out) if one.record.parent >= 0]
@@ -155,7 +155,7 @@ def test_findings_are_split_by_the_seed_that_they_came_from(held_out: float, out
 
 def test_a_finding_is_labelled_as_its_seed_is_and_not_as_the_model_says(out: Path) -> None:
     labels = mnist_sample()[1]
-    found, _ = _split_findings(out, Training(), torch.Generator())
+    found, _ = _split_findings(out, TrainingOptions(), torch.Generator())
     by_input = {one.input.numpy().tobytes(): one for one in saved_findings(out)}
     for input, label in zip(found.inputs, found.labels.tolist(), strict=True):
         assert label == labels[by_input[input.numpy().tobytes()].record.root]
@@ -164,7 +164,7 @@ def test_a_finding_is_labelled_as_its_seed_is_and_not_as_the_model_says(out: Pat
 def test_a_seed_that_fails_itself_is_not_trained_on(out: Path) -> None:
     first = saved_findings(out)[0]
     (first.folder / RECORD).write_bytes(encode_record({**record_as_json(first.record), "parent": -1}))
-    found, unseen = _split_findings(out, Training(), torch.Generator())
+    found, unseen = _split_findings(out, TrainingOptions(), torch.Generator())
     assert len(found) + len(unseen) == len(saved_findings(out)) - 1
     assert not (torch.cat([found.inputs, unseen.inputs]) == first.input).flatten(1).all(1).any()
 
@@ -176,7 +176,7 @@ def test_however_much_is_held_out_something_is_left_to_train_on_or_it_is_refused
         if finding.record.root not in sorted(roots)[:2]:
             shutil.rmtree(finding.folder)
     try:
-        found, unseen = _split_findings(out, Training(held_out=held_out), torch.Generator())
+        found, unseen = _split_findings(out, TrainingOptions(held_out=held_out), torch.Generator())
     except UsageError as error:
         assert "--held-out" in str(error)
     else:
@@ -251,13 +251,13 @@ def test_a_campaign_with_flips_of_fewer_than_two_seeds_is_refused(flips: int, tr
 )
 def test_a_number_that_makes_no_sense_is_refused_by_its_flag(choices: dict[str, float], said: str) -> None:
     with pytest.raises(UsageError, match=f"{said}: give"):
-        Training(**choices)  # type: ignore[arg-type]
+        TrainingOptions(**choices)  # type: ignore[arg-type]
 
 
 def test_a_program_that_takes_one_batch_size_only_is_refused(train: Train, tmp_path: Path) -> None:
     images = mnist_sample()[0]
     torch.export.save(torch.export.export(lenet1(), (images[:16],)), tmp_path / "static.pt2")
-    with pytest.raises(ModelRefused, match=r"takes only batches of 16: export it with a dynamic batch"):
+    with pytest.raises(ModelRefused, match=r"static.pt2 takes only batches of 16: export it with a dynamic batch"):
         train(model=str(tmp_path / "static.pt2"))
 
 
@@ -284,7 +284,7 @@ def test_every_batch_holds_the_wanted_share_of_findings() -> None:
 
     data = some_data()
     findings = Labelled(torch.full((5, 4), 9.0), torch.zeros(5).long())
-    training = Training(epochs=2, batch=8, share=0.25)
+    training = TrainingOptions(epochs=2, batch=8, share=0.25)
     net = Noting()
     fit(TorchTrainable(net, TorchTarget(net)), data, findings, training, torch.Generator().manual_seed(0))
     assert len(seen) == 2 * 4
@@ -307,7 +307,7 @@ def test_inputs_are_normalised_as_the_campaign_did() -> None:
 
     net = Noting()
     target = TorchTarget(net, mean=(100.0,), std=(2.0,))
-    fit(TorchTrainable(net, target), some_data(), some_data(), Training(epochs=1, batch=8), torch.Generator())
+    fit(TorchTrainable(net, target), some_data(), some_data(), TrainingOptions(epochs=1, batch=8), torch.Generator())
     assert all((batch < -49).all() for batch in seen)
 
 
@@ -315,12 +315,12 @@ def test_frozen_weights_stay_and_a_model_of_frozen_weights_is_refused() -> None:
     net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
     net[0].requires_grad_(False)
     before = [weight.detach().clone() for weight in net.parameters()]
-    fit(TorchTrainable(net, TorchTarget(net)), some_data(), some_data(), Training(epochs=1), torch.Generator())
+    fit(TorchTrainable(net, TorchTarget(net)), some_data(), some_data(), TrainingOptions(epochs=1), torch.Generator())
     kept = [torch.equal(weight, was) for weight, was in zip(net.parameters(), before, strict=True)]
     assert kept == [True, True, False, False]
     with pytest.raises(ModelRefused, match="no weights that can be trained"):
         frozen = net.requires_grad_(False)
-        fit(TorchTrainable(frozen, TorchTarget(frozen)), some_data(), some_data(), Training(), torch.Generator())
+        fit(TorchTrainable(frozen, TorchTarget(frozen)), some_data(), some_data(), TrainingOptions(), torch.Generator())
 
 
 def test_the_loss_of_probabilities_is_that_of_their_scores() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jostle.errors import JostleError
-from jostle.isolation.shared_arrays import ALIGNED, DTYPES, Arena
+from jostle.isolation.shared_arrays import ALIGNED, DTYPES, SharedArrays
 
 
 def bits(array: torch.Tensor) -> torch.Tensor:
@@ -32,8 +32,8 @@ def test_what_one_process_puts_another_gets(
         f"array {i}/é": (torch.randn(shape) * 3).to(DTYPES[dtype])
         for i, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=False))
     }
-    Arena(path).put(arrays)
-    got = Arena(path).get()
+    SharedArrays(path).put(arrays)
+    got = SharedArrays(path).get()
     assert list(got) == list(arrays)
     for name, array in arrays.items():
         assert got[name].dtype == array.dtype and got[name].shape == array.shape
@@ -41,17 +41,17 @@ def test_what_one_process_puts_another_gets(
 
 
 def test_it_grows_and_shrinks_with_what_is_put(tmp_path: Path) -> None:
-    putting, getting = Arena(tmp_path / "arrays"), Arena(tmp_path / "arrays")
+    putting, getting = SharedArrays(tmp_path / "arrays"), SharedArrays(tmp_path / "arrays")
     for size in (10, 3_000_000, 7):
         putting.put({"x": torch.arange(size)})
         assert torch.equal(getting.get()["x"], torch.arange(size))
-    Arena(tmp_path / "arrays").put({"x": torch.ones(2)})  # a new process on the old file
+    SharedArrays(tmp_path / "arrays").put({"x": torch.ones(2)})  # a new process on the old file
     assert torch.equal(getting.get()["x"], torch.ones(2))
 
 
 def test_views_and_slices_are_put_as_they_look(tmp_path: Path) -> None:
     whole = torch.arange(24).view(4, 6)
-    arena = Arena(tmp_path / "arrays")
+    arena = SharedArrays(tmp_path / "arrays")
     arena.put({"across": whole.T, "some": whole[1:3, ::2], "spread": torch.ones(1, 3).expand(5, 3)})
     got = arena.get()
     assert torch.equal(got["across"], whole.T) and torch.equal(got["some"], whole[1:3, ::2])
@@ -60,7 +60,7 @@ def test_views_and_slices_are_put_as_they_look(tmp_path: Path) -> None:
 
 def test_a_type_that_cannot_be_handed_over_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="x is of complex64"):
-        Arena(tmp_path / "arrays").put({"x": torch.zeros(2, dtype=torch.complex64)})
+        SharedArrays(tmp_path / "arrays").put({"x": torch.zeros(2, dtype=torch.complex64)})
 
 
 @pytest.mark.parametrize(
@@ -76,15 +76,15 @@ def test_a_table_that_points_outside_the_file_is_refused(table: list[dict[str, o
     head = json.dumps(table).encode()
     (tmp_path / "arrays").write_bytes(len(head).to_bytes(8, "little") + head + bytes(4 * ALIGNED))
     with pytest.raises(ValueError, match="outside the file"):
-        Arena(tmp_path / "arrays").get()
+        SharedArrays(tmp_path / "arrays").get()
 
 
 def test_a_table_longer_than_the_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "arrays").write_bytes((10**9).to_bytes(8, "little") + bytes(100))
     with pytest.raises(ValueError, match="longer than the file"):
-        Arena(tmp_path / "arrays").get()
+        SharedArrays(tmp_path / "arrays").get()
 
 
 def test_a_file_that_cannot_be_written_is_our_failure_and_not_the_targets(tmp_path: Path) -> None:
     with pytest.raises(JostleError, match="cannot keep a batch"):
-        Arena(tmp_path / "no folder" / "arrays").put({"x": torch.ones(1)})
+        SharedArrays(tmp_path / "no folder" / "arrays").put({"x": torch.ones(1)})

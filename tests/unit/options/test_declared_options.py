@@ -53,7 +53,7 @@ def test_a_default_is_a_value_that_could_have_been_given(schema: Schema, option:
 def test_help_is_one_line_that_tells_the_default(schema: Schema, option: Option) -> None:
     assert option.help.endswith(".") and "\n" not in option.help
     if isinstance(option.default, int | float) and not isinstance(option.default, bool):
-        assert str(option.default) in option.help
+        assert f"{option.default:g}" in option.help
 
 
 @every_option

@@ -16,7 +16,7 @@ from jostle.randomness import randomness
 from jostle.records import Candidates
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import SEEDS_PER_BATCH, BatchPool
-from jostle.schedulers.least_fuzzed import Growing, Priority, SeldomFuzzed, drawn
+from jostle.schedulers.least_fuzzed import Growing, LeastFuzzed, Priority, drawn
 from making import batch_of, lesson
 
 
@@ -87,7 +87,7 @@ def test_growing_numbers_keep_what_they_hold() -> None:
 
 
 def test_entries_fuzzed_seldom_are_planned_until_all_were_fuzzed_alike() -> None:
-    scheduler = SeldomFuzzed(Priority(gamma=1000, p_min=0.001))
+    scheduler = LeastFuzzed(Priority(gamma=1000, p_min=0.001))
     first = scheduler.plan(2, 1000, randomness(0, 0))
     second = scheduler.plan(4, 1000, randomness(0, 1))
     assert torch.bincount(first, minlength=2).tolist() == pytest.approx([500, 500], abs=80)
@@ -154,7 +154,7 @@ def test_a_batch_without_any_potential_is_planned_all_the_same() -> None:
 
 def test_schedulers_that_need_to_learn_can() -> None:
     assert isinstance(BatchPool(1), Learner) and isinstance(WhereGainsCome(), Learner)
-    assert not isinstance(SeldomFuzzed(), Learner)
+    assert not isinstance(LeastFuzzed(), Learner)
 
 
 def adaptive_after(*steps: tuple[float, float]) -> WhereGainsCome:

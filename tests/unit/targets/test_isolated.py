@@ -17,10 +17,10 @@ import torch
 
 import hostile
 from jostle.errors import JostleError, ModelRefused, PreflightFailed, UsageError
-from jostle.isolation.client import IN_FLIGHT, Service
+from jostle.isolation.client import IN_FLIGHT, WorkerClient
 from jostle.isolation.orphans import PREFIX, TAG, clean_up, new_folder
 from jostle.isolation.process import Limits
-from jostle.isolation.shared_arrays import Arena
+from jostle.isolation.shared_arrays import SharedArrays
 from jostle.options.schema import Given
 from jostle.recipes.all_recipes import recipe_of
 from jostle.recipes.compose import watching
@@ -38,7 +38,7 @@ DIGITS = mnist_sample()[0][:6]
 
 
 @pytest.fixture(scope="module")
-def lenet() -> Iterator[tuple[Instrumented, Service]]:
+def lenet() -> Iterator[tuple[Instrumented, WorkerClient]]:
     watched, service = isolated(LENET, DIGITS, GENEROUS)
     yield watched, service
     service.close()
@@ -48,12 +48,12 @@ def hostile_options(name: str) -> Given:
     return options(model=f"{hostile.__file__}:{name}_model", seeds="seeds.npy")
 
 
-def worker_pids(service: Service) -> list[int]:
+def worker_pids(service: WorkerClient) -> list[int]:
     """The one at work and the spare, as far as they are there."""
     return [worker._process.pid for worker in (service._worker, service._spare) if worker is not None]
 
 
-def test_it_gives_what_the_same_target_gives_in_this_process(lenet: tuple[Instrumented, Service]) -> None:
+def test_it_gives_what_the_same_target_gives_in_this_process(lenet: tuple[Instrumented, WorkerClient]) -> None:
     here, apart = load_models(LENET).instrumented(watching(recipe_of(LENET), LENET), DIGITS), lenet[0]
     batch = batch_of(DIGITS, torch.arange(6))
     ours, theirs = here.target.run(batch), apart.target.run(batch)
@@ -67,7 +67,9 @@ def test_it_gives_what_the_same_target_gives_in_this_process(lenet: tuple[Instru
     assert not apart.target.run(batch, watched=False).activations
 
 
-def test_it_gives_the_same_gradients_however_often_the_worker_was_asked(lenet: tuple[Instrumented, Service]) -> None:
+def test_it_gives_the_same_gradients_however_often_the_worker_was_asked(
+    lenet: tuple[Instrumented, WorkerClient],
+) -> None:
     here, apart = load_models(LENET).instrumented(watching(recipe_of(LENET), LENET), DIGITS), lenet[0]
     passed, expected = (watched.gradients.linearise(DIGITS, True) for watched in (apart, here))
     later = lenet[0].gradients.linearise(DIGITS[:2])
@@ -83,7 +85,7 @@ def test_the_batch_is_in_the_folder_before_it_runs(tmp_path: Path) -> None:
     service.keep_batches_in(tmp_path)
     killer = torch.tensor([[1.0, 0.25, 0.5]])
     watched.target.run(batch_of(killer))
-    assert torch.equal(Arena(tmp_path / IN_FLIGHT).get()["inputs"], killer)
+    assert torch.equal(SharedArrays(tmp_path / IN_FLIGHT).get()["inputs"], killer)
     service.close()
     assert not list(tmp_path.iterdir())
 
@@ -108,7 +110,7 @@ def test_a_batch_that_kills_again_and_again_is_not_searched_without_end() -> Non
 
 
 def test_a_worker_killed_by_somebody_else_is_replaced_and_nothing_else_changes(
-    lenet: tuple[Instrumented, Service],
+    lenet: tuple[Instrumented, WorkerClient],
 ) -> None:
     undisturbed = lenet[0].target.run(batch_of(DIGITS))
     before = worker_pids(lenet[1])[0]
@@ -120,7 +122,7 @@ def test_a_worker_killed_by_somebody_else_is_replaced_and_nothing_else_changes(
     assert before not in worker_pids(lenet[1])
 
 
-def test_workers_killed_while_they_start_are_replaced_too(lenet: tuple[Instrumented, Service]) -> None:
+def test_workers_killed_while_they_start_are_replaced_too(lenet: tuple[Instrumented, WorkerClient]) -> None:
     def kill_all() -> None:
         for worker in worker_pids(lenet[1]):
             with suppress(ProcessLookupError):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
-from jostle.errors import UsageError
 from jostle.frameworks.backends.jax.programs import JaxPrograms
 from jostle.frameworks.backends.onnx.programs import ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO
 from jostle.frameworks.backends.paddle.programs import Paddle
@@ -13,6 +11,7 @@ from jostle.frameworks.backends.program import Lowering
 from jostle.frameworks.backends.pytensor.programs import PytensorPrograms
 from jostle.frameworks.backends.tensorflow.programs import TensorFlow
 from jostle.frameworks.backends.torch.programs import AOT, EAGER, INDUCTOR
+from jostle.options.choices import chosen
 
 # By the folder beside this file that is theirs
 WATCHED: Mapping[str, tuple[Lowering, ...]] = {
@@ -27,11 +26,7 @@ LOWERINGS: Mapping[str, Lowering] = {one.name: one for lowerings in WATCHED.valu
 
 
 def lowering_named(name: str) -> Lowering:
-    if name not in LOWERINGS:
-        near = difflib.get_close_matches(name, LOWERINGS, n=1)
-        hint = f", did you mean {near[0]!r}?" if near else f": choose among {', '.join(LOWERINGS)}"
-        raise UsageError(f"there is no backend {name!r}{hint}")
-    return LOWERINGS[name]
+    return LOWERINGS[chosen("backend", name, LOWERINGS)]
 
 
 def signals_of(lowering: Lowering) -> str:

@@ -8,7 +8,7 @@ from jostle.errors import JostleError
 from jostle.frameworks.campaign.target import Fault, Observed
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.compare import judge
-from jostle.frameworks.judging.disagreement import Disagreement, Judgement, Symptom
+from jostle.frameworks.judging.disagreement import Disagreement, GraphJudgement, Symptom
 from jostle.frameworks.judging.known_issues import KnownIssue, reason_for
 from jostle.frameworks.judging.locate import locate
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
@@ -47,7 +47,7 @@ class Examiner:
         self.known_seen += len(faults) - len(new)
         return new
 
-    def faults(self, graph: Graph, judgement: Judgement) -> list[Fault]:
+    def faults(self, graph: Graph, judgement: GraphJudgement) -> list[Fault]:
         """All defects of a judgement, known or not."""
         return [self._fault(graph, one) for one in judgement.found]
 

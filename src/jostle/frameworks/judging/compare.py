@@ -9,7 +9,7 @@ import numpy as np
 from jostle.frameworks.backends.program import GRADIENT, TRAIN
 from jostle.frameworks.graph import Array, Graph, TensorType
 from jostle.frameworks.judging.case import Case, Observations
-from jostle.frameworks.judging.disagreement import Disagreement, Judgement, Symptom, family_of
+from jostle.frameworks.judging.disagreement import Disagreement, GraphJudgement, Symptom, family_of
 from jostle.frameworks.judging.reference_bounds import SEED, ReferenceBounds, distance
 from jostle.frameworks.judging.tolerances import allowance, floor, is_certain, kinds, near_overflow, rounded
 from jostle.frameworks.observations import REFERENCE, Status
@@ -25,10 +25,10 @@ def compare(graph: Graph, phase: str, observations: Observations, bounds: Refere
     return list(judge(graph, phase, observations, bounds).found)
 
 
-def judge(graph: Graph, phase: str, observations: Observations, bounds: ReferenceBounds) -> Judgement:
+def judge(graph: Graph, phase: str, observations: Observations, bounds: ReferenceBounds) -> GraphJudgement:
     """The same, with the disagreements in which the reference stands alone."""
     if observations[REFERENCE].status is not Status.OK:
-        return Judgement(tuple(_deaths(phase, observations)))
+        return GraphJudgement(tuple(_deaths(phase, observations)))
     case = Case(graph, phase, observations, bounds)
     found, doubted = [], []
     for backend in case.backends:
@@ -37,7 +37,7 @@ def judge(graph: Graph, phase: str, observations: Observations, bounds: Referenc
             found.append(disagreement)
         else:
             doubted.extend([disagreement] if disagreement is not None else _shared_faults(case, backend))
-    return Judgement(tuple(found), tuple(doubted))
+    return GraphJudgement(tuple(found), tuple(doubted))
 
 
 def _deaths(phase: str, observations: Observations) -> Iterator[Disagreement]:

@@ -36,7 +36,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class GraphJudgement:
     """What is wrong with a graph, and the disagreements in which the reference stands alone: counted, not reported."""
 
     found: tuple[Disagreement, ...] = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from jostle.frameworks.graph import Graph, Invalid, Node, TensorType
@@ -16,6 +15,7 @@ from jostle.frameworks.operators.pooling import POOLING
 from jostle.frameworks.operators.reductions import REDUCTIONS, SORTING
 from jostle.frameworks.operators.sampling import SAMPLING
 from jostle.frameworks.operators.shaping import GRIDS, RESHAPING
+from jostle.options.choices import nearest
 
 # Random draws go by this order: with another one, every seed gives another campaign.
 SHAPING = (*RESHAPING, *MOVING, *INDEXING, *GRIDS, *SORTING)
@@ -36,8 +36,8 @@ def require_known(names: Iterable[str]) -> None:
 
 
 def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, OPERATORS, n=1)
-    return f"there is no operator {name!r}" + (f", did you mean {near[0]!r}?" if near else "")
+    near = nearest(name, OPERATORS)
+    return f"there is no operator {name!r}" + (f", did you mean {near!r}?" if near else "")
 
 
 def operator_named(name: str) -> Operator:
