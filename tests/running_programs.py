@@ -5,7 +5,6 @@ As a script it reads lines of {"graph", "phase"} and answers each with "unsuppor
 
 import importlib
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,8 +18,6 @@ from jostle.frameworks.graph import Graph, array_as_json, array_from_json, graph
 from jostle.frameworks.workers.backend_server import MISSING
 
 BETWEEN_CLEANINGS = 50  # programs
-# XLA compiles each program for a tenth of a second; half of that without what makes kernels fast.
-QUICK = {"XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"}
 
 
 class Child:
@@ -42,7 +39,7 @@ class Child:
 def child_of(backend: str) -> Iterator[Child]:
     command = [sys.executable, __file__, backend]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes, cwd=Path.cwd(), env=os.environ | QUICK) as process:
+    with subprocess.Popen(command, **pipes, cwd=Path.cwd()) as process:
         yield Child(process)
         process.stdin.close()
 
