@@ -11,13 +11,13 @@ from torch import Tensor, nn
 
 from jostle.campaign import Budget, Campaign
 from jostle.commands.coverage_meter import CoverageMeter
+from jostle.composition.compose import compose, prepare, watching
+from jostle.composition.settle import FUZZ
 from jostle.feedback.neuron_parts import RANGED
 from jostle.interfaces import Listener
 from jostle.part import TRIED
 from jostle.profile import Profile
-from jostle.recipes.compose import compose, prepare, watching
 from jostle.recipes.deephunter import DEEPHUNTER
-from jostle.recipes.settle import FUZZ
 from jostle.records import Seeds, Summary
 from jostle.storage.archive import open_archive
 from jostle.subjects.instrument import instrument

@@ -14,7 +14,7 @@ import torch
 
 from deepxplore_lenets import counted_layers, network
 from jostle.commands.retrain import Accuracy, TrainingOptions, retrain
-from jostle.recipes.settle import FUZZ
+from jostle.composition.settle import FUZZ
 from jostle.session.assemble import assemble
 from mnist_data import data_folder, held_out_images, training_images
 from spread import spread

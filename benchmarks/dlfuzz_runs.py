@@ -16,14 +16,14 @@ from torch import Tensor, nn
 
 from jostle.campaign import Budget
 from jostle.commands.coverage_meter import CoverageMeter
+from jostle.composition.compose import compose, prepare, watching
+from jostle.composition.settle import FUZZ
 from jostle.inputs.distances import relative_distances
 from jostle.interfaces import ModelTarget, Oracle
 from jostle.part import TRIED
 from jostle.profile import Profile
-from jostle.recipes.compose import compose, prepare, watching
 from jostle.recipes.deepxplore import DEEPXPLORE
 from jostle.recipes.dlfuzz import DLFUZZ
-from jostle.recipes.settle import FUZZ
 from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Summary, Trace, Verdicts
 from jostle.session.finish import InputFinisher
 from jostle.storage.archive import open_archive

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from jostle.composition.settle import FUZZ
 from jostle.frameworks.campaign.options import FRAMEWORKS, settled
-from jostle.recipes.settle import FUZZ
 from jostle.session import assemble, assemble_frameworks
 from jostle.session.session import Session
 

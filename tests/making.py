@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jostle.composition.settle import FUZZ
 from jostle.foreign import Crash
 from jostle.inputs.geometry import Placements
 from jostle.lineage import Mutation, Untouched
 from jostle.options.schema import Given
-from jostle.recipes.settle import FUZZ
 from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Lesson, Outcome, Seeds, Summary, Trace
 from jostle.session.session import Session
 from jostle.storage.findings import SavedFinding, read_finding, recorded

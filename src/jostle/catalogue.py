@@ -58,7 +58,7 @@ class PartOptions:
     """Which parts a fuzzer is made of."""
 
     oracle: tuple[str, ...] = option(
-        choices(lambda: [*ORACLES, OWN_PROPERTY], "an oracle", also=names_object),
+        choices(lambda: [*ORACLES, OWN_PROPERTY], also=names_object),
         f"What counts as a defect: {','.join(ORACLES)},{OWN_PROPERTY}",
         Theme.FIRST,
         default=(),

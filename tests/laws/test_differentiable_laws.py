@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from jostle.interfaces import Differentiable
+from jostle.options.campaign import EVERY_UNIT
 from jostle.randomness import randomness
 from jostle.records import MODEL, Linearised
 from jostle.subjects.layers import scores_layer
-from jostle.subjects.subject import EVERY
 from jostle.subjects.torch_layers import layers_of
 from jostle.subjects.torch_target import TorchTarget
 from jostle.targets.chunks import InChunks
@@ -59,7 +59,7 @@ def contained(target: Differentiable) -> ContainedGradients:
 TARGETS: dict[str, Callable[[Net, Net], Differentiable]] = {
     "torch": lambda net, other: torch_target(net()),
     "torch, softmax": lambda net, other: torch_target(with_softmax(net())),
-    "torch, every unit": lambda net, other: torch_target(net(), units=EVERY),
+    "torch, every unit": lambda net, other: torch_target(net(), units=EVERY_UNIT),
     "torch, normalised": lambda net, other: torch_target(net(), mean=[0.13], std=[0.31]),
     "in chunks": lambda net, other: InChunks(torch_target(net()), 4),
     "panel": lambda net, other: Panel([torch_target(net()), InChunks(torch_target(with_softmax(other())), 3)]),

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from jostle.interfaces import ModelTarget
 from jostle.isolation.process import Limits
+from jostle.options.campaign import EVERY_UNIT
 from jostle.records import MODEL, Candidates, Trace
 from jostle.session.isolate import isolated
-from jostle.subjects.subject import EVERY
 from jostle.subjects.torch_function import Function
 from jostle.subjects.torch_target import TorchTarget
 from jostle.subjects.torch_twins import int8
@@ -51,7 +51,7 @@ def isolated_lenet1() -> ModelTarget:
 
 TARGETS: dict[str, Callable[[], ModelTarget]] = {
     "torch": lambda: TorchTarget(lenet1(), WATCHED),
-    "torch, every unit": lambda: TorchTarget(lenet1(), WATCHED, EVERY),
+    "torch, every unit": lambda: TorchTarget(lenet1(), WATCHED, EVERY_UNIT),
     "torch, normalised": lambda: TorchTarget(lenet1(), WATCHED, mean=[0.13], std=[0.31]),
     "torch, loss": lambda: TorchTarget(lenet1(), WATCHED, metadata=losses),
     "torch, gradients": lambda: TorchTarget(lenet1(), WATCHED, metadata=losses, gradients=True),

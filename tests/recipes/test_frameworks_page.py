@@ -9,9 +9,20 @@ from pathlib import Path
 import pytest
 
 from jostle.frameworks.backends.all_backends import LOWERINGS
+from jostle.frameworks.campaign.options import FRAMEWORKS
+from jostle.options.toml_files import given_by
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
+
+
+TOML = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_options_of_the_page_are_read(tmp_path: Path) -> None:
+    (tmp_path / "jostle.toml").write_text(TOML[0])
+    given = given_by(FRAMEWORKS, {}, tmp_path, "frameworks")
+    assert (given.get("phase"), given.get("budget")) == (("predict", "train"), 3600.0)
 
 
 @pytest.mark.slow
@@ -21,8 +32,7 @@ def test_the_commands_of_the_page_run(
     from jostle.cli.main import main
 
     monkeypatch.chdir(tmp_path)
-    (known,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    Path("known.toml").write_text(known)
+    Path("known.toml").write_text(TOML[1])
     for command in re.findall(r"^\$ (jostle .*)$", PAGE, re.MULTILINE):
         monkeypatch.setattr("sys.argv", shlex.split(command))
         with pytest.raises(SystemExit) as left:

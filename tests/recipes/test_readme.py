@@ -15,8 +15,8 @@ import pytest
 import torch
 
 from jostle import Element, Property, Seeds, TorchTarget
+from jostle.composition.settle import FUZZ
 from jostle.options.toml_files import given_by
-from jostle.recipes.settle import FUZZ
 from jostle.zoo import lenet5, mnist_sample
 
 ROOT = Path(__file__).parents[2]

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from jostle.options.campaign import EVERY_UNIT
 from jostle.records import Trace
 from jostle.scaling import extremes_in, layer_numbers, scaled
-from jostle.subjects.subject import EVERY
 from jostle.subjects.torch_target import TorchTarget
 from making import batch_of
 
@@ -56,7 +56,7 @@ def share_of(module: nn.Module, inputs: Tensor, **choices: object) -> Tensor:
 def test_every_neuron_of_a_real_layer_has_a_share_from_nothing_to_all(rng: torch.Generator) -> None:
     images = torch.rand(5, 1, 12, 12, generator=rng)
     means = share_of(nn.Conv2d(1, 6, 3), images)
-    units = share_of(nn.Conv2d(1, 6, 3), images, units=EVERY)
+    units = share_of(nn.Conv2d(1, 6, 3), images, units=EVERY_UNIT)
     for shares in (means, units):
         assert float(shares.min()) >= -1e-6 and float(shares.max()) <= 1 + 1e-6
     assert (units.amin(1) == 0).all() and (units.amax(1) == 1).all()

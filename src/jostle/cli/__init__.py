@@ -1,1 +1,1 @@
-"""The command line: one file per command. Only here is anything printed."""
+"""What does a person type and see? Only here is anything printed."""

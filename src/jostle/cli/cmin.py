@@ -13,7 +13,7 @@ from jostle.cli.display import coverage_text
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import output, say
 from jostle.commands.cmin import Reduction, reduced
-from jostle.recipes.settle import FUZZ
+from jostle.composition.settle import FUZZ
 
 
 @taking(FUZZ, ["trust_model"])

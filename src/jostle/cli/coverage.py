@@ -17,11 +17,11 @@ from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.progress import shown
 from jostle.cli.terminal import output
 from jostle.commands.coverage_meter import measured
+from jostle.composition.settle import FUZZ
 from jostle.errors import UsageError
 from jostle.feedback.neuron_parts import NEURON_CRITERIA, RANGED
 from jostle.options.campaign import DATA_HELP
 from jostle.options.kinds import NAMES
-from jostle.recipes.settle import FUZZ
 
 EVERY = "all"
 OF_DATA = ("range", "mean", "std", "channels", "size", "batch")
@@ -31,7 +31,7 @@ Data = Annotated[str, typer.Argument(help=f"{DATA_HELP}.")]
 
 
 @in_subprocess_if_from_file(lambda model, weights, **_: [model, *filter(None, [weights])])
-@taking(FUZZ, (*OF_MODEL, *OF_CRITERIA, *OF_DATA), argument="model")
+@taking(FUZZ, (*OF_MODEL, *OF_CRITERIA, *OF_DATA), argument="model", required=True)
 def coverage(
     flags: Flags,
     data: Data,

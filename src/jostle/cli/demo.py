@@ -11,8 +11,8 @@ import typer
 
 from jostle.cli.fuzz import fuzz_given
 from jostle.cli.terminal import Exit
-from jostle.recipes.settle import FUZZ
-from jostle.storage.files import read_json
+from jostle.composition.settle import FUZZ
+from jostle.storage.campaign_record import holds_settings
 
 DEMO: Mapping[str, Any] = {
     "model": "jostle.zoo:lenet5",
@@ -33,16 +33,7 @@ def demo(
 ) -> Exit:
     """Fuzz the shipped LeNet-5 from 500 real digits: flipped labels, NaNs, and disagreement with its int8 twin."""
     given = FUZZ.parsed({**DEMO, "budget": budget, "out": str(out)})
-    if _holds_demo(out / "config.json"):
+    if holds_settings(out, DEMO):  # of an earlier demo; anything else is not ours to replace
         shutil.rmtree(out)
     code = fuzz_given(given, as_json)
     return Exit.CLEAN if code is Exit.FINDINGS else code
-
-
-def _holds_demo(config: Path) -> bool:
-    """True of the configuration of an earlier demo, also an older version's; anything else is not ours to replace."""
-    try:
-        held = read_json(config)
-    except (OSError, ValueError):
-        return False
-    return isinstance(held, dict) and all(held.get(name) == value for name, value in DEMO.items())

@@ -15,7 +15,7 @@ from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.terminal import output
 from jostle.commands.evaluate import Evaluation
 from jostle.commands.evaluate import evaluate as scored
-from jostle.recipes.settle import FUZZ
+from jostle.composition.settle import FUZZ
 from jostle.session.isolate import named_models
 from jostle.session.reopen import reopen
 

@@ -22,11 +22,11 @@ AsJson = Annotated[
 
 
 def taking(
-    schema: Schema, names: Iterable[str] | None = None, argument: str | None = None
+    schema: Schema, names: Iterable[str] | None = None, argument: str | None = None, required: bool = False
 ) -> Callable[[Command], Command]:
     """Gives a command the flags of these options, or of all; it gets what was typed as its first argument.
 
-    One option may be a positional argument instead. All other parameters of the command stay as they are.
+    One option may be a positional argument instead, and may be required. All other parameters stay as they are.
     """
     options = [schema.options[name] for name in (schema.options if names is None else names)]
     options.sort(key=lambda option: list(Theme).index(option.theme))
@@ -38,7 +38,7 @@ def taking(
             return command(flags, **arguments)
 
         own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-        declared = [_parameter(option, option.name == argument) for option in options]
+        declared = [_parameter(option, option.name == argument, required) for option in options]
         ordered = sorted(declared, key=lambda one: one.name != argument)
         run.__signature__ = inspect.Signature([*ordered, *(_keyword(one) for one in own)])  # type: ignore[attr-defined]
         return run
@@ -46,14 +46,21 @@ def taking(
     return decorate
 
 
-def _parameter(option: Option, positional: bool) -> inspect.Parameter:
-    kind = (
-        list[str] | None if positional and option.kind is NAMES else bool | None if option.kind is FLAG else str | None
-    )
+def _parameter(option: Option, positional: bool, required: bool) -> inspect.Parameter:
     info = _argument(option) if positional else _option(option)
+    needed = positional and required
     return inspect.Parameter(
-        option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, info]
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if needed else None,
+        annotation=Annotated[str if needed else _type(option, positional), info],
     )
+
+
+def _type(option: Option, positional: bool) -> Any:
+    if positional and option.kind is NAMES:
+        return list[str] | None
+    return bool | None if option.kind is FLAG else str | None
 
 
 def _option(option: Option) -> Any:

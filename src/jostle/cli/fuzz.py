@@ -7,10 +7,10 @@ from pathlib import Path
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.run import run_session
 from jostle.cli.terminal import Exit
+from jostle.composition.settle import FUZZ
 from jostle.errors import UsageError
 from jostle.options.schema import Given
 from jostle.options.toml_files import given_by
-from jostle.recipes.settle import FUZZ
 from jostle.session.assemble import assemble
 
 OTHER_TABLES = ("frameworks",)  # of other commands, in the same files

@@ -12,12 +12,9 @@ from contextlib import suppress
 from functools import wraps
 from typing import IO, Any, ParamSpec
 
-import psutil
-
 from jostle.errors import ModelRefused
 from jostle.isolation.orphans import TAG, clean_up, new_name
-from jostle.isolation.process import end_group, memory_of, signal_name
-from jostle.session.isolate import MEMORY_SHARE
+from jostle.isolation.process import end_group, memory_of, most_memory, signal_name
 from jostle.subjects.registry import is_file
 
 GLANCE = 0.1  # seconds
@@ -72,7 +69,7 @@ def _again() -> int:
 
 def _wait(child: subprocess.Popen[bytes]) -> None:
     """Until it ends; one that takes nearly all memory is ended, and a first interrupt is the child's to answer."""
-    most = int(MEMORY_SHARE * psutil.virtual_memory().total)
+    most = most_memory()
     interrupted = False
     while True:
         try:

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from jostle.catalogue import CRITERIA, MUTATORS, ORACLES, OWN_PROPERTY, SCHEDULERS
 from jostle.cli.terminal import output
+from jostle.composition.recipe import Recipe
 from jostle.frameworks.backends.all_backends import LOWERINGS
 from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.edits.edit import Edit
@@ -24,7 +25,6 @@ from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, descr
 from jostle.oracles.properties import Property
 from jostle.part import Part, first_line
 from jostle.recipes.all_recipes import RECIPES
-from jostle.recipes.recipe import Recipe
 from jostle.subjects.registry import TWINS
 
 CATALOGUE: Mapping[str, Mapping[str, object]] = {

@@ -14,16 +14,16 @@ from jostle.cli.flags import Flags, taking
 from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.progress import shown
 from jostle.cli.terminal import output, say
-from jostle.commands.coverage_meter import take_profile
+from jostle.commands.coverage_meter import profile_of_data
+from jostle.composition.settle import FUZZ
 from jostle.errors import OutputRefused, UsageError
 from jostle.profile import encode_profile, is_profile
-from jostle.recipes.settle import FUZZ
 from jostle.session.profiles import SAVED
 from jostle.storage.files import write_whole
 
 
 @in_subprocess_if_from_file(lambda model, weights, **_: [model, *filter(None, [weights])])
-@taking(FUZZ, (*OF_MODEL, *OF_DATA), argument="model")
+@taking(FUZZ, (*OF_MODEL, *OF_DATA), argument="model", required=True)
 def profile(
     flags: Flags,
     data: Data,
@@ -33,7 +33,7 @@ def profile(
     given = FUZZ.parsed({**FUZZ.read(flags), "seeds": data})
     if out.suffix != SAVED:
         raise UsageError(f"--out {out}: give a name that ends in {SAVED}")
-    taken, belongs_to = take_profile(given, partial(shown, Console(stderr=True), "profiling"))
+    taken, belongs_to = profile_of_data(given, partial(shown, Console(stderr=True), "profiling"))
     if out.exists() and not is_profile(out):
         raise OutputRefused(f"--out {out} holds something that is no profile: give another name")
     if not out.parent.is_dir():

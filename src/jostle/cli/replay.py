@@ -13,7 +13,7 @@ from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import Exit, output, say
 from jostle.commands.replay import Replay
 from jostle.commands.replay import replay as replayed
-from jostle.recipes.settle import FUZZ
+from jostle.composition.settle import FUZZ
 
 
 @taking(FUZZ, ["timeout", "rss_limit", "trust_model"])

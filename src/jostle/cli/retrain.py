@@ -18,7 +18,7 @@ from jostle.cli.progress import shown
 from jostle.cli.terminal import output
 from jostle.commands.retrain import Retraining, TrainingOptions
 from jostle.commands.retrain import retrain as trained
-from jostle.recipes.settle import FUZZ
+from jostle.composition.settle import FUZZ
 from jostle.session.isolate import named_models
 from jostle.session.reopen import reopen
 

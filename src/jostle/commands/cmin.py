@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from jostle.catalogue import CRITERIA, PartOptions
+from jostle.composition.compose import needs_profile
 from jostle.errors import OutputRefused, UsageError
 from jostle.feedback.cover import covering_rows
 from jostle.feedback.nearest import NearestOptions
@@ -24,7 +25,6 @@ from jostle.options.campaign import BatchOptions, InputOptions
 from jostle.options.schema import Settings
 from jostle.part import PartContext
 from jostle.profile import load_profile
-from jostle.recipes.compose import needs_profile
 from jostle.records import NO_LABEL, NO_PARENT, Candidates, Trace, all_rows
 from jostle.session.load import Loaded, image_form, load
 from jostle.session.profiles import PROFILE

@@ -9,9 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jostle.composition.compose import watching
+from jostle.composition.settle import FUZZ, settled
 from jostle.errors import PreflightFailed, UsageError
 from jostle.feedback.neuron_parts import NEURON_CRITERIA, RANGED, ProfileOptions
 from jostle.foreign import Crash, attempt
+from jostle.inputs.preflight import check_normalisation
 from jostle.interfaces import Feedback
 from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.choices import chosen
@@ -19,11 +22,8 @@ from jostle.options.schema import Given
 from jostle.part import PartContext
 from jostle.profile import Profile, profiled
 from jostle.progress import Progress
-from jostle.recipes.compose import watching
 from jostle.recipes.deephunter import DEEPHUNTER
-from jostle.recipes.settle import FUZZ, settled
 from jostle.records import NO_LABEL, Seeds, Trace
-from jostle.session.load import check_normalisation
 from jostle.session.profiles import data_parts, profile_named, sound_trace
 from jostle.subjects.instrument import Instrumented, instrument, layers_on_one
 from jostle.subjects.models import load_seeded
@@ -73,7 +73,8 @@ class CoverageMeter:
     def instrumented(self, sample: Tensor) -> Instrumented:
         """The model as a target; its layers are those that run on the sample [batch, ...]."""
         if self._model is None:
-            check_normalisation(self._given.of(InputOptions), sample.shape[1])
+            inputs = self._given.of(InputOptions)
+            check_normalisation(inputs.mean, inputs.std, sample.shape[1])
             layers = attempt(partial(layers_on_one, self._subject, sample[:1]))
             if isinstance(layers, Crash):
                 raise PreflightFailed(
@@ -126,7 +127,7 @@ def measured(given: Given, criteria: Sequence[str], progress: Callable[[str], Pr
     return meter
 
 
-def take_profile(given: Given, progress: Progress) -> tuple[Profile, Mapping[str, Any]]:
+def profile_of_data(given: Given, progress: Progress) -> tuple[Profile, Mapping[str, Any]]:
     """The ranges of all neurons of the model over the data that options name, and what they belong to."""
     meter = meter_of(given, RANGED)
     parts = data_parts(given, given.of(InputOptions).seeds, progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,11 +10,12 @@ import torch
 
 from jostle.catalogue import oracles_of
 from jostle.errors import OutputRefused, UsageError
-from jostle.lineage import Mutation, Untouched
+from jostle.lineage import Untouched
 from jostle.options.schema import Given
 from jostle.records import NO_BUG, NO_PARENT, Candidates, Violation
 from jostle.session.load import Loaded, load
 from jostle.session.reopen import recorded_campaign
+from jostle.storage.campaign_record import read_campaign
 from jostle.storage.findings import SavedFinding, read_finding, read_record
 
 NOTHING_ELSE = Given({})
@@ -37,6 +38,8 @@ def replay(folder: Path, changes: Given = NOTHING_ELSE) -> Replay:
     """Runs the input of a finding in a process of its own, as its campaign did but for these options."""
     whole = folder.resolve()
     campaign = whole.parent.parent
+    with suppress(OSError, ValueError):  # which the record tells more plainly
+        read_campaign(campaign)
     try:
         record = read_record(whole)
     except (OSError, ValueError) as error:
@@ -57,7 +60,7 @@ def _shown(loaded: Loaded, finding: SavedFinding) -> tuple[Violation, ...]:
     seeds, root = loaded.flight.seeds, finding.record.root
     if not 0 <= root < len(seeds) or finding.input.shape != seeds.inputs.shape[1:]:
         raise OutputRefused(f"{finding.folder} is not of these seeds: move the folder away")
-    mutations = (Mutation.parsed(finding.record.mutation),)
+    mutations = (finding.record.mutation,)
     row = Candidates(
         finding.input[None], seeds, torch.tensor([NO_PARENT]), torch.tensor([root]), mutations, Untouched(1)
     )

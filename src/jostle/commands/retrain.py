@@ -13,14 +13,14 @@ from torch import Tensor
 
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.foreign import Crash, attempt
-from jostle.inputs.preflight import check_range
+from jostle.inputs.preflight import check_normalisation, check_range
 from jostle.inputs.seeds import load_seeds
 from jostle.interfaces import ModelTarget
 from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
 from jostle.options.schema import Given
 from jostle.progress import Progress, quietly
 from jostle.records import NO_LABEL, NO_PARENT
-from jostle.session.load import check_normalisation, image_form
+from jostle.session.load import image_form
 from jostle.session.reopen import reopen
 from jostle.storage.files import write_whole
 from jostle.storage.findings import FINDINGS, read_finding, recorded
@@ -210,7 +210,7 @@ def _labelled(inputs: InputOptions, option: str, spec: str) -> Labelled:
     if not Path(spec).is_dir():  # arrays are as they are, however the campaign read its images
         form = replace(form, channels=None, size=None)
     seeds = load_seeds(spec, form)
-    check_normalisation(inputs, seeds.inputs.shape[1])
+    check_normalisation(inputs.mean, inputs.std, seeds.inputs.shape[1])
     check_range(seeds, *inputs.range)
     if (seeds.labels == NO_LABEL).any():
         raise SeedsRefused(

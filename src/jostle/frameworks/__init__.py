@@ -1,1 +1,1 @@
-"""Fuzzing deep-learning libraries: one model, many frameworks, and who disagrees."""
+"""Which deep-learning library is wrong about a model?"""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from jostle.errors import PreflightFailed
+from jostle.errors import PreflightFailed, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.interfaces import ModelTarget
 from jostle.part import TRIED
@@ -78,6 +78,15 @@ def check_images(seeds: Seeds) -> None:
         raise PreflightFailed(
             f"seeds of shape {shape} have their channels last: move them first, x.transpose(0, 3, 1, 2), and let the "
             f"model take them so"
+        )
+
+
+def check_normalisation(mean: Sequence[float], std: Sequence[float], channels: int) -> None:
+    """There is a mean and a standard deviation for each channel, one of each for all, or none."""
+    if len(mean) != len(std) or len(mean) not in (0, 1, channels):
+        raise UsageError(
+            f"--mean has {len(mean)} numbers, --std has {len(std)}: give both, with one number each "
+            f"or one for each of the inputs' {channels} channels"
         )
 
 

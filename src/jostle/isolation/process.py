@@ -37,6 +37,14 @@ NOWHERE = "the target"
 KEPT_OUTPUT = 16 * 1024  # bytes of what a process wrote last
 
 
+MEMORY_SHARE = 0.75  # of the machine's, for one process
+
+
+def most_memory() -> int:
+    """Bytes that a process may take unless told otherwise."""
+    return int(MEMORY_SHARE * psutil.virtual_memory().total)
+
+
 @dataclass(frozen=True)
 class Limits:
     """What a worker may use before it is ended."""

@@ -25,7 +25,7 @@ from jostle.options.kinds import (
 MODEL_HELP = "FILE.py:function, package.module:function, or a .pt2 file"
 DATA_HELP = "Folder of images, .npy/.npz file, or FILE.py:function"
 DEFAULT_BUDGET = 60.0  # seconds
-UNITS = ("channels", "every")
+CHANNEL_MEANS, EVERY_UNIT = UNITS = ("channels", "every")  # what a neuron is: the mean of a channel, or every unit
 SEED = whole(0, say="give a whole number from 0 to 2^63 - 1")
 
 
@@ -79,7 +79,7 @@ class WatchOptions:
     layers: tuple[str, ...] = option(NAMES, "Layers to watch and to guide by: 'conv*,fc1'", Theme.WHAT, default=())
     units: str = option(
         choice(lambda: UNITS),
-        "A neuron is the mean of a channel (channels) or every unit",
+        "A neuron: the mean of a channel (channels), or every unit (every)",
         Theme.WHAT,
         default="channels",
     )
@@ -125,7 +125,9 @@ class BudgetOptions:
         default=Derived(lambda facts: _default_budget(facts), "60s unless --executions"),
         may_change=True,
     )
-    executions: int | None = option(COUNT, "Inputs, or models of frameworks, to run", Theme.FIRST, may_change=True)
+    executions: int | None = option(
+        COUNT, "Inputs to run, or models of frameworks; seeds count too", Theme.FIRST, may_change=True
+    )
     findings: int | None = option(COUNT, "Stop after the step that reaches so many", Theme.BUDGET, may_change=True)
     max_disk: int | None = option(
         BYTES, "Stop after the step that fills the campaign folder so far: 500M, 2G", Theme.BUDGET, may_change=True

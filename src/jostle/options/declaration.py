@@ -78,10 +78,10 @@ class Option:
     @property
     def help(self) -> str:
         """Its line, with what holds if it is left out."""
-        default = self.default.description if isinstance(self.default, Derived) else _default_text(self.default)
+        default = self.default.description if isinstance(self.default, Derived) else self.kind.show(self.default)
         if not default:
             return f"{self.line}."
-        return f"{self.line[:-1]}; {default})." if self.line.endswith(")") else f"{self.line} ({default})."
+        return f"{self.line[:-1]}; default {default})." if self.line.endswith(")") else f"{self.line} ({default})."
 
     def parsed(self, value: Any) -> Any:
         """The value in its own type; UsageError that names the option where it is none."""
@@ -140,13 +140,6 @@ def flag_of(name: str) -> str:
 def _option(one: Field[Any]) -> Option:
     assert DECLARED in one.metadata and one.default is not MISSING, f"{one.name} is declared with option(...)"
     return Option(one.name, **one.metadata[DECLARED])
-
-
-def _default_text(default: Any) -> str:
-    if default is None or isinstance(default, bool) or default == ():
-        return ""
-    parts = default if isinstance(default, tuple) else (default,)
-    return ",".join(f"{part:g}" if isinstance(part, float) else str(part) for part in parts)
 
 
 def _cut(text: str, longest: int = 80) -> str:

@@ -21,13 +21,23 @@ class Kind:
     """What an option's value is.
 
     `read` makes a value of a flag's text, as TOML would give it; `check` gives the value in its own type, and raises
-    ValueError with what to give instead. `bad` are values that must be refused, which tests try.
+    ValueError with what to give instead. `bad` are values that must be refused, which tests try; `show` gives a default
+    as a user would type it.
     """
 
     metavar: str
     read: Callable[[str], Any]
     check: Callable[[Any], Any]
     bad: tuple[Any, ...] = ()
+    show: Callable[[Any], str] = lambda value: default_text(value)
+
+
+def default_text(value: Any) -> str:
+    """A default as a user would type it; "" where there is none to tell of."""
+    if value is None or isinstance(value, bool) or value == ():
+        return ""
+    parts = value if isinstance(value, tuple) else (value,)
+    return ",".join(f"{part:g}" if isinstance(part, float) else str(part) for part in parts)
 
 
 class NotThisName(ValueError):
@@ -117,17 +127,19 @@ def choice(names: Callable[[], Iterable[str]]) -> Kind:
     return Kind("NAME", _as_it_is, check, ("no-such-name", "", 3))
 
 
-def choices(names: Callable[[], Iterable[str]], what: str, also: Callable[[str], bool] = lambda name: False) -> Kind:
-    """Several of these names, each once; `also` tells of others that will do."""
+def choices(
+    names: Callable[[], Iterable[str]], what: str = "", also: Callable[[str], bool] = lambda name: False
+) -> Kind:
+    """Several of these names; `also` tells of others that will do, and `what` cannot be named twice."""
 
     def check(value: Any) -> tuple[str, ...]:
         given = _names(value)
         for name in given:
             if not also(name):
                 one_of(name, names())
-        if len(set(given)) < len(given):
+        if what and len(set(given)) < len(given):
             raise NotThisName(f"names {what} twice: name each once")
-        return given
+        return tuple(dict.fromkeys(given))
 
     return Kind("NAMES", _as_it_is, check, ("no-such-name", "", ",", 3))
 
@@ -188,6 +200,10 @@ def _duration(value: Any) -> float:
     return _amount(value, SECONDS, r"(\d{1,18}(?:\.\d+)?)\s*((?-i:[smhd]?))", "give a time such as 60s, 10m or 2h")
 
 
+def _duration_text(seconds: Any) -> str:
+    return f"{seconds:g}s" if seconds else ""
+
+
 def _bytes(value: Any) -> int:
     return int(_amount(value, BYTES_IN, r"(\d{1,18}(?:\.\d+)?)\s*([KMGT]?)i?B?", "give a size such as 500M or 2G"))
 
@@ -204,7 +220,6 @@ def shown(value: Any) -> str:
 
 
 TEXT = Kind("TEXT", _as_it_is, _text, ("", 3, True, "a\0b", "a" * (LONGEST + 1)))
-WORD = Kind("TEXT", _as_it_is, shown)  # read by its part, which knows what it may be
 FLAG = Kind("", _as_it_is, _flag, (1, "yes"))
 COUNT = whole(1)
 NAMES = Kind("NAMES", _as_it_is, _names, ("a,,b", ",", 3))
@@ -212,6 +227,6 @@ NUMBERS = Kind("NUMBERS", _as_it_is, _numbers, ("a", "0.1,,0.2", "nan", "1e999")
 RANGE = Kind("LOW,HIGH", _as_it_is, _range, ("1,0", "0,0", "0", "0,1,2", "a,b", "nan,1", "0,inf", "-1e308,1e308", ""))
 DEVIATIONS = Kind("NUMBERS", _as_it_is, _deviations, ("0", "-1", "0.1,0"))
 SIZE = Kind("HEIGHT,WIDTH", _as_it_is, _size, ("224", "0,5", "1.5,2", "-1,4"))
-DURATION = Kind("TIME", _as_it_is, _duration, ("0", "-5s", "soon", "5 weeks", "inf", "", "9" * 300))
+DURATION = Kind("TIME", _as_it_is, _duration, ("0", "-5s", "soon", "5 weeks", "inf", "", "9" * 300), _duration_text)
 BYTES = Kind("SIZE", _as_it_is, _bytes, ("0", "-1G", "much", "", "9" * 300))
 CHANNELS = Kind("INTEGER", _whole_text, _channels, (0, 2, 4, True, "one"))

@@ -83,12 +83,14 @@ class Schema:
                 self.options[name] = option
 
     def parsed(self, values: Mapping[str, Any]) -> Given:
-        """Values of a script, of JSON or of TOML, each in its own type; None and what is empty are left open."""
+        """Values of a script, of JSON or of TOML, each in its own type; None and an empty list are left open."""
         for name in values:
             self._known(name)
-        return Given(
-            {name: self.options[name].parsed(one) for name, one in values.items() if one not in (None, (), [])}
-        )
+        chosen = {name: value for name, value in values.items() if not self._left_open(name, value)}
+        return Given({name: self.options[name].parsed(value) for name, value in chosen.items()})
+
+    def _left_open(self, name: str, value: Any) -> bool:
+        return value is None or (self.options[name].default == () and value in ((), []))
 
     def read(self, flags: Mapping[str, Any]) -> dict[str, Any]:
         """What texts of flags say, as TOML would; those that were not given are left out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch import Tensor
 from jostle.digests import bug_number
 from jostle.errors import UsageError
 from jostle.options.declaration import Derived, Facts, Theme, option
-from jostle.options.kinds import WORD
+from jostle.options.kinds import Kind, NotThisName, shown
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
 from jostle.records import MODEL, TWIN, Candidates, Trace, Verdicts, Violation
@@ -144,6 +144,17 @@ def comparison_named(name: str) -> Comparison:
     return Close(tolerance)
 
 
+def _comparison(value: Any) -> str:
+    try:
+        comparison_named(shown(value))
+    except UsageError as error:
+        raise NotThisName(str(error).removeprefix("--agree ")) from error
+    return shown(value)
+
+
+COMPARISON = Kind("TEXT", str, _comparison, ("most", "nan", "top0", "top", "-1", "1e999"))
+
+
 def _when_twins_agree(facts: Facts) -> str:
     return "argmax" if facts.classes else "1e-5"
 
@@ -153,7 +164,7 @@ class AgreementOptions:
     """What it means that two models agree."""
 
     agree: str = option(
-        WORD,
+        COMPARISON,
         "When twins agree: argmax, topK or a tolerance like 1e-3",
         Theme.DEFECTS,
         default=Derived(_when_twins_agree, "argmax of class scores, else 1e-5"),

@@ -1,1 +1,1 @@
-"""Wiring: which parts make which fuzzer. Only here do parts meet."""
+"""Which parts does each paper compose?"""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from jostle.composition.recipe import NAMES, Recipe, RecipeOptions
 from jostle.options.schema import Given
 from jostle.recipes.deephunter import DEEPHUNTER
 from jostle.recipes.deepxplore import DEEPXPLORE
 from jostle.recipes.dlfuzz import DLFUZZ
 from jostle.recipes.random import RANDOM
-from jostle.recipes.recipe import NAMES, Recipe, RecipeOptions
 from jostle.recipes.tensorfuzz import TENSORFUZZ
 
 RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (TENSORFUZZ, DEEPHUNTER, DLFUZZ, DEEPXPLORE, RANDOM)}

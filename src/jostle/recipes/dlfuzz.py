@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from jostle.campaign import Campaign
+from jostle.composition.compose import campaign_of
+from jostle.composition.recipe import Chosen, Recipe
 from jostle.options.schema import Given
-from jostle.recipes.compose import campaign_of
-from jostle.recipes.recipe import Chosen, Recipe
 from jostle.records import Seeds
 from jostle.subjects.subject import Subject
 

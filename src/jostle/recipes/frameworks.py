@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from jostle.campaign import Campaign
+from jostle.composition.compose import budget_of
 from jostle.frameworks.campaign.examiner import Examiner
 from jostle.frameworks.campaign.feedback import LibraryCoverage, RaisedInconsistency
 from jostle.frameworks.campaign.graph_store import GraphStore
@@ -24,7 +25,6 @@ from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
 from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.options.campaign import RunOptions
 from jostle.options.schema import Settings
-from jostle.recipes.compose import budget_of
 from jostle.records import NO_LABEL, Seeds
 
 

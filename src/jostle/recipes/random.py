@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from jostle.campaign import Campaign
+from jostle.composition.compose import campaign_of
+from jostle.composition.recipe import Chosen, Recipe
 from jostle.options.schema import Given
-from jostle.recipes.compose import campaign_of
-from jostle.recipes.recipe import Chosen, Recipe
 from jostle.records import Seeds
 from jostle.subjects.subject import Subject
 
@@ -19,6 +19,6 @@ def _choices(given: Given) -> Chosen:
 RANDOM = Recipe("random", "Noise on the seeds, nothing kept: the baseline that guidance must beat.", _choices)
 
 
-def unguided(subject: Subject, seeds: Seeds, **options: Any) -> Campaign:
+def random(subject: Subject, seeds: Seeds, **options: Any) -> Campaign:
     """Noise on the seeds without guidance."""
     return campaign_of(RANDOM, subject, seeds, options)

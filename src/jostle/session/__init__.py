@@ -1,1 +1,1 @@
-"""What stands around a campaign: defaults, checks, assembling, finishing, going on?"""
+"""How is a campaign loaded, run, finished and reopened in its folder?"""

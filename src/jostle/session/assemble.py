@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from jostle.catalogue import feedbacks_of
+from jostle.composition.compose import Composition, Prepared, budget_of, compose
+from jostle.composition.contradictions import refuse_contradictions
 from jostle.feedback.neuron_parts import ProfileOptions
 from jostle.interfaces import Oracle
 from jostle.options.campaign import BudgetOptions, ModelOptions, RunOptions
@@ -14,8 +16,6 @@ from jostle.options.schema import Given
 from jostle.profile import Profile
 from jostle.progress import Progress, quietly
 from jostle.recipes.all_recipes import recipe_of
-from jostle.recipes.compose import Composition, Prepared, budget_of, compose
-from jostle.recipes.contradictions import refuse_contradictions
 from jostle.records import all_rows
 from jostle.session.finish import InputFinisher
 from jostle.session.identity import folder_of, record_of

@@ -8,8 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-import psutil
-
+from jostle.composition.compose import budget_of
 from jostle.frameworks.campaign.examiner import Examiner
 from jostle.frameworks.campaign.graph_store import GraphStore, graph_number
 from jostle.frameworks.campaign.options import FrameworkOptions
@@ -17,10 +16,9 @@ from jostle.frameworks.campaign.seed_graphs import seed_graphs
 from jostle.frameworks.judging.known_issues import known_in
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.workers.backend_pool import BackendPool
-from jostle.isolation.process import Limits
+from jostle.isolation.process import Limits, most_memory
 from jostle.options.campaign import BudgetOptions, RunOptions
 from jostle.options.schema import Settings
-from jostle.recipes.compose import budget_of
 from jostle.recipes.frameworks import frameworks
 from jostle.records import StepRecord
 from jostle.session.finish_frameworks import GraphFinisher
@@ -33,7 +31,6 @@ from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
 
 GRAPHS = "graphs"  # where models stand in a campaign's folder
-MEMORY_SHARE = 0.75  # of the machine's, for one backend
 
 
 def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None) -> Session:
@@ -80,7 +77,7 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
 
 
 def limits_of(options: FrameworkOptions) -> Limits:
-    return Limits(options.timeout, options.rss_limit or int(MEMORY_SHARE * psutil.virtual_memory().total))
+    return Limits(options.timeout, options.rss_limit or most_memory())
 
 
 def keep_graphs(store: GraphStore, files: GraphFiles, record: StepRecord) -> None:

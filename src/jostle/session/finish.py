@@ -12,17 +12,17 @@ import torch
 from torch import Tensor
 
 from jostle.catalogue import PartOptions
+from jostle.composition.compose import Prepared
 from jostle.errors import OutputRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.distances import as_image_file, columns, sizes, within
 from jostle.inputs.preflight import gives_classes
 from jostle.interfaces import Differentiable, ModelTarget, Oracle
-from jostle.lineage import Mutation, Untouched
+from jostle.lineage import Untouched
 from jostle.mutators.gradient_part import GradientOptions
 from jostle.options.campaign import FindingOptions, InputOptions
 from jostle.options.schema import Settings
 from jostle.progress import Progress, quietly
-from jostle.recipes.compose import Prepared
 from jostle.records import MODEL, NO_PARENT, Candidates, Seeds
 from jostle.scores import probabilities
 from jostle.storage.finding_record import Answer, ChangeSizes, FinishedArray
@@ -115,7 +115,7 @@ class InputFinisher:
             self.seeds,
             torch.full((len(findings),), NO_PARENT),
             roots,
-            tuple(Mutation.parsed(finding.record.mutation) for finding in findings),
+            tuple(finding.record.mutation for finding in findings),
             Untouched(len(findings)),
         )
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from jostle.errors import OutputRefused
 from jostle.frameworks.backends.all_backends import lowering_named
 from jostle.frameworks.backends.program import TRAIN
 from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
@@ -54,7 +55,7 @@ class GraphFinisher:
         finding = read_finding(folder, record)
         graph = decode(self.files.read(int(finding.input.flatten()[0])))
         defect = record.graph_defect
-        signature = parse(defect.signature)
+        signature = _parsed(folder, defect.signature)
         part = self._guilty_part(graph, defect.phase, signature)
         small = plainly_named(self._reduced(part, signature))
         files = {
@@ -111,3 +112,10 @@ class GraphFinisher:
             return "AssertionError" in done.stderr
         error = signature.frame.partition("@")[0]
         return done.returncode < 0 or (done.returncode > 0 and error in done.stderr)
+
+
+def _parsed(folder: Path, signature: str) -> Signature:
+    try:
+        return parse(signature)
+    except ValueError as error:
+        raise OutputRefused(f"{folder} has a signature that is damaged ({error}): move the folder away") from error

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import psutil
 import torch
 from torch import Tensor
 
 from jostle.errors import ModelRefused, PreflightFailed, UsageError
 from jostle.foreign import FailedElsewhere
 from jostle.isolation.client import Answer, WorkerClient
-from jostle.isolation.process import Limits
+from jostle.isolation.process import Limits, most_memory
 from jostle.options.campaign import IsolationOptions, ModelOptions, PanelOptions
 from jostle.options.schema import Given
 from jostle.subjects.instrument import Instrumented
@@ -21,7 +20,6 @@ from jostle.targets.isolated import Isolated
 
 WORKER = "jostle.session.worker_program"  # the module that a worker runs
 PATIENCE = 300.0  # seconds for one batch
-MEMORY_SHARE = 0.75  # of the machine's
 MOST_DEATHS = 4  # of workers while the model's layers are looked for
 
 
@@ -37,8 +35,7 @@ def limits_of(given: Given) -> Limits | None:
             if value is not None:
                 raise UsageError(f"{name} needs --isolate: only a process of its own can be watched and ended")
         return None
-    memory = options.rss_limit or int(MEMORY_SHARE * psutil.virtual_memory().total)
-    return Limits(options.timeout or PATIENCE, memory)
+    return Limits(options.timeout or PATIENCE, options.rss_limit or most_memory())
 
 
 def named_models(given: Given) -> list[str]:

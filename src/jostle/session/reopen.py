@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from jostle.composition.settle import FUZZ
 from jostle.digests import digest_of_file
 from jostle.errors import UsageError
 from jostle.options.schema import Given
-from jostle.recipes.settle import FUZZ
 from jostle.storage.campaign_record import CampaignRecord, read_campaign
 from jostle.storage.finding_record import InputType
 

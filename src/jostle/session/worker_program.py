@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jostle.composition.compose import watching
+from jostle.composition.settle import FUZZ
 from jostle.interfaces import Differentiable, ModelTarget
 from jostle.isolation.server import connected, serve
 from jostle.isolation.target_server import TargetServer
 from jostle.recipes.all_recipes import recipe_of
-from jostle.recipes.compose import watching
-from jostle.recipes.settle import FUZZ
 from jostle.subjects.models import load_models
 
 FACTS = ("layers", "novelty_layers", "belongs_to", "digest", "in_training")  # that a campaign must know

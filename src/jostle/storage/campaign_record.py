@@ -69,6 +69,15 @@ class CampaignRecord:
         }
 
 
+def holds_settings(folder: Path, settings: Mapping[str, Any]) -> bool:
+    """Whether a campaign in this folder, of whatever format, has these settings."""
+    try:
+        content = read_json(folder / CONFIG)
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and all(content.get(name) == value for name, value in settings.items())
+
+
 def write_campaign(folder: Path, record: CampaignRecord) -> None:
     write_json(folder / CONFIG, record.as_json())
 

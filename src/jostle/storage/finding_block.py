@@ -28,7 +28,7 @@ def encode_findings(findings: Mapping[str, Finding], input_type: InputType) -> b
     references = rows.references
     changes = _changes(rows, references, input_type)
     records = [
-        record_as_json(record_of(finding, input_type, change))
+        record_as_json(finding_record_of(finding, input_type, change))
         for finding, change in zip(findings.values(), changes, strict=True)
     ]
     text = json.dumps({"places": list(findings), "moved": rows.moved.tolist(), "records": records})
@@ -47,7 +47,7 @@ def _changes(rows: Candidates, references: Tensor, input_type: InputType) -> lis
     return changes
 
 
-def record_of(finding: Finding, input_type: InputType, change: float | None) -> FindingRecord:
+def finding_record_of(finding: Finding, input_type: InputType, change: float | None) -> FindingRecord:
     """What is known when a bug is found; texts that are too long are shortened."""
     violation, row = finding.violation, finding.row
     root = int(row.roots[0])
@@ -63,7 +63,7 @@ def record_of(finding: Finding, input_type: InputType, change: float | None) -> 
         seed=_shortened(row.seeds.names[root]),
         root=root,
         parent=int(row.parents[0]),
-        mutation=_shortened(str(row.mutations[0])) or "none: the seed itself",
+        mutation=row.mutations[0],
         largest_change=change,
         details=_shortened(portable(dict(violation.details))),
     )

@@ -11,13 +11,14 @@ from enum import StrEnum
 from typing import Any
 
 from jostle.errors import OutputRefused
-from jostle.lineage import Change, Mutation
+from jostle.lineage import SEED, Change, Mutation
 from jostle.storage.checksums import with_checksum, without_checksum
 from jostle.storage.files import as_json, parsed_json, portable
 from jostle.storage.json_fields import fields, flag, json_object, number, text, texts, whole
 
 RECORD = "finding.json"
 INPUT_TYPE = "input type"
+SEED_ITSELF = "none: the seed itself"  # in place of a mutation
 VERSION = 2  # of a record
 
 
@@ -98,7 +99,7 @@ class FindingRecord:
     seed: str  # the name of the root
     root: int
     parent: int
-    mutation: str
+    mutation: Mutation
     largest_change: float | None  # of any value; None of graphs
     details: Mapping[str, Any]  # as JSON gives them back; a user's property says what it likes
     finished: FinishedArray | FinishedGraph | None = None
@@ -111,7 +112,7 @@ class FindingRecord:
     @property
     def of_gradient(self) -> bool:
         """Whether a gradient is not finite, which no forward pass shows."""
-        return Mutation.parsed(self.mutation).change is Change.NO_GRADIENT
+        return self.mutation.change is Change.NO_GRADIENT
 
     @property
     def label_change(self) -> LabelChange:
@@ -159,7 +160,7 @@ def record_as_json(record: FindingRecord) -> dict[str, Any]:
         "seed": record.seed,
         "root": record.root,
         "parent": record.parent,
-        "mutation": record.mutation,
+        "mutation": str(record.mutation) or SEED_ITSELF,
         **largest,
         "details": dict(record.details),
         **_finished_as_json(record.finished),
@@ -203,11 +204,15 @@ def record_from_json(content: Any) -> FindingRecord:
         seed=text(record, "seed"),
         root=whole(record, "root"),
         parent=whole(record, "parent"),
-        mutation=text(record, "mutation"),
+        mutation=_mutation(text(record, "mutation")),
         largest_change=number(record, "largest change") if "largest change" in record else None,
         details=fields(record, "details"),
         finished=_finished_graph(record) if input_type is InputType.GRAPH else _finished_array(record),
     )
+
+
+def _mutation(content: str) -> Mutation:
+    return SEED if content == SEED_ITSELF else Mutation.parsed(content)
 
 
 def input_type_in(record: Mapping[str, Any]) -> InputType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from torch import Tensor
 
@@ -43,13 +44,13 @@ def load_models(given: Given) -> Models:
     return with_companions(given, load_seeded(given, options.model, options.weights))
 
 
-def with_companions(given: Given, own: Subject) -> Models:
-    """A model with the twin or the others that options name."""
+def with_companions(given: Given, own: Subject, loaded: Mapping[str, Subject] = MappingProxyType({})) -> Models:
+    """A model with the twin or the others that options name, of which some may be loaded already."""
     twin = given.of(ModelOptions).twin
     return Models(
         own,
-        None if twin is None else twin_or_model(given, "--twin", twin, own),
-        {spec: load_seeded(given, spec) for spec in given.of(PanelOptions).models},
+        None if twin is None else loaded.get(twin) or twin_or_model(given, "--twin", twin, own),
+        {spec: loaded.get(spec) or load_seeded(given, spec) for spec in given.of(PanelOptions).models},
     )
 
 

@@ -63,7 +63,8 @@ def _python_subject(spec: str) -> Subject:
         found = find_object(spec)
     except UsageError as error:
         raise ModelRefused(str(error)) from error
-    if TORCH_MODULE.wrap(found) is None and callable(found) and not _required_parameters(found):
+    ready = any(kind.wrap(found) is not None for kind in KINDS if kind is not FUNCTION)
+    if not ready and callable(found) and not _required_parameters(found):
         found = attempt(found)
         if isinstance(found, Crash):
             raise ModelRefused(f"{spec} raised {found.error} in {found.where}: {found.message}")

@@ -10,12 +10,11 @@ from typing import Protocol, runtime_checkable
 from torch import Tensor
 
 from jostle.interfaces import DifferentiableTarget, ModelTarget
+from jostle.options.campaign import CHANNEL_MEANS
 from jostle.subjects.layers import Layer
 
 # (inputs, outputs, labels) -> values by name, each [batch, ...]
 Metadata = Callable[[Tensor, Tensor, Tensor], Mapping[str, Tensor]]
-CHANNELS, EVERY = "channels", "every"  # what a neuron is: the mean of a channel, or every unit
-UNITS = (CHANNELS, EVERY)
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Watch:
     """What is watched while a subject runs, and how inputs are prepared for it."""
 
     layers: Sequence[str] = ()
-    units: str = CHANNELS
+    units: str = CHANNEL_MEANS
     extremes: bool = False  # the smallest and the largest value of each layer too
     mean: Sequence[float] = ()  # per channel, subtracted before the model
     std: Sequence[float] = ()  # per channel, divided by before the model

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from jostle.subjects.subject import CHANNELS, EVERY
+from jostle.options.campaign import CHANNEL_MEANS, EVERY_UNIT
 from jostle.subjects.values import first_tensor
 
 Reduction = Callable[[nn.Module, Tensor], Tensor]
@@ -34,7 +34,7 @@ def every_unit(module: nn.Module, output: Tensor) -> Tensor:
     return output.flatten(1) if output.ndim > 1 else output[:, None]
 
 
-REDUCTIONS: Mapping[str, Reduction] = {CHANNELS: channel_means, EVERY: every_unit}
+REDUCTIONS: Mapping[str, Reduction] = {CHANNEL_MEANS: channel_means, EVERY_UNIT: every_unit}
 
 
 @dataclass

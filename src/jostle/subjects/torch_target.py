@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
+from jostle.options.campaign import CHANNEL_MEANS
 from jostle.records import MODEL, Candidates, Linearised, Outcome, Trace
-from jostle.subjects.subject import CHANNELS, Metadata
+from jostle.subjects.subject import Metadata
 from jostle.subjects.torch_probes import REDUCTIONS, Probes, channel_means, every_unit
 from jostle.subjects.values import first_tensor
 
@@ -23,7 +24,7 @@ class TorchTarget:
         self,
         module: nn.Module,
         watch: Sequence[str] = (),
-        units: str = CHANNELS,
+        units: str = CHANNEL_MEANS,
         mean: Sequence[float] = (),
         std: Sequence[float] = (),
         metadata: Metadata | None = None,

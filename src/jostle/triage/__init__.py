@@ -1,1 +1,1 @@
-"""What happens to findings when the budget is spent."""
+"""How is a finding made smaller when the budget is spent?"""

@@ -1,4 +1,4 @@
-"""Small trained networks and held-out images that ship with Jostle, so that a first run needs no download."""
+"""Which small trained networks and images ship with Jostle, so that a first run needs no download?"""
 
 from jostle.zoo.lenet import LeNet, lenet1, lenet4, lenet5
 from jostle.zoo.mnist import mnist_sample

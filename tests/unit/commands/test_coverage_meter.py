@@ -147,3 +147,10 @@ def test_measuring_leaves_the_model_as_it_was(digits: Tensor) -> None:
     CoverageMeter(model, ["nc", "tknc"]).add(digits)
     assert torch.equal(model(digits[:3]), before)
     assert not any(layer._forward_hooks for layer in model.modules())
+
+
+@pytest.mark.parametrize("criteria", [["nc"], ["tknc", "bknc"]])
+def test_an_option_of_a_criterion_that_is_not_measured_does_no_harm(criteria: list[str], digits: Tensor) -> None:
+    meter = CoverageMeter(lenet1(), criteria, sections=5, buckets=3)
+    meter.add(digits[:10])
+    assert list(meter.coverage()) == criteria

@@ -11,6 +11,7 @@ import pytest
 
 from jostle.cli.frameworks import TABLE
 from jostle.cli.fuzz import OTHER_TABLES
+from jostle.composition.settle import FUZZ, settled
 from jostle.errors import UsageError
 from jostle.frameworks.campaign.options import FRAMEWORKS
 from jostle.frameworks.campaign.options import settled as settled_frameworks
@@ -18,7 +19,6 @@ from jostle.options.declaration import Derived, Option
 from jostle.options.schema import Given, Schema, Settings
 from jostle.options.toml_files import given_by
 from jostle.recipes.all_recipes import recipe_of
-from jostle.recipes.settle import FUZZ, settled
 from jostle.session.identity import folder_of, record_of
 from jostle.storage.campaign_record import CampaignRecord
 
@@ -154,6 +154,13 @@ def test_the_text_of_a_flag_is_read(name: str, text: str, expected: Any, tmp_pat
 )
 def test_a_value_of_a_file_is_read(name: str, value: Any, expected: Any) -> None:
     assert FUZZ.parsed({name: value}).get(name) == expected
+
+
+def test_an_empty_list_leaves_a_list_open_and_is_no_other_value() -> None:
+    assert FUZZ.parsed({"layers": [], "oracle": (), "mean": []}).values == {}
+    for name in ("budget", "range", "isolate", "seed", "scheduler"):
+        with pytest.raises(UsageError, match=f"--{name}"):
+            FUZZ.parsed({name: []})
 
 
 def of_fuzz(**options: Any) -> Settings:

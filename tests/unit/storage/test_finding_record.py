@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jostle.errors import OutputRefused
-from jostle.lineage import NO_GRADIENT
+from jostle.lineage import NO_GRADIENT, SEED, Mutation
 from jostle.records import Finding, Violation
-from jostle.storage.finding_block import LONGEST_TEXT, encode_findings, folders_in, record_of
+from jostle.storage.finding_block import LONGEST_TEXT, encode_findings, finding_record_of, folders_in
 from jostle.storage.finding_record import (
     RECORD,
     Answer,
@@ -45,7 +45,8 @@ JSON = st.recursive(
     max_leaves=8,
 )
 KNOWN = {
-    **dict.fromkeys(("kind", "summary", "fingerprint", "seed", "mutation"), TEXTS),
+    **dict.fromkeys(("kind", "summary", "fingerprint", "seed"), TEXTS),
+    "mutation": TEXTS.map(Mutation.parsed),
     **dict.fromkeys(("bug", "step", "execution", "root", "parent"), WHOLE),
     "alone": st.booleans(),
     "details": st.dictionaries(TEXTS, JSON, max_size=4),
@@ -77,7 +78,7 @@ FLIP = FindingRecord(
     seed="seed 7",
     root=7,
     parent=11,
-    mutation="noise",
+    mutation=Mutation(("noise",)),
     largest_change=0.5,
     details={"label": 3, "taken for": 5, "scores": [0.25, "nan"]},
     finished=FinishedArray(SIZE, SIZE, {"seed": {"model": Answer(3, 0.9)}, "input": {}}),
@@ -169,7 +170,9 @@ def test_every_flipped_bit_of_a_record_is_noticed() -> None:
 def test_what_our_own_code_reads_of_the_details_has_a_type() -> None:
     assert FLIP.label_change == LabelChange(label=3, taken_for=5)
     assert GRAPH.graph_defect == GraphDefect("torch predict values abs - float32 -", "predict")
-    assert replace(FLIP, mutation=str(NO_GRADIENT)).of_gradient and not FLIP.of_gradient
+    assert replace(FLIP, mutation=NO_GRADIENT).of_gradient and not FLIP.of_gradient
+    of_seed = replace(FLIP, mutation=SEED)
+    assert record_from_json(record_as_json(of_seed)) == of_seed
     for details in ({}, {"label": "three", "taken for": None}, {"signature": 5, "phase": []}):
         damaged = replace(FLIP, details=details)
         for read in (lambda one: one.label_change, lambda one: one.graph_defect):
@@ -193,7 +196,7 @@ def test_the_campaign_says_whether_an_input_is_a_graph_and_not_its_dtype(dtype: 
 
 def test_a_text_without_end_is_shortened_once_and_for_good() -> None:
     finding = found(torch.rand(1, 4), traceback="a" * LONGEST_TEXT + "end")
-    record = record_of(finding, InputType.ARRAY, 0.5)
+    record = finding_record_of(finding, InputType.ARRAY, 0.5)
     shortened = record.details["traceback"]
     assert len(shortened) < LONGEST_TEXT + 50 and shortened.endswith("end") and "3 characters left out" in shortened
     assert record_from_json(record_as_json(record)) == record

@@ -199,3 +199,18 @@ def test_what_is_no_regular_file_is_refused_unopened(kind: str, trust: bool, tmp
     {"pipe": os.mkfifo, "folder": Path.mkdir, "empty": Path.touch}[kind](path)
     with pytest.raises(ModelRefused, match=f"cannot be loaded: it is .*{kind}"):
         load_subject(str(path), trust)
+
+
+def test_an_object_that_is_a_model_is_not_called_to_build_one(tmp_path: Path) -> None:
+    (tmp_path / "scripted.py").write_text(
+        "import torch\nfrom torch import nn\nready = torch.jit.script(nn.Linear(2, 2))\n"
+    )
+    assert load_subject(f"{tmp_path / 'scripted.py'}:ready").target().predict(INPUTS).shape == (1, 2)
+
+
+def test_torchscript_needs_consent_and_shows_no_layers(tmp_path: Path) -> None:
+    path = tmp_path / "scripted.pt"
+    torch.jit.script(nn.Linear(2, 2)).save(str(path))
+    with pytest.raises(ModelRefused, match=r"is TorchScript, whose code can read and write files.*--trust-model"):
+        load_subject(str(path))
+    assert load_subject(str(path), trusted=True).layers(INPUTS) == []

@@ -16,6 +16,7 @@ import pytest
 import torch
 
 import hostile
+from jostle.composition.compose import watching
 from jostle.errors import JostleError, ModelRefused, PreflightFailed, UsageError
 from jostle.isolation.client import IN_FLIGHT, WorkerClient
 from jostle.isolation.orphans import PREFIX, TAG, clean_up, new_folder
@@ -23,7 +24,6 @@ from jostle.isolation.process import Limits
 from jostle.isolation.shared_arrays import SharedArrays
 from jostle.options.schema import Given
 from jostle.recipes.all_recipes import recipe_of
-from jostle.recipes.compose import watching
 from jostle.records import MODEL, Outcome
 from jostle.session.isolate import PATIENCE, is_file, isolated, limits_of
 from jostle.subjects.instrument import Instrumented

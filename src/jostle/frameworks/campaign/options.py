@@ -121,7 +121,7 @@ class FrameworkOptions:
     )
     batch: int = option(COUNT, "Models run at once", Theme.BUDGET, default=8)
     timeout: float = option(
-        DURATION, "Longest time in seconds for one model on one backend", Theme.SAFETY, default=30.0, may_change=True
+        DURATION, "Longest time for one model on one backend", Theme.SAFETY, default=30.0, may_change=True
     )
     rss_limit: int | None = option(
         BYTES, "Most memory of one backend, such as 2G (3/4 of the machine's)", Theme.SAFETY, may_change=True

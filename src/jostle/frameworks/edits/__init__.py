@@ -1,1 +1,1 @@
-"""Mutations of models: structure, neurons, weights, parameters, training, inputs."""
+"""How are models mutated: structure, neurons, weights, parameters, training, inputs?"""

@@ -1,1 +1,1 @@
-"""Which edits to try next, by what came of them so far."""
+"""Which edits are tried next, by what came of them so far?"""

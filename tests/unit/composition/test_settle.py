@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from jostle.composition.contradictions import refuse_contradictions
+from jostle.composition.settle import FUZZ, refuse_unread
+from jostle.composition.settle import settled as settled_by
 from jostle.errors import UsageError
 from jostle.options.schema import Given
 from jostle.recipes.all_recipes import recipe_of
-from jostle.recipes.contradictions import refuse_contradictions
-from jostle.recipes.settle import FUZZ
-from jostle.recipes.settle import settled as settled_by
 
 
 def given(**choices: Any) -> Given:
@@ -19,7 +19,8 @@ def given(**choices: Any) -> Given:
 
 
 def settled(chosen: Given, classes: bool) -> dict[str, Any]:
-    """Every option in effect, by name."""
+    """Every option in effect, by name; one that nothing reads is refused."""
+    refuse_unread(recipe_of(chosen), chosen, classes)
     return settled_by(recipe_of(chosen), chosen, classes).values
 
 

@@ -9,9 +9,12 @@ from typing import Any
 
 from jostle.campaign import Budget, Campaign
 from jostle.catalogue import feedbacks_of, mutator_of, oracles_of, parts_named, scheduler_of
+from jostle.composition.contradictions import refuse_contradictions
+from jostle.composition.recipe import Recipe
+from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.distances import are_image_files, as_image_file
-from jostle.inputs.preflight import Flight, check_images, preflight
+from jostle.inputs.preflight import Flight, check_images, check_normalisation, preflight
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
     BatchOptions,
@@ -19,20 +22,24 @@ from jostle.options.campaign import (
     DoubtOptions,
     FindingOptions,
     InputOptions,
+    PanelOptions,
     RunOptions,
     WatchOptions,
 )
 from jostle.options.schema import Given, Settings
 from jostle.part import TRIED, PartContext
 from jostle.profile import Profile, profiled
-from jostle.recipes.contradictions import refuse_contradictions
-from jostle.recipes.recipe import Recipe
-from jostle.recipes.settle import FUZZ, chosen_parts, settled
 from jostle.records import Seeds, all_rows
 from jostle.subjects.instrument import Instrumentation, Instrumented
 from jostle.subjects.models import with_companions
 from jostle.subjects.subject import Subject
 from jostle.targets.contained import ContainedGradients
+
+# Options of the command around a campaign.
+FRONT_END = {
+    *("model", "seeds", "weights", "recipe", "minimise", "channels", "size"),
+    *("out", "max_disk", "isolate", "timeout", "rss_limit"),
+}
 
 
 @dataclass(frozen=True)
@@ -91,13 +98,34 @@ class Composition:
 
 
 def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping[str, Any]) -> Campaign:
-    """The campaign that a recipe makes of a model and seeds; options are those of `jostle fuzz`, by their names."""
-    given = FUZZ.parsed({**options, "recipe": recipe.name})
+    """The campaign that a recipe makes of a model and seeds, for scripts.
+
+    Options are those of `jostle fuzz`, by their names, but for those of its front end; `profile` is a Profile, and
+    `twin` and `models` may be subjects.
+    """
+    profile = options.get("profile")
+    if profile is not None and not isinstance(profile, Profile):
+        raise UsageError("profile: give a Profile, such as CoverageMeter(model, ['kmnc']).take_profile(batches)")
+    for name in FRONT_END & options.keys():
+        raise UsageError(f"{name} is of jostle fuzz, and a campaign of a script has none: leave it out")
+    companions = {name: options[name] for name in ("twin", "models") if options.get(name) is not None}
+    named, subjects = _named_apart(companions)
+    given = FUZZ.parsed({**options, **named, "profile": None, "recipe": recipe.name})
     refuse_contradictions(given)
-    models = with_companions(given, subject)
+    models = with_companions(given, subject, subjects)
     model = models.instrumented(watching(recipe, given), seeds.inputs[:TRIED]).contained()
     prepared = prepare(recipe, given, model, seeds)
-    return compose(prepared, lambda: profile_of_seeds(prepared)).campaign()
+    return compose(prepared, lambda: profile_of_seeds(prepared) if profile is None else profile).campaign()
+
+
+def _named_apart(companions: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Subject]]:
+    """Companions by names, of which those that are subjects already are made up."""
+    twin, models = companions.get("twin"), companions.get("models", ())
+    several = models.split(",") if isinstance(models, str) else list(models)
+    given = [one for one in (twin, *several) if isinstance(one, Subject)]
+    names = {id(one): f"subject {number}" for number, one in enumerate(given, 1)}
+    named = {"twin": names.get(id(twin), twin), "models": [names.get(id(one), one) for one in several]}
+    return named, {names[id(one)]: one for one in given}
 
 
 def watching(recipe: Recipe, given: Given) -> Instrumentation:
@@ -113,7 +141,11 @@ def watching(recipe: Recipe, given: Given) -> Instrumentation:
 
 def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> Prepared:
     """Clears model and seeds, and settles what was left open."""
-    low, high = given.of(InputOptions).range
+    inputs, executions = given.of(InputOptions), given.of(BudgetOptions).executions
+    check_normalisation(inputs.mean, inputs.std, seeds.inputs.shape[1])
+    if executions is not None and executions < len(seeds):
+        raise UsageError(f"--executions {executions}: the {len(seeds)} seeds run first, so give at least as many")
+    low, high = inputs.range
     batch, force = given.of(BatchOptions).batch, given.of(DoubtOptions).force
     flight = preflight(model.target, seeds, low, high, batch, force, training=model.in_training)
     if "layers" in given and not model.layers:
@@ -123,6 +155,7 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
             "the model gives no class scores, so no labels are compared: only NaNs and crashes are sought"
         )
     images = are_image_files(seeds.inputs, low, high)
+    refuse_unread(recipe, given, bool(flight.classes))
     settings = settled(recipe, given, bool(flight.classes), images)
     as_images = settings[FindingOptions].as_images
     if images and as_images:  # exactly as files give them back, whatever arithmetic made them
@@ -134,7 +167,23 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
             f"--as-images: seeds of shape {list(seeds.inputs.shape[1:])} are not what 8-bit image files hold between "
             f"{low:g} and {high:g}: leave it out"
         )
-    return Prepared(settings, model, flight)
+    prepared = Prepared(settings, model, flight)
+    _check_panel(prepared)
+    return prepared
+
+
+def _check_panel(prepared: Prepared) -> None:
+    """All models must tell the same classes apart."""
+    others, classes = prepared.settings[PanelOptions].models, prepared.flight.classes
+    if not others:
+        return
+    trace = prepared.model.target.run(prepared.seeds.as_candidates().select(all_rows(1)))
+    for spec, outputs in zip(("the model", *others), trace.outputs.values(), strict=True):
+        if outputs.shape[1:] != (classes,):
+            raise UsageError(
+                f"--models {spec} gives outputs of shape {list(outputs.shape[1:])}, the model scores of "
+                f"{classes} classes: give models of the same task"
+            )
 
 
 def needs_profile(settings: Settings) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from jostle.catalogue import PART_GROUPS, PartOptions, parts_named, readers_of
+from jostle.composition.recipe import Recipe, RecipeOptions
 from jostle.errors import UsageError
 from jostle.options.campaign import (
     BatchOptions,
@@ -20,7 +20,6 @@ from jostle.options.campaign import (
 )
 from jostle.options.declaration import Facts, flag_of, options_of
 from jostle.options.schema import Given, Schema, Settings
-from jostle.recipes.recipe import Recipe, RecipeOptions
 from jostle.schedulers.with_seeds import WithSeedsOptions
 
 # All that `jostle fuzz` can be told.
@@ -40,10 +39,21 @@ def settled(recipe: Recipe, given: Given, classes: bool, images: bool = False) -
     oracle = _oracles(recipe, given, classes)
     given = given.over(oracle=oracle)
     chosen = {**recipe.choices(given), "as_images": images and recipe.shrinks, "minimise": recipe.shrinks}
-    read = _read_by_parts(given, chosen)
-    _refuse_unread(given, read)
     facts = Facts(given.values, given.get("range", InputOptions.range), classes, images, oracle)
-    return FUZZ.settled(given, chosen, facts, unused=set(PART_GROUPS) - read)
+    return FUZZ.settled(given, chosen, facts, unused=set(PART_GROUPS) - _read_by_parts(recipe, given))
+
+
+def refuse_unread(recipe: Recipe, given: Given, classes: bool) -> None:
+    """Refuses an option of a part that is not there, because it would do nothing."""
+    read = _read_by_parts(recipe, given.over(oracle=_oracles(recipe, given, classes)))
+    for group in PART_GROUPS:
+        for name in options_of(group) if group not in read else ():
+            if name in given:
+                needs = readers_of(group)
+                if given.get("recipe") == "random" and "mutator" not in needs:
+                    raise UsageError(f"--recipe random is unguided: leave out {flag_of(name)}")
+                parts = (f"--{kind} {' or '.join(names)}" for kind, names in needs.items())
+                raise UsageError(f"{flag_of(name)} needs {' or '.join(parts)}")
 
 
 def chosen_parts(recipe: Recipe, given: Given) -> dict[str, Any]:
@@ -59,19 +69,7 @@ def _oracles(recipe: Recipe, given: Given, classes: bool) -> tuple[str, ...]:
     return oracle if "crash" in oracle else (*oracle, "crash")
 
 
-def _read_by_parts(given: Given, chosen: Mapping[str, Any]) -> set[type]:
+def _read_by_parts(recipe: Recipe, given: Given) -> set[type]:
     """The dataclasses of options that the parts read which were chosen."""
-    named = {kind: given.get(kind, chosen.get(kind, ())) for kind in ("coverage", "mutator", "scheduler", "oracle")}
+    named = chosen_parts(recipe, given)
     return {group for kind, names in named.items() for part in parts_named(kind, names) for group in part.options}
-
-
-def _refuse_unread(given: Given, read: set[type]) -> None:
-    """An option of a part that is not there would do nothing."""
-    for group in PART_GROUPS:
-        for name in options_of(group) if group not in read else ():
-            if name in given:
-                needs = readers_of(group)
-                if given.get("recipe") == "random" and "mutator" not in needs:
-                    raise UsageError(f"--recipe random is unguided: leave out {flag_of(name)}")
-                parts = (f"--{kind} {' or '.join(names)}" for kind, names in needs.items())
-                raise UsageError(f"{flag_of(name)} needs {' or '.join(parts)}")
