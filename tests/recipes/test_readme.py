@@ -48,9 +48,10 @@ def test_each_example_finds_its_bug(command: str, tmp_path: Path):
     assert json.loads(finding.read_text())["kind"] == kind
 
 
-def test_the_script_runs(capsys: pytest.CaptureFixture[str]):
-    exec(compile(block("python"), "README.md", "exec"), {})
-    assert "'executions': 5000" in capsys.readouterr().out
+@pytest.mark.parametrize(("number", "executions"), [(-2, 2000), (-1, 5000)])
+def test_the_scripts_run(number: int, executions: int, capsys: pytest.CaptureFixture[str]):
+    exec(compile(block("python", number), "README.md", "exec"), {})
+    assert f"'executions': {executions}" in capsys.readouterr().out
 
 
 def test_the_predicates_agree_on_real_answers():
