@@ -108,8 +108,7 @@ def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping
         raise UsageError("profile: give a Profile, such as CoverageMeter(model, ['kmnc']).take_profile(batches)")
     for name in FRONT_END & options.keys():
         raise UsageError(f"{name} is of jostle fuzz, and a campaign of a script has none: leave it out")
-    companions = {name: options[name] for name in ("twin", "models") if options.get(name) is not None}
-    named, subjects = _named_apart(companions)
+    named, subjects = _named_companions(options)
     given = FUZZ.parsed({**options, **named, "profile": None, "recipe": recipe.name})
     refuse_contradictions(given)
     models = with_companions(given, subject, subjects)
@@ -118,9 +117,9 @@ def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping
     return compose(prepared, lambda: profile_of_seeds(prepared) if profile is None else profile).campaign()
 
 
-def _named_apart(companions: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Subject]]:
-    """Companions by names, of which those that are subjects already are made up."""
-    twin, models = companions.get("twin"), companions.get("models", ())
+def _named_companions(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Subject]]:
+    """`twin` and `models` by name, where subjects get made-up names, and the subjects by those."""
+    twin, models = options.get("twin"), options.get("models") or ()
     several = models.split(",") if isinstance(models, str) else list(models)
     given = [one for one in (twin, *several) if isinstance(one, Subject)]
     names = {id(one): f"subject {number}" for number, one in enumerate(given, 1)}
