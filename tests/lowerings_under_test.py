@@ -30,7 +30,7 @@ class Backend:
     widened: str = ""
     differentiated: Sequence[str] = DIFFERENTIATED
     gradient_draws: int = 1
-    undifferentiated: str = ""  # operators whose gradients are better not run
+    undifferentiated: str = ""  # operators whose gradients it does not take, or that are better not run
     needs_floats: bool = False  # has no gradient where no output is of floats
     without_values: Sequence[str] = ()  # cases of VALUES that it lacks
     unlike: str = ""  # an optimiser that it defines otherwise
@@ -88,6 +88,7 @@ BACKENDS = (
         apart=True,
         raises={"conv_transpose": "im2col"},  # Paddle 3.3, where the output padding is as large as the stride
         needs_floats=True,
+        undifferentiated="rnn",  # none of the weights that a recurrent layer was given
         without_values=("cumsum of others", "cumsum of others from the end", "resize"),
         unlike="rmsprop",
     ),

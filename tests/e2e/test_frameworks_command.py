@@ -114,7 +114,7 @@ def wrong(*arguments: str, says: str) -> object:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        wrong("--backends", "onnxruntim", says="did you mean 'onnxruntime'"),
+        wrong("--backends", "onnxruntim", says="did you mean onnxruntime"),
         wrong("--backends", "torch,torch", says="names one twice"),
         wrong("--phase", "predicting", says="did you mean predict"),
         wrong("--operators", "max_pol", says="did you mean max_pool"),

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from jostle.inputs.geometry import place
 from jostle.mutators.metamorphic import Metamorphic
-from jostle.mutators.transforms import TRANSFORMS, Affine, blur, noise, told
+from jostle.mutators.transforms import TRANSFORMS, Affine, blur, described, noise
 from jostle.randomness import randomness
 from making import batch_of
 
@@ -211,7 +211,7 @@ def test_each_image_moves_by_its_own_parameter(name: str, parameters: tuple[floa
 
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_each_says_what_it_does_in_a_line_and_leaves_its_images_alone(name: str) -> None:
-    assert told(TRANSFORMS[name]).endswith(".") and "\n" not in told(TRANSFORMS[name])
+    assert described(TRANSFORMS[name]).endswith(".") and "\n" not in described(TRANSFORMS[name])
     images = images_of((3, 6, 8))
     before = images.clone()
     child = mutated(name, images, TRANSFORMS[name].low)

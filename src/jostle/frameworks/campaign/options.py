@@ -50,7 +50,7 @@ def _backends(value: Any) -> tuple[str, ...]:
     try:
         places = {Place.parse(name).name for name in names}
     except UsageError as error:
-        raise ValueError(error) from error
+        raise NotThisName(str(error).removeprefix("backend ")) from error
     if len(places) < len(names):
         raise NotThisName("names one twice: give each once, or another interpreter as NAME@PYTHON")
     return names
