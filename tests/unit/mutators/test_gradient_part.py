@@ -11,6 +11,7 @@ import torch
 from jostle.errors import UsageError
 from jostle.lineage import NO_GRADIENT
 from jostle.session.assemble import assemble
+from jostle.session.load import load
 from jostle.session.session import Session
 from making import options, run_session
 
@@ -225,11 +226,11 @@ def test_every_strategy_leads_to_flips(strategy: str, nets: Path) -> None:
 
 
 def test_a_panel_shows_the_layers_of_all_its_models(nets: Path) -> None:
-    run = assembled(
-        **{**LENETS, "recipe": "deepxplore", "models": ("jostle.zoo:lenet4",), "neurons": 3, "strategy": ("heavy",)}
-    )
-    assert "layers watched: 16" in run.introduction[0]
-    assert run.campaign.run().executions == 200
+    panel = {"recipe": "deepxplore", "models": ("jostle.zoo:lenet4",), "neurons": 3, "strategy": ("heavy",)}
+    choices = {**LENETS, **panel, "executions": 200}
+    watched = load(options(**choices)).model.layers
+    assert "conv1" in watched and "model 2: conv1" in watched
+    assert assembled(**choices).campaign.run().executions == 200
 
 
 def test_a_model_of_three_classes_needs_no_number_of_other_classes(nets: Path) -> None:
