@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from torch import Tensor
 
+from jostle.domain import Domain
 from jostle.interfaces import Differentiable
 from jostle.options.schema import Settings
 from jostle.profile import Profile
@@ -30,6 +31,12 @@ class PartContext:
     )  # by layer, [neurons] strength of the weights into each
     gradients: Differentiable | None = None  # what the model raises, it raises
     contained: Callable[[Tensor], Differentiable] | None = None  # by a sample [batch, ...]: the same without raising
+
+    @property
+    def domain(self) -> Domain:
+        """What inputs may be."""
+        assert self.seeds.domain is not None, "known once seeds are cleared"
+        return self.seeds.domain
 
 
 @dataclass(frozen=True)

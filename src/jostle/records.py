@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jostle.domain import Domain
 from jostle.foreign import Crash
 from jostle.lineage import SEED, Change, Lineage, Mutation, Untouched, joined, selected
 
@@ -36,8 +37,10 @@ class Seeds:
     """The inputs a campaign starts from."""
 
     inputs: Tensor  # [seeds, ...]
-    labels: Tensor  # [seeds], NO_LABEL where unknown
+    labels: Tensor  # [seeds] classes, NO_LABEL where unknown; of other tasks [seeds, ...]
     names: tuple[str, ...]
+    domain: Domain | None = None  # what inputs may be, once it is known
+    answers: Tensor | None = None  # [seeds, ...] what the model said of each, once it was asked
 
     def __len__(self) -> int:
         return len(self.names)
@@ -87,8 +90,15 @@ class Candidates:
 
     @property
     def labels(self) -> Tensor:
-        """What each root should be classified as [batch], NO_LABEL where unknown."""
+        """What each root should be classified as [batch], NO_LABEL where unknown; of other tasks [batch, ...]."""
         return self.seeds.labels[self.roots]
+
+    @property
+    def answers(self) -> Tensor:
+        """What the model said of each root [batch, ...]."""
+        if self.seeds.answers is None:
+            raise ValueError("the model has not been asked about the seeds")
+        return self.seeds.answers.index_select(0, self.roots)
 
     def select(self, rows: Tensor) -> Candidates:
         """These rows, given as positions."""
@@ -123,12 +133,13 @@ class Trace:
     """What a batch did; rows that crashed hold NaN everywhere."""
 
     outcome: Tensor  # [batch] of Outcome
-    outputs: Mapping[str, Tensor]  # by variant, [batch, ...]
+    outputs: Mapping[str, Tensor]  # by variant, [batch, ...]: the one that carries the answer
     activations: Mapping[str, Tensor] = field(default_factory=dict)  # by layer as executed, [batch, neurons]
     extremes: Mapping[str, Tensor] = field(default_factory=dict)  # [batch, 2] of all values of a layer, where asked for
     metadata: Mapping[str, Tensor] = field(default_factory=dict)  # by name, [batch, ...]
     crashes: Mapping[int, Crash] = field(default_factory=dict)  # by row; of a row that ran, its batch's, seen once
     seconds: Mapping[str, float] = field(default_factory=dict)  # time spent in each variant
+    others: Mapping[str, Tensor] = field(default_factory=dict)  # by name, [batch, ...]: all else that was returned
 
     @property
     def ran(self) -> Tensor:  # [batch] bool
@@ -139,6 +150,7 @@ class Trace:
         return Trace(
             outcome=self.outcome[rows],
             outputs={name: value[rows] for name, value in self.outputs.items()},
+            others={name: value[rows] for name, value in self.others.items()},
             activations={name: value[rows] for name, value in self.activations.items()},
             extremes={name: value[rows] for name, value in self.extremes.items()},
             metadata={name: value[rows] for name, value in self.metadata.items()},
@@ -153,6 +165,7 @@ class Trace:
         return Trace(
             outcome=torch.cat([trace.outcome for trace in traces]),
             outputs=_stacked(traces, [trace.outputs for trace in traces]),
+            others=_stacked(traces, [trace.others for trace in traces]),
             activations=_stacked(traces, [trace.activations for trace in traces]),
             extremes=_stacked(traces, [trace.extremes for trace in traces]),
             metadata=_stacked(traces, [trace.metadata for trace in traces]),
@@ -169,7 +182,7 @@ class Trace:
         outputs = [
             ("output" if name == MODEL else f"output of the {name}", value) for name, value in self.outputs.items()
         ]
-        return [*self.activations.items(), *outputs, *self.metadata.items()]
+        return [*self.activations.items(), *outputs, *self.others.items(), *self.metadata.items()]
 
 
 @dataclass(frozen=True)

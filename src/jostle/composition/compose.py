@@ -15,6 +15,7 @@ from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.distances import are_image_files, as_image_file
 from jostle.inputs.preflight import Flight, check_images, check_normalisation, preflight
+from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
     BatchOptions,
@@ -154,6 +155,8 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
             "the model gives no class scores, so no labels are compared: only NaNs and crashes are sought"
         )
     images = are_image_files(seeds.inputs, low, high)
+    if seeds.domain is None:
+        flight = replace(flight, seeds=replace(flight.seeds, domain=ValueRange.of(seeds.inputs, low, high)))
     refuse_unread(recipe, given, bool(flight.classes))
     settings = settled(recipe, given, bool(flight.classes), images)
     as_images = settings[FindingOptions].as_images

@@ -10,7 +10,7 @@ from torch import Tensor
 from jostle.records import Candidates, Linearised, Outcome, Seeds, Trace
 
 Pull = Callable[[Mapping[str, Tensor], Mapping[str, Tensor]], Tensor]
-GROUPS = ("outputs", "activations", "extremes", "metadata")
+GROUPS = ("outputs", "others", "activations", "extremes", "metadata")
 PASSED = ("scores", "activations", "extremes")
 
 
@@ -34,8 +34,8 @@ def trace_of(arrays: Mapping[str, Tensor], rows: int, seconds: Mapping[str, floa
     for name, value in arrays.items():
         if value.shape[:1] != (rows,):
             raise ValueError(f"{name} has shape {list(value.shape)}, not one row for each of {rows} inputs")
-    outputs, activations, extremes, metadata = (groups[name] for name in GROUPS)
-    return Trace(torch.full((rows,), Outcome.OK), outputs, activations, extremes, metadata, seconds=seconds)
+    outputs, others, activations, extremes, metadata = (groups[name] for name in GROUPS)
+    return Trace(torch.full((rows,), Outcome.OK), outputs, activations, extremes, metadata, {}, seconds, others)
 
 
 def pass_arrays(passed: Linearised) -> dict[str, Tensor]:

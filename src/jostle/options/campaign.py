@@ -77,6 +77,9 @@ class WatchOptions:
     """What is watched while the model runs."""
 
     layers: tuple[str, ...] = option(NAMES, "Layers to watch and to guide by: 'conv*,fc1'", Theme.WHAT, default=())
+    output: str | None = option(
+        TEXT, "The output that carries the answer, of a model that returns several: 1, logits, boxes", Theme.WHAT
+    )
     units: str = option(
         choice(lambda: UNITS),
         "A neuron: the mean of a channel (channels), or every unit (every)",

@@ -18,7 +18,7 @@ from jostle.isolation.target_server import TargetServer
 from jostle.recipes.all_recipes import recipe_of
 from jostle.subjects.models import load_models
 
-FACTS = ("layers", "novelty_layers", "belongs_to", "digest", "in_training")  # that a campaign must know
+FACTS = ("layers", "novelty_layers", "belongs_to", "digest", "in_training", "outputs")  # that a campaign must know
 
 
 class ModelOpener:

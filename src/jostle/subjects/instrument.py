@@ -44,6 +44,7 @@ class Instrumented:
     belongs_to: dict[str, Any]  # what a profile of it says it is of
     digest: str  # of all models
     in_training: bool  # a part of the model behaves as in training, although it should not
+    outputs: dict[str, list[int]]  # by name, the shapes of all that the model returns for two inputs
 
     def contained(self) -> Instrumented:
         """The same with what the model raises, or dies of, as outcomes."""
@@ -63,7 +64,7 @@ def instrument(
     """
     own, first = _watched(watching, subject, sample)
     if twin is not None:
-        twins = Twins(own, plain_target(twin, watching.inputs))
+        twins = Twins(own, plain_target(twin, watching.inputs, watching.options.output))
         return replace(first, target=twins, digest=first.digest + twin.digest)
     if not others:
         return first
@@ -81,13 +82,26 @@ def layers_on(subject: Subject, sample: Tensor) -> list[Layer]:
 
 def layers_on_one(subject: Subject, seed: Tensor) -> list[Layer]:
     """The layers that run on one input [1, ...]; what the model raises, this raises."""
-    # Two rows, because with one a constant such as a positional embedding looks like one row per input.
-    return subject.layers(seed.expand(subject.batch or 2, *seed.shape[1:]).clone())
+    return subject.layers(_as_batch(subject, seed))
 
 
-def plain_target(subject: Subject, inputs: InputOptions) -> ModelTarget:
+def outputs_on(subject: Subject, sample: Tensor) -> dict[str, list[int]]:
+    """The shapes of all outputs, by name, seen on the first input that the model accepts."""
+    for seed in sample.split(1):
+        outputs = attempt(partial(subject.outputs, _as_batch(subject, seed)))
+        if isinstance(outputs, dict):
+            return outputs
+    return {}
+
+
+def _as_batch(subject: Subject, seed: Tensor) -> Tensor:
+    """One input [1, ...] as the smallest batch: of two rows, because with one a constant looks like a row per input."""
+    return seed.expand(subject.batch or 2, *seed.shape[1:]).clone()
+
+
+def plain_target(subject: Subject, inputs: InputOptions, output: str | None = None) -> ModelTarget:
     """A model that is only asked for its outputs."""
-    return _sized(subject.target(Watch(mean=inputs.mean, std=inputs.std)), subject.batch)
+    return _sized(subject.target(Watch(mean=inputs.mean, std=inputs.std, output=output)), subject.batch)
 
 
 def check_takes(option: str, subject: Subject, inputs: InputOptions, sample: Tensor) -> None:
@@ -115,6 +129,7 @@ def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tup
         _metadata(options.metadata),
         options.gradients,
         scores_layer(layers),
+        options.output,
     )
     own = _sized(subject.target(watch), subject.batch)
     return own, Instrumented(
@@ -133,6 +148,7 @@ def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tup
         },
         digest=subject.digest,
         in_training=subject.in_training,
+        outputs=outputs_on(subject, sample),
     )
 
 

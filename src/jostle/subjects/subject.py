@@ -29,6 +29,7 @@ class Watch:
     metadata: Metadata | None = None
     gradients: bool = False  # of the metadata by the inputs
     scores: str | None = None  # the layer that gives class scores, where the model itself ends in softmax
+    output: str | None = None  # the tensor that carries the answer, where the model returns several
 
 
 OUTPUTS_ONLY = Watch()
@@ -70,6 +71,9 @@ class Subject(Protocol):
     @property
     def in_training(self) -> bool:
         """Whether a part of it behaves as in training, although it should not."""
+
+    def outputs(self, sample: Tensor) -> dict[str, list[int]]:
+        """By name the shapes of all that it returns for the sample [batch, ...]; what the model raises, this raises."""
 
     def layers(self, sample: Tensor) -> list[Layer]:
         """The layers that run on the sample [batch, ...], in order; what the model raises, this raises."""

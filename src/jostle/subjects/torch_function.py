@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from jostle.subjects.subject import Subject, SubjectKind
 from jostle.subjects.torch_module import of_module
-from jostle.subjects.values import first_tensor
 
 
 class Function(nn.Module):
@@ -21,8 +20,8 @@ class Function(nn.Module):
         self._function = function
         self._numpy = takes_numpy(function)
 
-    def forward(self, inputs: Tensor) -> Tensor | None:
-        return first_tensor(self._function(inputs.detach().cpu().numpy() if self._numpy else inputs))
+    def forward(self, inputs: Tensor) -> Any:
+        return self._function(inputs.detach().cpu().numpy() if self._numpy else inputs)
 
 
 def takes_numpy(function: Callable[..., Any]) -> bool:

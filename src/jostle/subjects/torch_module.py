@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from torch import Tensor, nn
 
 from jostle.digests import digest_of
@@ -42,6 +43,11 @@ class TorchSubject:
     @property
     def in_training(self) -> bool:
         return any(child.training for child in self.module.modules())
+
+    def outputs(self, sample: Tensor) -> dict[str, list[int]]:
+        with torch.no_grad():
+            tensors = TorchTarget(self.module).outputs(sample.clone())
+        return {name: list(tensor.shape) for name, tensor in tensors.items()}
 
     def layers(self, sample: Tensor) -> list[Layer]:
         return layers_of(self.module.eval(), sample)
@@ -87,6 +93,7 @@ def _target(module: nn.Module, watch: Watch) -> TorchTarget:
         watch.gradients,
         watch.extremes,
         watch.scores,
+        watch.output,
     )
 
 

@@ -12,7 +12,7 @@ from jostle.options.campaign import CHANNEL_MEANS
 from jostle.records import MODEL, Candidates, Linearised, Outcome, Trace
 from jostle.subjects.subject import Metadata
 from jostle.subjects.torch_probes import REDUCTIONS, Probes, channel_means, every_unit
-from jostle.subjects.values import first_tensor
+from jostle.subjects.values import answer_among, named_tensors, one_row_each
 
 UNWATCHED = Probes(nn.Identity(), (), channel_means)
 
@@ -31,8 +31,12 @@ class TorchTarget:
         gradients: bool = False,
         extremes: bool = False,
         scores: str | None = None,
+        output: str | None = None,
     ):
-        """`scores` names the layer that gives class scores, where the model itself ends in softmax."""
+        """`scores` names the layer that gives class scores, where the model itself ends in softmax.
+
+        `output` names the tensor that carries the answer, where the model returns several.
+        """
         self._module = module.eval()
         weights = next((p for p in module.parameters() if p.is_floating_point()), torch.empty(0))
         self._device, self._dtype = weights.device, weights.dtype
@@ -40,24 +44,26 @@ class TorchTarget:
         self._std = torch.tensor(std, device=self._device, dtype=self._dtype)
         self._metadata = metadata
         self._gradients = gradients
+        self._output = output
         self._probes = Probes(module, watch, REDUCTIONS[units], extremes)
         self._graph_probes = Probes(module, watch, REDUCTIONS[units])
         self._scores = Probes(module, [] if scores is None else [scores], every_unit)
 
     def predict(self, inputs: Tensor) -> Tensor:
         with torch.no_grad():
-            return self._forward(self._own(inputs)).cpu()
+            return self._forward(self._own(inputs))[0].cpu()
 
     def run(self, batch: Candidates, watched: bool = True) -> Trace:
         inputs = self._own(batch.inputs)
         with (self._probes if watched else UNWATCHED).watching() as seen, torch.set_grad_enabled(self._gradients):
             started = time.perf_counter()
-            outputs = self._forward(inputs.requires_grad_() if self._gradients else inputs)
+            outputs, others = self._forward(inputs.requires_grad_() if self._gradients else inputs)
             seconds = time.perf_counter() - started
             metadata = self._observe(inputs, outputs, batch.labels)
         return Trace(
             outcome=torch.full((len(batch),), Outcome.OK),
             outputs={MODEL: outputs.detach().cpu()},
+            others=_detached(others),
             activations=seen.activations,
             extremes=seen.extremes,
             metadata=metadata,
@@ -68,7 +74,7 @@ class TorchTarget:
         own = self._own(inputs).requires_grad_()
         probes = self._probes if extremes else self._graph_probes
         with torch.enable_grad(), probes.watching(True) as seen, self._scores.watching(True) as last:
-            outputs = self._forward(own.clone())  # which a model may change in place
+            outputs, _ = self._forward(own.clone())  # which a model may change in place
         scores = {MODEL: _scores(outputs, next(reversed(last.activations.values()), outputs))}
 
         def pull(score_weights: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> Tensor:
@@ -84,15 +90,26 @@ class TorchTarget:
         return self._normalised(self._own(inputs))
 
     def _own(self, inputs: Tensor) -> Tensor:
-        """A copy in the model's precision, because a model may begin with an operation in place."""
-        return inputs.to(self._device, self._dtype, copy=True)
+        """A copy, in the model's precision unless it is whole numbers, because a model may work in place."""
+        return inputs.to(self._device, self._dtype if inputs.is_floating_point() else None, copy=True)
 
-    def _forward(self, inputs: Tensor) -> Tensor:
-        outputs = first_tensor(self._module(self._normalised(inputs)))
-        if outputs is None or outputs.shape[:1] != inputs.shape[:1]:
-            shape = "no tensor" if outputs is None else f"shape {list(outputs.shape)}"
+    def _forward(self, inputs: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """The output that carries the answer, and all others that have one row per input."""
+        outputs = self.outputs(inputs)
+        answer = outputs.pop(answer_among(outputs, self._output)) if outputs else None
+        if answer is None or answer.shape[:1] != inputs.shape[:1]:
+            shape = "no tensor" if answer is None else f"shape {list(answer.shape)}"
             raise ValueError(f"the output for a batch of {len(inputs)} has {shape}, not one row per input")
-        return outputs if outputs.is_floating_point() else outputs.float()
+        others = {
+            f"output.{name}": _as_floats(value)
+            for name, value in outputs.items()
+            if value.shape[:1] == inputs.shape[:1]
+        }
+        return _as_floats(answer), others
+
+    def outputs(self, inputs: Tensor) -> dict[str, Tensor]:
+        """Every tensor that the module returns, by name."""
+        return named_tensors(one_row_each(self._module(self._normalised(inputs)), len(inputs)))
 
     def _normalised(self, inputs: Tensor) -> Tensor:
         if not len(self._mean):
@@ -119,6 +136,10 @@ class TorchTarget:
                 raise ValueError("--gradients: no metadata value depends on the input")
             values |= gradients
         return {name: value.detach().cpu() for name, value in values.items()}
+
+
+def _as_floats(values: Tensor) -> Tensor:
+    return values if values.is_floating_point() else values.float()
 
 
 def _detached(values: Mapping[str, Tensor]) -> dict[str, Tensor]:

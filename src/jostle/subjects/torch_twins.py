@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from jostle.errors import UsageError
-from jostle.subjects.values import first_tensor
+from jostle.subjects.values import named_tensors, one_row_each
 
 
 class InPrecision(nn.Module):
@@ -21,9 +21,11 @@ class InPrecision(nn.Module):
         self._module = module.to(dtype)
         self._dtype = dtype
 
-    def forward(self, inputs: Tensor) -> Tensor | None:
-        output = first_tensor(self._module(inputs.to(self._dtype)))
-        return None if output is None else output.float()
+    def forward(self, inputs: Tensor) -> Tensor | dict[str, Tensor]:
+        own = inputs.to(self._dtype) if inputs.is_floating_point() else inputs
+        outputs = named_tensors(one_row_each(self._module(own), len(inputs)))
+        floats = {name: value.float() if value.is_floating_point() else value for name, value in outputs.items()}
+        return floats[""] if floats.keys() == {""} else floats
 
 
 def float16(own: nn.Module) -> nn.Module:

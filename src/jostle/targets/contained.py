@@ -143,6 +143,7 @@ def _blank_row(trace: Trace) -> Trace:
     return Trace(
         outcome=torch.tensor([Outcome.CRASHED]),
         outputs=blank(trace.outputs),
+        others=blank(trace.others),
         activations=blank(trace.activations),
         extremes=blank(trace.extremes),
         metadata=blank(trace.metadata),

@@ -25,6 +25,7 @@ class Panel:
         return replace(
             traces[0],
             outputs={variant(i): trace.outputs[MODEL] for i, trace in enumerate(traces)},
+            others=_side_by_side([trace.others for trace in traces]),
             activations=_side_by_side([trace.activations for trace in traces]),
             extremes=_side_by_side([trace.extremes for trace in traces]),
             seconds={variant(i): trace.seconds[MODEL] for i, trace in enumerate(traces)},

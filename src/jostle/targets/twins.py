@@ -24,5 +24,6 @@ class Twins:
         return replace(
             model,
             outputs={MODEL: model.outputs[MODEL], TWIN: twin.outputs[MODEL]},
+            others={**model.others, **{f"{name} of the {TWIN}": value for name, value in twin.others.items()}},
             seconds={MODEL: model.seconds[MODEL], TWIN: twin.seconds[MODEL]},
         )
