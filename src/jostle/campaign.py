@@ -53,11 +53,15 @@ class Campaign:
         seed: int = 0,
         batch: int = 256,
         saved: Saved | None = None,
+        seeds_count: bool = False,
     ):
-        """`saved` gives what a file gives back of inputs [batch, ...]: with it, only what survives that is found."""
+        """`saved` gives what a file gives back of inputs [batch, ...]: with it, only what survives that is found.
+
+        With `seeds_count`, seeds that the model gets wrong are findings too.
+        """
         self._target, self._mutator, self._scheduler = target, mutator, scheduler
         self._seeds, self._budget, self._seed, self._batch = seeds, budget, seed, batch
-        self._judge = BatchJudge(oracles, target, saved)
+        self._judge = BatchJudge(oracles, target, saved, seeds_count)
         learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
         self._admission = Admission(seeds, feedbacks, learners)
         self._tally = Tally()

@@ -9,6 +9,7 @@ from typing import Any
 from jostle.errors import UsageError
 from jostle.feedback.nearest import MAGNITUDE, NEAREST
 from jostle.feedback.neuron_parts import NEURON_CRITERIA
+from jostle.inputs.task import OF_LABELS
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.mutators.gradient_part import GRADIENT
 from jostle.mutators.metamorphic import METAMORPHIC
@@ -121,12 +122,12 @@ def feedbacks_of(settings: Settings, context: PartContext) -> list[Feedback]:
 
 def oracles_of(settings: Settings, context: PartContext) -> dict[str, Oracle]:
     """The oracles by the names that chose them."""
-    for name in ("flip", "differ"):
-        if name in settings[PartOptions].oracle and not context.classes:
+    asked = settings[PartOptions].oracle
+    able = {"flip": context.reading.task in OF_LABELS, "differ": bool(context.classes)}
+    for name in able.keys() & set(asked):
+        if not able[name]:
             raise UsageError(
-                f"--oracle {name} needs a model that gives class scores [batch, classes]: use nan or a property"
+                f"--oracle {name} needs a model that gives class scores [batch, classes]: use nan or a property, or "
+                f"say what the model does with --task"
             )
-    return {
-        name: ORACLES[name].make(settings, context) if name in ORACLES else property_named(name)
-        for name in settings[PartOptions].oracle
-    }
+    return {name: ORACLES[name].make(settings, context) if name in ORACLES else property_named(name) for name in asked}

@@ -63,6 +63,7 @@ class Oracle(Protocol):
     """
 
     looks_inside: bool  # at what layers did; if not, inputs that are only judged need not be watched
+    compares_with_truth: bool  # so that it may fail on a seed: there the model is wrong, and nothing was discovered
 
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts: ...
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from jostle.foreign import CRASH
 from jostle.interfaces import Oracle, Target
-from jostle.lineage import Mutation
+from jostle.lineage import Change, Mutation
 from jostle.records import NO_BUG, Candidates, Finding, Trace, Verdicts
 
 Bug = tuple[str, int]  # kind and number
@@ -38,9 +38,14 @@ class Judgement:
 class BatchJudge:
     """Judges batches by all oracles, and remembers the bugs that it has seen."""
 
-    def __init__(self, oracles: Sequence[Oracle], target: Target, saved: Saved | None = None):
-        """With `saved`, a violation that an input shows no more as a file gives it back is none, and counted apart."""
-        self._oracles, self._target, self._saved = oracles, target, saved
+    def __init__(
+        self, oracles: Sequence[Oracle], target: Target, saved: Saved | None = None, seeds_count: bool = False
+    ):
+        """With `saved`, a violation that an input shows no more as a file gives it back is none, and counted apart.
+
+        A seed that the model gets wrong is no discovery, unless seeds count.
+        """
+        self._oracles, self._target, self._saved, self._seeds_count = oracles, target, saved, seeds_count
         self._bugs: set[Bug] = set()
         self._flaky: set[Bug] = set()
 
@@ -64,7 +69,7 @@ class BatchJudge:
         violations: Counter[str] = Counter()
         unconfirmed: Counter[str] = Counter()
         for oracle, said in zip(self._oracles, verdicts, strict=True):
-            rows = (said.bugs != NO_BUG).nonzero().squeeze(1)
+            rows = self._reported(oracle, said, candidates)
             confirmed = rows[self._survive_saving(oracle, candidates.select(rows), said.bugs[rows])]
             if len(rows) > len(confirmed):
                 unconfirmed[said.kind] += len(rows) - len(confirmed)
@@ -76,6 +81,13 @@ class BatchJudge:
 
     def _verdicts(self, candidates: Candidates, trace: Trace) -> list[Verdicts]:
         return [oracle.judge(candidates, trace) for oracle in self._oracles]
+
+    def _reported(self, oracle: Oracle, said: Verdicts, candidates: Candidates) -> Tensor:
+        """The rows whose violations count; a wrong answer to a seed does not, unless seeds count."""
+        violating = said.bugs != NO_BUG
+        if oracle.compares_with_truth and not self._seeds_count:
+            violating &= torch.tensor([mutation.change is not Change.SEED for mutation in candidates.mutations])
+        return violating.nonzero().squeeze(1)
 
     def _new_bugs(
         self, oracle: Oracle, said: Verdicts, rows: Tensor, candidates: Candidates, finding: Callable[..., Finding]

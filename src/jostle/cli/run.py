@@ -65,13 +65,15 @@ def _remarks(session: Session, ended: Ended) -> Iterator[str]:
         yield "interrupted; the same command goes on from here"
     if not ended.summary.corpus:
         yield session.nothing_to_mutate
+    elif session.nothing_found is not None and not ended.summary.findings:
+        yield session.nothing_found(ended.summary)
 
 
 def _report(session: Session, ended: Ended, as_json: bool) -> None:
     if as_json:
         print(json.dumps(ended.as_json(session)))
     else:
-        print_summary(output(), ended.summary, session.archive.folder)
+        print_summary(output(), ended.summary, session.archive.folder, session.summary_rows)
 
 
 def _exit(ended: Ended) -> Exit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
@@ -19,12 +20,15 @@ from jostle.storage.findings import FINDINGS, FLAKY, Recorded, recorded
 SHOWN = 8  # findings listed by name
 
 
-def print_summary(console: Console, summary: Summary, folder: Path) -> None:
+def print_summary(console: Console, summary: Summary, folder: Path, more: Mapping[str, str]) -> None:
+    """What came of a campaign, with more rows by their headings."""
     rate = summary.executions / max(summary.seconds, 1e-9)
     table = Table(show_header=False, box=None, padding=(0, 2))
     table.add_row("[bold]executions[/bold]", f"{summary.executions:,} in {summary.seconds:,.1f} s ({rate_text(rate)})")
     table.add_row("[bold]coverage[/bold]", coverage_text(summary.coverage))
     table.add_row("[bold]corpus[/bold]", corpus_text(summary.corpus, summary.admission_rate))
+    for heading, text in more.items():
+        table.add_row(f"[bold]{heading}[/bold]", escape(text))
     if TWIN in summary.rates:
         table.add_row("[bold]speed[/bold]", _speeds(summary))
     for kind in sorted(summary.findings.keys() | summary.unconfirmed.keys()):

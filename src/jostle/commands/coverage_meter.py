@@ -15,6 +15,7 @@ from jostle.errors import PreflightFailed, UsageError
 from jostle.feedback.neuron_parts import NEURON_CRITERIA, RANGED, ProfileOptions
 from jostle.foreign import Crash, attempt
 from jostle.inputs.preflight import check_normalisation
+from jostle.inputs.task import Task
 from jostle.interfaces import Feedback
 from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.choices import chosen
@@ -99,7 +100,7 @@ class CoverageMeter:
         unranged = [name for name in names if name in RANGED and self.profile is None]
         if unranged:
             raise UsageError(f"measuring {' and '.join(unranged)} needs neuron ranges: give training data as --profile")
-        settings, context = settled(DEEPHUNTER, self._given, classes=False), PartContext(inputs, profile=self.profile)
+        settings, context = settled(DEEPHUNTER, self._given, Task.UNKNOWN), PartContext(inputs, profile=self.profile)
         return [NEURON_CRITERIA[name].make(settings, context) for name in names]
 
 

@@ -14,8 +14,9 @@ from jostle.composition.recipe import Recipe
 from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.distances import are_image_files, as_image_file
-from jostle.inputs.preflight import Flight, check_images, check_normalisation, preflight
-from jostle.inputs.value_range import ValueRange
+from jostle.inputs.preflight import Flight, Known, check_images, check_normalisation, preflight
+from jostle.inputs.task import TaskOptions
+from jostle.inputs.value_range import domain_of
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
     BatchOptions,
@@ -61,6 +62,7 @@ class Prepared:
         return PartContext(
             seeds=self.seeds,
             classes=self.flight.classes,
+            reading=self.flight.reading,
             novelty_layers=self.model.novelty_layers,
             profile=profile,
             incoming=self.model.incoming,
@@ -95,6 +97,7 @@ class Composition:
             seed=settings[RunOptions].seed,
             batch=settings[BatchOptions].batch,
             saved=partial(as_image_file, low=low, high=high) if settings[FindingOptions].as_images else None,
+            seeds_count=settings[FindingOptions].seeds_count,
         )
 
 
@@ -147,18 +150,13 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
         raise UsageError(f"--executions {executions}: the {len(seeds)} seeds run first, so give at least as many")
     low, high = inputs.range
     batch, force = given.of(BatchOptions).batch, given.of(DoubtOptions).force
-    flight = preflight(model.target, seeds, low, high, batch, force, training=model.in_training)
+    known, domain = Known(model.outputs, model.in_training), domain_of(seeds, low, high)
+    flight = preflight(model.target, seeds, domain, batch, force, known, given.of(TaskOptions).named)
     if "layers" in given and not model.layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
-    if "flip" in recipe.hunts and "oracle" not in given and not flight.classes:
-        flight = flight.warned(
-            "the model gives no class scores, so no labels are compared: only NaNs and crashes are sought"
-        )
     images = are_image_files(seeds.inputs, low, high)
-    if seeds.domain is None:
-        flight = replace(flight, seeds=replace(flight.seeds, domain=ValueRange.of(seeds.inputs, low, high)))
-    refuse_unread(recipe, given, bool(flight.classes))
-    settings = settled(recipe, given, bool(flight.classes), images)
+    refuse_unread(recipe, given, flight.task)
+    settings = settled(recipe, given, flight.task, images)
     as_images = settings[FindingOptions].as_images
     if images and as_images:  # exactly as files give them back, whatever arithmetic made them
         flight = replace(flight, seeds=replace(flight.seeds, inputs=as_image_file(flight.seeds.inputs, low, high)))

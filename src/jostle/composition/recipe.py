@@ -15,12 +15,12 @@ Chosen = Mapping[str, Any]  # options by name
 
 @dataclass(frozen=True)
 class Recipe:
-    """Names the parts of a fuzzer where the user left the choice open, and what it hunts in a classifier."""
+    """Names the parts of a fuzzer where the user left the choice open."""
 
     name: str
     line: str
     choices: Callable[[Given], Chosen]
-    hunts: tuple[str, ...] = ("nan",)
+    compares_models: bool = False  # instead of labels, the answers of several models are compared
     shrinks: bool = False  # its changes are meant to be small: findings must survive saving, and are minimised
 
 

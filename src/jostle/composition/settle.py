@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from jostle.catalogue import PART_GROUPS, PartOptions, parts_named, readers_of
 from jostle.composition.recipe import Recipe, RecipeOptions
 from jostle.errors import UsageError
+from jostle.inputs.task import Task, TaskOptions
 from jostle.options.campaign import (
     BatchOptions,
     BudgetOptions,
@@ -24,28 +26,29 @@ from jostle.schedulers.with_seeds import WithSeedsOptions
 
 # All that `jostle fuzz` can be told.
 FUZZ = Schema(
-    *(InputOptions, RecipeOptions, PartOptions, ModelOptions, WatchOptions, FindingOptions),
+    *(InputOptions, RecipeOptions, PartOptions, ModelOptions, WatchOptions, TaskOptions, FindingOptions),
     *PART_GROUPS,
     *(WithSeedsOptions, BudgetOptions, BatchOptions, RunOptions, DoubtOptions, IsolationOptions),
 )
-OF_CLASSES = ("flip", "differ")  # oracles that compare labels
+# What is sought of each task's answers, unless the user says what.
+SOUGHT = {Task.CLASSES: "flip", Task.BINARY: "flip", Task.MULTILABEL: "flip"}
 
 
-def settled(recipe: Recipe, given: Given, classes: bool, images: bool = False) -> Settings:
-    """The settings with nothing left open, for a model that gives class scores or not, and seeds that are 8-bit images.
+def settled(recipe: Recipe, given: Given, task: Task, images: bool = False) -> Settings:
+    """The settings with nothing left open, for a model of this task, and seeds that are 8-bit images or not.
 
     Seeds are such images if a file could hold them just as they are.
     """
-    oracle = _oracles(recipe, given, classes)
+    oracle = sought(recipe, given, task)
     given = given.over(oracle=oracle)
     chosen = {**recipe.choices(given), "as_images": images and recipe.shrinks, "minimise": recipe.shrinks}
-    facts = Facts(given.values, given.get("range", InputOptions.range), classes, images, oracle)
+    facts = Facts(given.values, given.get("range", InputOptions.range), task is Task.CLASSES, images, oracle)
     return FUZZ.settled(given, chosen, facts, unused=set(PART_GROUPS) - _read_by_parts(recipe, given))
 
 
-def refuse_unread(recipe: Recipe, given: Given, classes: bool) -> None:
+def refuse_unread(recipe: Recipe, given: Given, task: Task) -> None:
     """Refuses an option of a part that is not there, because it would do nothing."""
-    read = _read_by_parts(recipe, given.over(oracle=_oracles(recipe, given, classes)))
+    read = _read_by_parts(recipe, given.over(oracle=sought(recipe, given, task)))
     for group in PART_GROUPS:
         for name in options_of(group) if group not in read else ():
             if name in given:
@@ -62,11 +65,20 @@ def chosen_parts(recipe: Recipe, given: Given) -> dict[str, Any]:
     return {kind: given.get(kind, choices.get(kind, ())) for kind in ("coverage", "mutator", "scheduler", "oracle")}
 
 
-def _oracles(recipe: Recipe, given: Given, classes: bool) -> tuple[str, ...]:
-    """What was asked for, or what the recipe hunts in such a model; an exception is always a defect."""
-    hunted = tuple(name for name in recipe.hunts if classes or name not in OF_CLASSES)
-    oracle: tuple[str, ...] = given.get("oracle") or (*hunted, *(("agree",) if "twin" in given else ()))
+def sought(recipe: Recipe, given: Given, task: Task) -> tuple[str, ...]:
+    """The oracles that were asked for, or those that what is known implies; an exception is always a defect."""
+    oracle: tuple[str, ...] = given.get("oracle") or tuple(_implied(recipe, given, task))
     return oracle if "crash" in oracle else (*oracle, "crash")
+
+
+def _implied(recipe: Recipe, given: Given, task: Task) -> Iterator[str]:
+    if recipe.compares_models and task is Task.CLASSES:
+        yield "differ"
+    elif task in SOUGHT:
+        yield SOUGHT[task]
+    yield "nan"
+    if "twin" in given:
+        yield "agree"
 
 
 def _read_by_parts(recipe: Recipe, given: Given) -> set[type]:

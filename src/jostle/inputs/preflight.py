@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import torch
 from torch import Tensor
 
+from jostle.domain import Domain
 from jostle.errors import PreflightFailed, UsageError
 from jostle.foreign import Crash, attempt
+from jostle.inputs.task import OF_LABELS, Question, Reading, Task
+from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import ModelTarget
 from jostle.part import TRIED
 from jostle.records import NO_LABEL, Seeds
@@ -22,13 +25,40 @@ SUSPICIOUS_SPAN = 0.02  # of the declared range: 0..1 data declared as 0..255 sp
 
 
 @dataclass(frozen=True)
+class Known:
+    """What is known of a model before it runs on the seeds."""
+
+    outputs: Mapping[str, bool] = field(default_factory=dict)  # all by name, and whether they have one row per input
+    in_training: bool = False  # a part of it behaves as in training, although it should not
+
+
+NOTHING_KNOWN = Known()
+
+
+@dataclass(frozen=True)
 class Flight:
     """Seeds cleared for fuzzing, labelled wherever the model's answer is a class, and what the user should know."""
 
     seeds: Seeds
-    classes: int  # how many class scores the model gives, 0 if it gives none
+    task: Task
+    wrong: Tensor  # [seeds] bool: seeds whose label the model does not give
     accuracy: float | None  # on labelled seeds
     warnings: tuple[str, ...]
+
+    @property
+    def classes(self) -> int:
+        """How many class scores the model gives, 0 if it gives none."""
+        return self._answers.shape[1] if self.task is Task.CLASSES else 0
+
+    @property
+    def reading(self) -> Reading:
+        """How labels are read from outputs."""
+        return Reading.of(self.task, self._answers)
+
+    @property
+    def _answers(self) -> Tensor:
+        assert self.seeds.answers is not None, "asked for by pre-flight"
+        return self.seeds.answers
 
     def warned(self, warning: str) -> Flight:
         """The same with one more thing that the user should know."""
@@ -36,29 +66,60 @@ class Flight:
 
 
 def preflight(
-    target: ModelTarget, seeds: Seeds, low: float, high: float, batch: int, force: bool, training: bool = False
+    target: ModelTarget,
+    seeds: Seeds,
+    domain: Domain,
+    batch: int,
+    force: bool,
+    model: Known = NOTHING_KNOWN,
+    task: Task | None = None,
 ) -> Flight:
-    """Clears seeds and model, or raises; with force, doubts become warnings.
-
-    `training` tells that a layer of the model is in training mode.
-    """
-    check_range(seeds, low, high)
+    """Clears seeds and model, or raises; with force, doubts become warnings. Without a task, it is told from both."""
+    check_inside(seeds, domain)
     accepted, output = _first_accepted(target, seeds)
     outputs = _outputs(target, seeds.inputs, batch, like=output)
-    accuracy = _accuracy(outputs, seeds)
-    labelled = _labelled(seeds, outputs)
-    _check_runs(target, labelled, accepted)
-    doubts = [*_doubts_about_span(seeds, low, high), *_doubts(training, target, seeds, outputs, accuracy)]
+    task = _task(task, Question(outputs, model.outputs, seeds.labels))
+    reading = Reading.of(task, outputs)
+    answered = replace(seeds, domain=domain, answers=outputs, labels=_labels(task, reading, seeds.labels, outputs))
+    wrong = _wrong(task, reading, seeds.labels, outputs)
+    accuracy = _accuracy(task, wrong, seeds.labels, outputs)
+    _check_runs(target, answered, accepted)
+    doubts = [*_doubts_about_span(seeds, domain), *_doubts(model, target, seeds, outputs)]
+    doubts += _doubts_about_accuracy(task, accuracy, seeds.labels, outputs)
     if doubts and not force:
         raise PreflightFailed(f"{doubts[0]}, or --force to fuzz anyway")
-    return Flight(labelled, outputs.shape[1] if gives_classes(outputs) else 0, accuracy, tuple(doubts))
+    return Flight(answered, task, wrong, accuracy, (*_notes(model), *doubts))
 
 
-def check_range(seeds: Seeds, low: float, high: float) -> None:
-    """Seeds must lie in the declared range, because mutants will."""
+def _task(wanted: Task | None, question: Question) -> Task:
+    """The task that the user names, or what outputs and labels tell."""
+    if wanted is None:
+        return question.task()
+    question.check(wanted)
+    return wanted
+
+
+def _notes(model: Known) -> Iterator[str]:
+    for name, by_row in model.outputs.items():
+        if name and not by_row:
+            yield f"output.{name} has no row per input, so nothing is sought in it"
+
+
+def check_inside(seeds: Seeds, domain: Domain) -> None:
+    """Seeds must lie in their domain, because mutants will."""
     if not seeds.inputs.isfinite().all():
         worst = int((~seeds.inputs.flatten(1).isfinite().all(1)).nonzero()[0])
         raise PreflightFailed(f"seed {seeds.names[worst]} holds NaN or infinity: remove it")
+    outside = domain.outside(seeds.inputs)
+    if outside is not None and isinstance(domain, ValueRange):
+        _refuse_range(seeds, domain.low, domain.high)
+    if outside is not None:
+        raise PreflightFailed(
+            f"seed {seeds.names[outside.row]} is outside its domain ({outside.problem}): mend the seed or --domain"
+        )
+
+
+def _refuse_range(seeds: Seeds, low: float, high: float) -> None:
     least, most = float(seeds.inputs.min()), float(seeds.inputs.max())
     if least < low or most > high:
         raise PreflightFailed(
@@ -144,16 +205,16 @@ def _check_runs(target: ModelTarget, seeds: Seeds, accepted: int) -> None:
         )
 
 
-def _doubts_about_span(seeds: Seeds, low: float, high: float) -> Iterator[str]:
-    least, most = float(seeds.inputs.min()), float(seeds.inputs.max())
+def _doubts_about_span(seeds: Seeds, domain: Domain) -> Iterator[str]:
+    if not isinstance(domain, ValueRange):
+        return
+    least, most, low, high = float(seeds.inputs.min()), float(seeds.inputs.max()), domain.low, domain.high
     if low == 0 and len(seeds) > 1 and most - least < SUSPICIOUS_SPAN * high:
         yield f"seeds span only {least:g} to {most:g} of the declared {low:g} to {high:g}: give their real --range"
 
 
-def _doubts(
-    training: bool, target: ModelTarget, seeds: Seeds, outputs: Tensor, accuracy: float | None
-) -> Iterator[str]:
-    if training:
+def _doubts(model: Known, target: ModelTarget, seeds: Seeds, outputs: Tensor) -> Iterator[str]:
+    if model.in_training:
         yield "a layer is in training mode although eval() was called: fix the model's train()"
     again = _outputs(target, seeds.inputs[:8], batch=8, like=outputs[:1])
     if not torch.allclose(again, outputs[:8], rtol=1e-3, atol=1e-4, equal_nan=True):
@@ -161,8 +222,12 @@ def _doubts(
     spread = (outputs - outputs[:1]).abs().max()  # NaN where a seed fails, which is no constant
     if len(seeds) > 1 and spread == 0 and not torch.equal(seeds.inputs[:1].expand_as(seeds.inputs), seeds.inputs):
         yield f"the output is the same for all {len(seeds)} seeds: check --range, --mean and --std, and the weights"
-    labelled = int((seeds.labels != NO_LABEL).sum())
-    if accuracy is not None and labelled >= SMALLEST_LABELLED_SET and accuracy < _about_chance(outputs.shape[1]):
+
+
+def _doubts_about_accuracy(task: Task, accuracy: float | None, labels: Tensor, outputs: Tensor) -> Iterator[str]:
+    if accuracy is None or task is not Task.CLASSES or int((labels != NO_LABEL).sum()) < SMALLEST_LABELLED_SET:
+        return
+    if accuracy < _about_chance(outputs.shape[1]):
         yield f"accuracy on the seeds is {accuracy:.1%}, about chance: check --range, --mean, --std and the labels"
 
 
@@ -171,26 +236,25 @@ def _about_chance(classes: int) -> float:
     return min(2 / classes, 1 / classes + 0.1 * (1 - 1 / classes))
 
 
-def gives_classes(outputs: Tensor) -> bool:
-    """True of outputs that look like class scores [batch, classes]."""
-    return outputs.ndim == 2 and outputs.shape[1] > 1
+def _labels(task: Task, reading: Reading, labels: Tensor, outputs: Tensor) -> Tensor:
+    """What inputs are compared with: where no true label is given, the model's own answer is the label to keep."""
+    return reading.completed(labels, outputs) if task in OF_LABELS else labels
 
 
-def _accuracy(outputs: Tensor, seeds: Seeds) -> float | None:
-    if not gives_classes(outputs):
-        return None
-    known = (seeds.labels != NO_LABEL) & outputs.isfinite().all(1)  # NaN is another finding than a wrong label
-    if not known.any():
-        return None
-    if int(seeds.labels.max()) >= outputs.shape[1]:
+def _wrong(task: Task, reading: Reading, labels: Tensor, outputs: Tensor) -> Tensor:
+    """[seeds] bool: which seeds the model gets wrong."""
+    if task not in OF_LABELS:
+        return torch.zeros(len(outputs), dtype=torch.bool)
+    if task is Task.CLASSES and int(labels.max()) >= outputs.shape[1]:
         raise PreflightFailed(
-            f"seeds have label {int(seeds.labels.max())} but the model has {outputs.shape[1]} outputs: check the labels"
+            f"seeds have label {int(labels.max())} but the model has {outputs.shape[1]} outputs: check the labels"
         )
-    return float((outputs.argmax(1) == seeds.labels)[known].float().mean())
+    return reading.wrong(labels, outputs)
 
 
-def _labelled(seeds: Seeds, outputs: Tensor) -> Seeds:
-    """Where no true label is given, the model's own answer is the label to keep."""
-    if not gives_classes(outputs):
-        return seeds
-    return replace(seeds, labels=torch.where(seeds.labels == NO_LABEL, outputs.argmax(1), seeds.labels))
+def _accuracy(task: Task, wrong: Tensor, labels: Tensor, outputs: Tensor) -> float | None:
+    """The share of labelled seeds that the model gets right; NaN is another finding than a wrong label."""
+    if task not in OF_LABELS:
+        return None
+    known = (labels != NO_LABEL).reshape(len(labels), -1).all(1) & outputs.reshape(len(outputs), -1).isfinite().all(1)
+    return float((~wrong)[known].float().mean()) if known.any() else None

@@ -237,7 +237,9 @@ def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:
     items: Iterable[Any] = [dataset[i] for i in range(len(dataset))]  # type: ignore[arg-type]
     pairs = [item if isinstance(item, tuple | list) else (item, None) for item in items]
     inputs = torch.stack([torch.as_tensor(np.asarray(pair[0])) for pair in pairs])
-    return inputs, None if pairs[0][1] is None else torch.tensor([int(pair[1]) for pair in pairs])
+    if pairs[0][1] is None:
+        return inputs, None
+    return inputs, torch.stack([torch.as_tensor(np.asarray(pair[1])) for pair in pairs])
 
 
 def _checked(source: str, inputs: object, labels: object) -> Seeds:
@@ -267,12 +269,20 @@ def _checked_labels(source: str, labels: object, count: int) -> Tensor:
         return torch.full((count,), NO_LABEL)
     numbers = attempt(lambda: _as_array(labels))
     if isinstance(numbers, Crash):
-        raise SeedsRefused(f"{source}: labels are no array ({numbers.message}): give one whole number for each seed")
-    if numbers.shape != (count,) or numbers.dtype.kind not in "iu":
+        raise SeedsRefused(f"{source}: labels are no array ({numbers.message}): give one row of them for each seed")
+    if numbers.shape[:1] != (count,) or numbers.dtype.kind not in "biuf":
         raise SeedsRefused(
-            f"{source}: labels are {numbers.dtype} of shape {list(numbers.shape)}, not one whole number for each of "
+            f"{source}: labels are {numbers.dtype} of shape {list(numbers.shape)}, not one row of numbers for each of "
             f"{count} seeds"
         )
-    if count and numbers.min() < NO_LABEL:
+    if numbers.dtype.kind == "f":
+        return _finite_labels(source, numbers)
+    if numbers.ndim == 1 and numbers.min() < NO_LABEL:
         raise SeedsRefused(f"{source} has label {numbers.min()}: number the classes from 0, or {NO_LABEL} for unknown")
     return torch.from_numpy(numbers.astype(np.int64))
+
+
+def _finite_labels(source: str, numbers: np.ndarray[Any, Any]) -> Tensor:
+    if not np.isfinite(numbers).all():
+        raise SeedsRefused(f"{source}: a label is NaN or infinite: remove that seed")
+    return torch.from_numpy(numbers.astype(np.float32))

@@ -8,10 +8,16 @@ from typing import Any
 
 from torch import Tensor
 
-from jostle.domain import Outside
+from jostle.domain import Domain, Outside
+from jostle.records import Seeds
 
 IMAGE, ARRAY = "image", "array"
 IMAGE_DIMENSIONS = 3  # channels, height, width
+
+
+def domain_of(seeds: Seeds, low: float, high: float) -> Domain:
+    """What the seeds say that inputs may be, or else the values of a range."""
+    return seeds.domain or ValueRange.of(seeds.inputs, low, high)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from jostle.named_objects import names_object
 from jostle.options.campaign import InputOptions
 from jostle.options.declaration import Derived, Facts, Theme, check, option
 from jostle.options.kinds import number
@@ -14,11 +15,13 @@ from jostle.part import Part, PartContext, first_line
 from jostle.records import Candidates
 
 SIGMA_SHARE = 0.1  # of the value range: TensorFuzz's σ of 0.2 on values from -1 to 1
-FLIP_SHARE = 0.1  # of the value range: farther from its root, a mutant may rightly have another label
+MEANINGFUL_SHARE = 0.1  # of the value range: farther from its root, a mutant may rightly have another answer
 
 
-def _flip_radius(facts: Facts) -> float | None:
-    return FLIP_SHARE * facts.span if "flip" in facts.oracle else None
+def _radius(facts: Facts) -> float | None:
+    """None where only what no input may show is sought; an answer can be compared only near the seed."""
+    compares = any(name not in ("nan", "crash") and not names_object(name) for name in facts.oracle)
+    return MEANINGFUL_SHARE * facts.span if compares else None
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class NoiseOptions:
         number("the L∞ radius around the root seed must be above 0", above=0),
         "Largest change from the root seed",
         Theme.MUTATION,
-        default=Derived(_flip_radius, "flip: a tenth of the range"),
+        default=Derived(_radius, "a tenth of the range where answers are compared"),
     )
 
 

@@ -108,6 +108,13 @@ class FindingOptions:
         default=False,
         flags="--as-images/--not-as-images",
     )
+    seeds_count: bool = option(
+        FLAG,
+        "Seeds that the model gets wrong are findings too",
+        Theme.DEFECTS,
+        default=False,
+        flags="--seeds-count",
+    )
     minimise: bool = option(
         FLAG,
         "Shrink what changed at the end (dlfuzz: yes)",

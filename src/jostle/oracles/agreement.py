@@ -92,6 +92,7 @@ class Agreement:
     """The twin answers as the model does, and is finite where the model is."""
 
     looks_inside = False
+    compares_with_truth = False
 
     def __init__(self, comparison: Comparison):
         self._comparison = comparison

@@ -14,6 +14,7 @@ class NoCrash:
     """The target raises no exception; one bug per exception type and place it was raised."""
 
     looks_inside = True
+    compares_with_truth = False
 
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         bugs = torch.full((len(candidates),), NO_BUG)

@@ -15,6 +15,7 @@ class Finite:
     """Outputs, watched layers, loss and gradients are finite; says which was the first that is not."""
 
     looks_inside = True
+    compares_with_truth = False
 
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         bugs = torch.full((len(candidates),), NO_BUG)

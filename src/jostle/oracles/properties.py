@@ -33,6 +33,7 @@ class Property:
     """A user's function that is true of an input that shows a defect, called per batch or per element."""
 
     looks_inside = True
+    compares_with_truth = False
 
     def __init__(self, name: str, function: Callable[[Element], Any]):
         self._name = name

@@ -16,6 +16,7 @@ class Unanimous:
     """All models of the panel give the same class (DeepXplore); one bug per root and set of answers."""
 
     looks_inside = False
+    compares_with_truth = False
 
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         scores = [outputs.flatten(1) for outputs in trace.outputs.values()]

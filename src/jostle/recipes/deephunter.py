@@ -28,7 +28,6 @@ DEEPHUNTER = Recipe(
     "deephunter",
     "Image transformations that keep the meaning, guided by neuron coverage; finds labels that change.",
     _choices,
-    hunts=("flip", "nan"),
 )
 
 

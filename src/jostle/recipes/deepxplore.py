@@ -35,7 +35,7 @@ DEEPXPLORE = Recipe(
     "deepxplore",
     "Realistic changes (light, occlusion, blackout) that make one of several models answer otherwise.",
     _choices,
-    hunts=("differ", "nan"),
+    compares_models=True,
     shrinks=True,
 )
 

@@ -30,7 +30,6 @@ DLFUZZ = Recipe(
     "dlfuzz",
     "Gradients that change the label and activate neurons, by small changes; finds labels that change.",
     choices,
-    hunts=("flip", "nan"),
     shrinks=True,
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from jostle.catalogue import feedbacks_of
@@ -19,12 +20,14 @@ from jostle.recipes.all_recipes import recipe_of
 from jostle.records import all_rows
 from jostle.session.finish import InputFinisher
 from jostle.session.identity import folder_of, record_of
+from jostle.session.introduce import figures, introduction, nothing_found, summary_rows
 from jostle.session.load import Loaded, load
 from jostle.session.profiles import save_profile, saved_profile, take_profile
 from jostle.session.session import Session
 from jostle.storage.archive import open_campaign
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
+from jostle.storage.wrong_on_seeds import write_wrong
 
 REHEARSED = 32  # seeds at most, spread over all
 FROM_SEEDS = "neurons are taken to range as they do on the seeds: give training data as --profile for better ranges"
@@ -50,6 +53,8 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
             loaded.service.keep_batches_in(folder)
         if composition.profile is not None:
             save_profile(archive, composition.profile, loaded.model)
+        if loaded.flight.wrong.any():
+            write_wrong(archive.folder, loaded.flight.seeds, loaded.flight.wrong)
         history = read_history(archive.folder, loaded.prepared.seeds, archive.quarantine)
         undone.pop_all()
     return Session(
@@ -61,8 +66,11 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         finishing="how large, what the model says, pictures",
         close=loaded.close,
         max_disk=settings[BudgetOptions].max_disk,
-        introduction=tuple(_introduction(loaded, composition)),
+        introduction=tuple(introduction(given, composition)),
         warnings=tuple(_warnings(loaded, composition, saved)),
+        summary_rows=summary_rows(given, loaded.prepared),
+        nothing_found=partial(nothing_found, loaded.prepared),
+        figures=partial(figures, loaded.prepared),
     )
 
 
@@ -75,14 +83,6 @@ def rehearse(prepared: Prepared, profile: Profile | None, oracles: Sequence[Orac
         oracle.judge(sample, trace)
     for feedback in feedbacks_of(prepared.settings, prepared.context(profile)):
         feedback.assess(trace)
-
-
-def _introduction(loaded: Loaded, composition: Composition) -> Iterator[str]:
-    flight = loaded.flight
-    accuracy = "" if flight.accuracy is None else f", accuracy {flight.accuracy:.1%}"
-    yield f"{len(flight.seeds)} seeds{accuracy}, layers watched: {len(loaded.model.layers)}"
-    if composition.profile is not None:
-        yield composition.profile.explained()
 
 
 def _warnings(loaded: Loaded, composition: Composition, saved: Profile | None) -> Iterator[str]:

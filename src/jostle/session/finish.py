@@ -16,7 +16,6 @@ from jostle.composition.compose import Prepared
 from jostle.errors import OutputRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.distances import as_image_file, columns, sizes, within
-from jostle.inputs.preflight import gives_classes
 from jostle.interfaces import Differentiable, ModelTarget, Oracle
 from jostle.lineage import Untouched
 from jostle.mutators.gradient_part import GradientOptions
@@ -152,7 +151,7 @@ class InputFinisher:
         trace = self.target.run(rows, watched=False)
         said: list[dict[str, Answer]] = [{} for _ in range(len(rows))]
         for name, outputs in trace.outputs.items():
-            if gives_classes(outputs):
+            if self.prepared.flight.classes:
                 sure, labels = probabilities(outputs.float()).max(1)
                 for row, (label, confidence) in enumerate(zip(labels.tolist(), sure.tolist(), strict=True)):
                     if math.isfinite(confidence):

@@ -36,7 +36,9 @@ class Session:
     nothing_to_mutate: str = "every seed violates an oracle, so there was nothing to mutate"
     first: Listener | None = None  # told of each step before the archive
     last: Listener | None = None  # told of each step after everybody
-    figures: Callable[[], Mapping[str, int]] = field(default=dict)  # counted besides the summary
+    summary_rows: Mapping[str, str] = field(default_factory=dict)  # what to say besides the summary, by heading
+    nothing_found: Callable[[Summary], str] | None = None  # what was tried, of a campaign without findings
+    figures: Callable[[], Mapping[str, object]] = field(default=dict)  # for programs, besides the summary
     remarks: Callable[[], Iterable[str]] = field(default=tuple)  # what there is to say of those
 
     @property

@@ -44,7 +44,7 @@ class Instrumented:
     belongs_to: dict[str, Any]  # what a profile of it says it is of
     digest: str  # of all models
     in_training: bool  # a part of the model behaves as in training, although it should not
-    outputs: dict[str, list[int]]  # by name, the shapes of all that the model returns for two inputs
+    outputs: dict[str, bool]  # by name all that the model returns, and whether it has one row per input
 
     def contained(self) -> Instrumented:
         """The same with what the model raises, or dies of, as outcomes."""
@@ -85,12 +85,13 @@ def layers_on_one(subject: Subject, seed: Tensor) -> list[Layer]:
     return subject.layers(_as_batch(subject, seed))
 
 
-def outputs_on(subject: Subject, sample: Tensor) -> dict[str, list[int]]:
-    """The shapes of all outputs, by name, seen on the first input that the model accepts."""
+def outputs_on(subject: Subject, sample: Tensor) -> dict[str, bool]:
+    """All outputs by name, and whether they have one row per input, seen on the first input that the model accepts."""
     for seed in sample.split(1):
-        outputs = attempt(partial(subject.outputs, _as_batch(subject, seed)))
+        batch = _as_batch(subject, seed)
+        outputs = attempt(partial(subject.outputs, batch))
         if isinstance(outputs, dict):
-            return outputs
+            return {name: shape[:1] == [len(batch)] for name, shape in outputs.items()}
     return {}
 
 

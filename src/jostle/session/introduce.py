@@ -1,0 +1,80 @@
+"""What a person should know of a campaign: what is sought and what not, the seeds, and what was tried in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jostle.catalogue import PartOptions
+from jostle.composition.compose import Composition, Prepared
+from jostle.composition.settle import SOUGHT
+from jostle.inputs.task import Task
+from jostle.mutators.noise import NoiseOptions
+from jostle.options.campaign import FindingOptions, ModelOptions
+from jostle.options.schema import Given
+from jostle.records import Summary
+from jostle.storage.wrong_on_seeds import WRONG_ON_SEEDS
+
+
+def introduction(given: Given, composition: Composition) -> Iterator[str]:
+    """Told before a campaign runs."""
+    prepared = composition.prepared
+    flight, domain = prepared.flight, prepared.context().domain
+    accuracy = "" if flight.accuracy is None else f", accuracy {flight.accuracy:.1%}"
+    yield f"{len(flight.seeds)} seeds{accuracy}, layers watched: {len(prepared.model.layers)}"
+    yield from domain.lines()
+    yield f"sought: {sought_text(given, prepared)}"
+    if composition.profile is not None:
+        yield composition.profile.explained()
+
+
+def summary_rows(given: Given, prepared: Prepared) -> dict[str, str]:
+    """Told of a campaign when it is over, besides what came of it."""
+    rows, wrong = {"sought": sought_text(given, prepared)}, int(prepared.flight.wrong.sum())
+    if wrong and not prepared.settings[FindingOptions].seeds_count:
+        rows["wrong on seeds"] = (
+            f"{wrong:,} of {len(prepared.seeds):,} (accuracy {prepared.flight.accuracy:.1%}): no findings, listed in "
+            f"{WRONG_ON_SEEDS}"
+        )
+    return rows
+
+
+def sought_text(given: Given, prepared: Prepared) -> str:
+    """The oracles, and those that are missing with the reason why."""
+    sought = prepared.settings[PartOptions].oracle
+    missing = ", ".join(f"{name}, because {why}" for name, why in _not_sought(given, prepared).items())
+    return ", ".join(sought) + (f" · not sought: {missing}" if missing else "")
+
+
+def _not_sought(given: Given, prepared: Prepared) -> dict[str, str]:
+    """By oracle, why it is not sought."""
+    task, sought = prepared.flight.task, prepared.settings[PartOptions].oracle
+    left_out = "--oracle leaves it out" if "oracle" in given else "models are compared"
+    reasons: dict[str, str] = {}
+    if task is Task.UNKNOWN:
+        reasons["flip"] = "the model gives no class scores (--task says what it does)"
+    elif task in SOUGHT:
+        reasons[SOUGHT[task]] = left_out
+    reasons["nan"] = left_out
+    reasons["agree"] = left_out if prepared.settings[ModelOptions].twin else "there is no --twin"
+    return {name: why for name, why in reasons.items() if name not in sought}
+
+
+def nothing_found(prepared: Prepared, summary: Summary) -> str:
+    """What was tried, of a campaign without findings."""
+    parts = prepared.settings[PartOptions]
+    radius = prepared.settings[NoiseOptions].radius if "noise" in parts.mutator else None
+    near = "" if radius is None else f" within {radius:g} of them"
+    return (
+        f"nothing found: {summary.executions:,} inputs, made from {len(prepared.seeds):,} seeds by "
+        f"{', '.join(parts.mutator)}{near}, and none shows {', '.join(parts.oracle)}"
+    )
+
+
+def figures(prepared: Prepared) -> Mapping[str, object]:
+    """Counted besides the summary, for programs."""
+    return {
+        "sought": list(prepared.settings[PartOptions].oracle),
+        "task": str(prepared.flight.task),
+        "accuracy_on_seeds": prepared.flight.accuracy,
+        "wrong_on_seeds": int(prepared.flight.wrong.sum()),
+    }
