@@ -12,6 +12,7 @@ from jostle.catalogue import feedbacks_of, mutator_of, oracles_of, parts_named, 
 from jostle.composition.contradictions import refuse_contradictions
 from jostle.composition.recipe import Recipe
 from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled
+from jostle.composition.suited import suited
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.distances import are_image_files, as_image_file
 from jostle.inputs.preflight import Flight, Known, check_images, check_normalisation, preflight
@@ -155,6 +156,7 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
     if "layers" in given and not model.layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
     images = are_image_files(seeds.inputs, low, high)
+    recipe = suited(recipe, domain, flight.task)
     refuse_unread(recipe, given, flight.task)
     settings = settled(recipe, given, flight.task, images)
     as_images = settings[FindingOptions].as_images

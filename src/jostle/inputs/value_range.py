@@ -13,6 +13,11 @@ from jostle.records import Seeds
 
 IMAGE, ARRAY = "image", "array"
 IMAGE_DIMENSIONS = 3  # channels, height, width
+COLOURS = (1, 3, 4)  # channels that images have
+
+
+def _are_images(inputs: Tensor) -> bool:
+    return inputs.ndim == IMAGE_DIMENSIONS + 1 and inputs.shape[1] in COLOURS
 
 
 def domain_of(seeds: Seeds, low: float, high: float) -> Domain:
@@ -31,8 +36,8 @@ class ValueRange:
 
     @staticmethod
     def of(inputs: Tensor, low: float, high: float) -> ValueRange:
-        """The range of inputs [batch, ...], which are images if they have channels, height and width."""
-        return ValueRange(low, high, IMAGE if inputs.ndim == IMAGE_DIMENSIONS + 1 else ARRAY)
+        """The range of inputs [batch, ...], which are images if they have colours, height and width."""
+        return ValueRange(low, high, IMAGE if _are_images(inputs) else ARRAY)
 
     def nearest(self, inputs: Tensor, roots: Tensor) -> Tensor:
         return inputs.clamp(self.low, self.high)

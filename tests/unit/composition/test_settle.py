@@ -10,6 +10,7 @@ from jostle.composition.contradictions import refuse_contradictions
 from jostle.composition.settle import FUZZ, refuse_unread
 from jostle.composition.settle import settled as settled_by
 from jostle.errors import UsageError
+from jostle.inputs.task import Task
 from jostle.options.schema import Given
 from jostle.recipes.all_recipes import recipe_of
 
@@ -18,32 +19,51 @@ def given(**choices: Any) -> Given:
     return FUZZ.parsed({"model": "m.py:f", "seeds": "s.npy", **choices})
 
 
-def settled(chosen: Given, classes: bool) -> dict[str, Any]:
+def settled(chosen: Given, task: Task) -> dict[str, Any]:
     """Every option in effect, by name; one that nothing reads is refused."""
-    refuse_unread(recipe_of(chosen), chosen, classes)
-    return settled_by(recipe_of(chosen), chosen, classes).values
+    refuse_unread(recipe_of(chosen), chosen, task)
+    return settled_by(recipe_of(chosen), chosen, task).values
 
 
 def test_a_crash_is_always_a_defect():
-    assert settled(given(oracle=("agree",), twin="int8"), classes=True).get("oracle") == ["agree", "crash"]
-    assert settled(given(), classes=True).get("oracle") == ["nan", "crash"]
+    assert settled(given(oracle=("agree",), twin="int8"), task=Task.CLASSES).get("oracle") == ["agree", "crash"]
+    assert settled(given(oracle=("nan",)), task=Task.CLASSES).get("oracle") == ["nan", "crash"]
+
+
+@pytest.mark.parametrize(
+    ("task", "choices", "oracle"),
+    [
+        (Task.CLASSES, {}, ["flip", "nan", "crash"]),
+        (Task.BINARY, {}, ["flip", "nan", "crash"]),
+        (Task.MULTILABEL, {"twin": "int8"}, ["flip", "nan", "agree", "crash"]),
+        (Task.UNKNOWN, {}, ["nan", "crash"]),
+        (Task.UNKNOWN, {"twin": "int8"}, ["nan", "agree", "crash"]),
+    ],
+)
+def test_what_is_known_implies_what_is_sought(task: Task, choices: dict[str, Any], oracle: list[str]):
+    assert settled(given(**choices), task)["oracle"] == oracle
 
 
 def test_twins_of_classifiers_agree_on_the_label_and_others_on_the_values():
-    assert settled(given(twin="int8"), classes=True).get("agree") == "argmax"
-    assert settled(given(twin="int8"), classes=False).get("agree") == "1e-5"
+    assert settled(given(twin="int8"), task=Task.CLASSES).get("agree") == "argmax"
+    assert settled(given(twin="int8"), task=Task.UNKNOWN).get("agree") == "1e-5"
 
 
 def test_noise_and_the_radius_of_flips_follow_the_value_range():
-    settings = settled(given(oracle=("flip",), range=(-1.0, 1.0)), classes=True)
+    settings = settled(given(oracle=("flip",), range=(-1.0, 1.0)), task=Task.CLASSES)
     assert settings.get("sigma") == pytest.approx(0.2) and settings.get("radius") == pytest.approx(0.2)
-    assert settled(given(oracle=("nan",)), classes=True).get("radius") is None
+    assert settled(given(oracle=("nan",)), task=Task.CLASSES).get("radius") is None
+
+
+def test_inputs_stay_near_their_seeds_wherever_answers_are_compared():
+    assert settled(given(twin="int8", oracle=("agree",)), task=Task.UNKNOWN)["radius"] == pytest.approx(0.1)
+    assert settled(given(oracle=("own.py:rule",)), task=Task.CLASSES).get("radius") is None
 
 
 @pytest.mark.parametrize(
     ("choices", "coverage"),
     [
-        ({}, "magnitude"),
+        ({}, "nearest"),
         ({"oracle": ("nan", "crash")}, "magnitude"),
         ({"oracle": ("nan", "flip")}, "nearest"),
         ({"twin": "int8"}, "nearest"),
@@ -52,7 +72,7 @@ def test_noise_and_the_radius_of_flips_follow_the_value_range():
     ],
 )
 def test_magnitudes_guide_where_only_nans_are_hunted(choices: dict[str, Any], coverage: str):
-    assert settled(given(**choices), classes=True).get("coverage") == [coverage]
+    assert settled(given(**choices), task=Task.CLASSES).get("coverage") == [coverage]
 
 
 @pytest.mark.parametrize(
@@ -72,23 +92,23 @@ def test_magnitudes_guide_where_only_nans_are_hunted(choices: dict[str, Any], co
 def test_a_recipe_names_the_parts_that_were_left_open(
     choices: dict[str, Any], mutator: tuple[str, ...], coverage: tuple[str, ...], scheduler: str
 ):
-    settings = settled(given(**choices), classes=True)
+    settings = settled(given(**choices), task=Task.CLASSES)
     assert (settings["mutator"], settings["coverage"]) == (list(mutator), list(coverage))
     assert settings["scheduler"] == scheduler
 
 
 def test_deephunter_hunts_flips_where_there_are_classes():
-    assert settled(given(recipe="deephunter"), classes=True).get("oracle") == ["flip", "nan", "crash"]
-    assert settled(given(recipe="deephunter"), classes=False).get("oracle") == ["nan", "crash"]
+    assert settled(given(recipe="deephunter"), task=Task.CLASSES).get("oracle") == ["flip", "nan", "crash"]
+    assert settled(given(recipe="deephunter"), task=Task.UNKNOWN).get("oracle") == ["nan", "crash"]
 
 
 def test_deepxplore_hunts_answers_that_differ():
-    settings = settled(given(recipe="deepxplore", models=("o.py:f",)), classes=True)
+    settings = settled(given(recipe="deepxplore", models=("o.py:f",)), task=Task.CLASSES)
     assert settings.get("oracle") == ["differ", "nan", "crash"]
 
 
 def test_image_transformations_need_neither_noise_nor_a_radius():
-    settings = settled(given(recipe="deephunter"), classes=True)
+    settings = settled(given(recipe="deephunter"), task=Task.CLASSES)
     assert (settings.get("sigma"), settings.get("radius")) == (None, None)
 
 
@@ -142,17 +162,17 @@ def test_settings_that_contradict_each_other_are_refused(choices: dict[str, Any]
 )
 def test_a_setting_of_a_part_that_is_not_there_is_refused(choices: dict[str, Any], fix: str):
     with pytest.raises(UsageError, match=fix):
-        settled(given(**choices), classes=True)
+        settled(given(**choices), task=Task.CLASSES)
 
 
 def test_a_setting_of_one_of_several_criteria_is_taken():
     choices = {"coverage": ("kmnc", "nearest", "tknc"), "sections": 9, "threshold": 0.5, "top": 3}
-    settings = settled(given(**choices), classes=True)
+    settings = settled(given(**choices), task=Task.CLASSES)
     assert (settings.get("sections"), settings.get("threshold"), settings.get("top")) == (9, 0.5, 3)
 
 
 def test_a_setting_of_one_of_several_mutators_is_taken():
-    settings = settled(given(mutator=("noise", "gradient"), sigma=0.3, neurons=5), classes=True)
+    settings = settled(given(mutator=("noise", "gradient"), sigma=0.3, neurons=5), task=Task.CLASSES)
     assert (settings.get("sigma"), settings.get("neurons")) == (0.3, 5)
 
 

@@ -7,7 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from jostle.errors import PreflightFailed
-from jostle.inputs.preflight import Flight, preflight
+from jostle.inputs.preflight import Flight, Known, preflight
+from jostle.inputs.task import Task
+from jostle.inputs.value_range import ValueRange
 from jostle.records import NO_LABEL, Seeds
 from jostle.subjects.torch_target import Metadata, TorchTarget
 from jostle.targets.contained import Contained
@@ -24,8 +26,8 @@ def checked(
     metadata: Metadata | None = None,
 ) -> Flight:
     target = Contained(TorchTarget(module, metadata=metadata))
-    training = any(child.training for child in module.modules())
-    return preflight(target, seeds, low, high, 16, force, training)
+    known = Known(in_training=any(child.training for child in module.modules()))
+    return preflight(target, seeds, ValueRange.of(seeds.inputs, low, high), 16, force, known)
 
 
 def digits(count: int = 50) -> Seeds:
@@ -167,5 +169,5 @@ def test_a_seed_that_the_model_fails_on_is_left_to_the_crash_oracle(bright: int)
     inputs = torch.rand(40, 4, generator=torch.Generator().manual_seed(0)) * 0.9
     inputs[bright, 2] = 1.0
     module = Picky(4, 3)
-    flight = preflight(Contained(TorchTarget(module)), seeds_of(inputs), 0, 1, 16, force=False)
+    flight = preflight(Contained(TorchTarget(module)), seeds_of(inputs), ValueRange(0, 1), 16, force=False)
     assert len(flight.seeds) == 40 and flight.classes and not flight.warnings

@@ -1,0 +1,31 @@
+"""A recipe as it suits the inputs at hand: the mutator that changes such inputs, where the user named none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jostle.composition.recipe import Chosen, Recipe
+from jostle.domain import Domain
+from jostle.inputs.task import OF_LABELS, Task
+from jostle.inputs.value_range import IMAGE
+from jostle.options.schema import Given
+
+OF_IMAGES = ("noise", "metamorphic")  # what changes images, unless a recipe was named
+OF_VALUES = "noise"  # the mutator of images and arrays, for which every recipe has its own
+
+
+def suited(recipe: Recipe, domain: Domain, task: Task) -> Recipe:
+    """The recipe with mutators for such inputs and such a task."""
+
+    def choices(given: Given) -> Chosen:
+        chosen = recipe.choices(given)
+        return {**chosen, "mutator": _mutators(chosen["mutator"], given, domain, task)}
+
+    return replace(recipe, choices=choices)
+
+
+def _mutators(usual: tuple[str, ...], given: Given, domain: Domain, task: Task) -> tuple[str, ...]:
+    if domain.mutator != OF_VALUES:
+        return (domain.mutator,)
+    no_recipe, compares = "recipe" not in given, "flip" in given.get("oracle", ("flip",))
+    return OF_IMAGES if no_recipe and compares and domain.kind == IMAGE and task in OF_LABELS else usual
