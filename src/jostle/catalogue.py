@@ -9,7 +9,6 @@ from typing import Any
 from jostle.errors import UsageError
 from jostle.feedback.nearest import MAGNITUDE, NEAREST
 from jostle.feedback.neuron_parts import NEURON_CRITERIA
-from jostle.inputs.task import OF_LABELS
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.mutators.gradient_part import GRADIENT
 from jostle.mutators.metamorphic import METAMORPHIC
@@ -32,6 +31,7 @@ from jostle.schedulers.least_fuzzed import SELDOM
 from jostle.schedulers.recent import RECENT, SMOOTH, UNIFORM
 from jostle.schedulers.seed_list import LIST
 from jostle.schedulers.with_seeds import WithSeeds, WithSeedsOptions
+from jostle.task import OF_LABELS
 
 OWN_PROPERTY = "FILE.py:function"
 MUTATORS: Mapping[str, Part[Mutator]] = {"noise": NOISE, "metamorphic": METAMORPHIC, "gradient": GRADIENT}

@@ -9,11 +9,11 @@ from typing import Generic, TypeVar
 from torch import Tensor
 
 from jostle.domain import Domain
-from jostle.inputs.task import NO_READING, Reading
 from jostle.interfaces import Differentiable
 from jostle.options.schema import Settings
 from jostle.profile import Profile
 from jostle.records import Seeds
+from jostle.task import NO_LABEL_READING, LabelReading
 
 TRIED = 16  # seeds, before a model that fails on all of them is taken not to fit them
 Made = TypeVar("Made", covariant=True)
@@ -25,7 +25,7 @@ class PartContext:
 
     seeds: Seeds
     classes: int = 0  # how many class scores the model gives, 0 if it gives none
-    reading: Reading = NO_READING  # how labels are read from outputs
+    reading: LabelReading = NO_LABEL_READING  # how labels are read from outputs
     novelty_layers: Sequence[str] = ()  # where nearest neighbours look
     profile: Profile | None = None  # ranges of all neurons, where a criterion measures against them
     incoming: Mapping[str, Tensor] = field(

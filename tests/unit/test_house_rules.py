@@ -18,6 +18,7 @@ GROUND = {
     f"jostle.{name}"
     for name in (
         *(
+            "domain",
             "lineage",
             "records",
             "interfaces",
@@ -28,7 +29,7 @@ GROUND = {
             "digests",
             "progress",
         ),
-        *("profile", "scaling", "scores", "part"),
+        *("profile", "scaling", "scores", "part", "task"),
     )
 }
 # The loop, and what it is made of.
@@ -97,8 +98,8 @@ def test_a_room_knows_the_ground_floor_itself_and_few_others(room: str) -> None:
 
 
 def test_the_ground_floor_knows_no_part() -> None:
-    assert own(HOUSE / "errors.py") == own(HOUSE / "lineage.py") == set()
-    assert own(HOUSE / "records.py") == {"jostle.foreign", "jostle.lineage"}
+    assert own(HOUSE / "errors.py") == own(HOUSE / "lineage.py") == own(HOUSE / "domain.py") == set()
+    assert own(HOUSE / "records.py") == {"jostle.domain", "jostle.foreign", "jostle.lineage"}
     assert own(HOUSE / "interfaces.py") == {"jostle.records"}
     assert own(HOUSE / "profile.py") == {"jostle.errors", "jostle.untrusted.files", "jostle.records"}
     assert own(HOUSE / "scaling.py") == {"jostle.profile"}

@@ -15,7 +15,6 @@ from jostle.errors import PreflightFailed, UsageError
 from jostle.feedback.neuron_parts import NEURON_CRITERIA, RANGED, ProfileOptions
 from jostle.foreign import Crash, attempt
 from jostle.inputs.preflight import check_normalisation
-from jostle.inputs.task import Task
 from jostle.interfaces import Feedback
 from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.choices import chosen
@@ -30,6 +29,7 @@ from jostle.subjects.instrument import Instrumented, instrument, layers_on_one
 from jostle.subjects.models import load_seeded
 from jostle.subjects.registry import subject_of
 from jostle.subjects.subject import Subject
+from jostle.task import Task
 
 
 class CoverageMeter:

@@ -15,8 +15,7 @@ from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled
 from jostle.composition.suited import suited
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.distances import are_image_files, as_image_file
-from jostle.inputs.preflight import Flight, Known, check_images, check_normalisation, preflight
-from jostle.inputs.task import TaskOptions
+from jostle.inputs.preflight import Flight, ModelFacts, check_images, check_normalisation, preflight
 from jostle.inputs.value_range import domain_of
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
@@ -37,6 +36,7 @@ from jostle.subjects.instrument import Instrumentation, Instrumented
 from jostle.subjects.models import with_companions
 from jostle.subjects.subject import Subject
 from jostle.targets.contained import ContainedGradients
+from jostle.task import TaskOptions
 
 # Options of the command around a campaign.
 FRONT_END = {
@@ -151,7 +151,7 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
         raise UsageError(f"--executions {executions}: the {len(seeds)} seeds run first, so give at least as many")
     low, high = inputs.range
     batch, force = given.of(BatchOptions).batch, given.of(DoubtOptions).force
-    known, domain = Known(model.outputs, model.in_training), domain_of(seeds, low, high)
+    known, domain = ModelFacts(model.outputs, model.in_training), domain_of(seeds, low, high)
     flight = preflight(model.target, seeds, domain, batch, force, known, given.of(TaskOptions).named)
     if "layers" in given and not model.layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")

@@ -8,7 +8,6 @@ from typing import Any
 from jostle.catalogue import PART_GROUPS, PartOptions, parts_named, readers_of
 from jostle.composition.recipe import Recipe, RecipeOptions
 from jostle.errors import UsageError
-from jostle.inputs.task import Task, TaskOptions
 from jostle.options.campaign import (
     BatchOptions,
     BudgetOptions,
@@ -23,6 +22,7 @@ from jostle.options.campaign import (
 from jostle.options.declaration import Facts, flag_of, options_of
 from jostle.options.schema import Given, Schema, Settings
 from jostle.schedulers.with_seeds import WithSeedsOptions
+from jostle.task import Task, TaskOptions
 
 # All that `jostle fuzz` can be told.
 FUZZ = Schema(

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from jostle.composition.recipe import Chosen, Recipe
 from jostle.domain import Domain
-from jostle.inputs.task import OF_LABELS, Task
 from jostle.inputs.value_range import IMAGE
 from jostle.options.schema import Given
+from jostle.task import OF_LABELS, Task
 
 OF_IMAGES = ("noise", "metamorphic")  # what changes images, unless a recipe was named
 OF_VALUES = "noise"  # the mutator of images and arrays, for which every recipe has its own

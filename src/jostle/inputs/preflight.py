@@ -12,11 +12,11 @@ from torch import Tensor
 from jostle.domain import Domain
 from jostle.errors import PreflightFailed, UsageError
 from jostle.foreign import Crash, attempt
-from jostle.inputs.task import OF_LABELS, Question, Reading, Task
 from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import ModelTarget
 from jostle.part import TRIED
 from jostle.records import NO_LABEL, Seeds
+from jostle.task import OF_LABELS, LabelReading, Question, Task
 
 MOST_DEATHS_OF_SEEDS = 16  # in all, because a process takes seconds to start
 MOST_DEATHS = 4  # of processes that seeds end, before the same is taken to be so
@@ -25,14 +25,14 @@ SUSPICIOUS_SPAN = 0.02  # of the declared range: 0..1 data declared as 0..255 sp
 
 
 @dataclass(frozen=True)
-class Known:
+class ModelFacts:
     """What is known of a model before it runs on the seeds."""
 
     outputs: Mapping[str, bool] = field(default_factory=dict)  # all by name, and whether they have one row per input
     in_training: bool = False  # a part of it behaves as in training, although it should not
 
 
-NOTHING_KNOWN = Known()
+NOTHING_KNOWN = ModelFacts()
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Flight:
         return self._answers.shape[1] if self.task is Task.CLASSES else 0
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> LabelReading:
         """How labels are read from outputs."""
-        return Reading.of(self.task, self._answers)
+        return LabelReading.of(self.task, self._answers)
 
     @property
     def _answers(self) -> Tensor:
@@ -71,7 +71,7 @@ def preflight(
     domain: Domain,
     batch: int,
     force: bool,
-    model: Known = NOTHING_KNOWN,
+    model: ModelFacts = NOTHING_KNOWN,
     task: Task | None = None,
 ) -> Flight:
     """Clears seeds and model, or raises; with force, doubts become warnings. Without a task, it is told from both."""
@@ -79,7 +79,7 @@ def preflight(
     accepted, output = _first_accepted(target, seeds)
     outputs = _outputs(target, seeds.inputs, batch, like=output)
     task = _task(task, Question(outputs, model.outputs, seeds.labels))
-    reading = Reading.of(task, outputs)
+    reading = LabelReading.of(task, outputs)
     answered = replace(seeds, domain=domain, answers=outputs, labels=_labels(task, reading, seeds.labels, outputs))
     wrong = _wrong(task, reading, seeds.labels, outputs)
     accuracy = _accuracy(task, wrong, seeds.labels, outputs)
@@ -99,7 +99,7 @@ def _task(wanted: Task | None, question: Question) -> Task:
     return wanted
 
 
-def _notes(model: Known) -> Iterator[str]:
+def _notes(model: ModelFacts) -> Iterator[str]:
     for name, by_row in model.outputs.items():
         if name and not by_row:
             yield f"output.{name} has no row per input, so nothing is sought in it"
@@ -213,7 +213,7 @@ def _doubts_about_span(seeds: Seeds, domain: Domain) -> Iterator[str]:
         yield f"seeds span only {least:g} to {most:g} of the declared {low:g} to {high:g}: give their real --range"
 
 
-def _doubts(model: Known, target: ModelTarget, seeds: Seeds, outputs: Tensor) -> Iterator[str]:
+def _doubts(model: ModelFacts, target: ModelTarget, seeds: Seeds, outputs: Tensor) -> Iterator[str]:
     if model.in_training:
         yield "a layer is in training mode although eval() was called: fix the model's train()"
     again = _outputs(target, seeds.inputs[:8], batch=8, like=outputs[:1])
@@ -236,12 +236,12 @@ def _about_chance(classes: int) -> float:
     return min(2 / classes, 1 / classes + 0.1 * (1 - 1 / classes))
 
 
-def _labels(task: Task, reading: Reading, labels: Tensor, outputs: Tensor) -> Tensor:
+def _labels(task: Task, reading: LabelReading, labels: Tensor, outputs: Tensor) -> Tensor:
     """What inputs are compared with: where no true label is given, the model's own answer is the label to keep."""
     return reading.completed(labels, outputs) if task in OF_LABELS else labels
 
 
-def _wrong(task: Task, reading: Reading, labels: Tensor, outputs: Tensor) -> Tensor:
+def _wrong(task: Task, reading: LabelReading, labels: Tensor, outputs: Tensor) -> Tensor:
     """[seeds] bool: which seeds the model gets wrong."""
     if task not in OF_LABELS:
         return torch.zeros(len(outputs), dtype=torch.bool)

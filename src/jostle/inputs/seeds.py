@@ -275,6 +275,7 @@ def _checked_labels(source: str, labels: object, count: int) -> Tensor:
             f"{source}: labels are {numbers.dtype} of shape {list(numbers.shape)}, not one row of numbers for each of "
             f"{count} seeds"
         )
+    numbers = numbers[:, 0] if numbers.shape[1:] == (1,) else numbers
     if numbers.dtype.kind == "f":
         return _finite_labels(source, numbers)
     if numbers.ndim == 1 and numbers.min() < NO_LABEL:

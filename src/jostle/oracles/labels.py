@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from jostle.inputs.task import Reading, Task
 from jostle.lineage import Change
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
 from jostle.records import MODEL, NO_LABEL, Candidates, Trace, Verdicts, Violation
+from jostle.task import LabelReading, Task
 
-BEST_CLASS = Reading(Task.CLASSES)
+BEST_CLASS = LabelReading(Task.CLASSES)
 
 
 class LabelKept:
@@ -20,7 +20,7 @@ class LabelKept:
     looks_inside = False
     compares_with_truth = True
 
-    def __init__(self, reading: Reading = BEST_CLASS):
+    def __init__(self, reading: LabelReading = BEST_CLASS):
         self._reading = reading
 
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
@@ -36,7 +36,7 @@ class LabelKept:
             before, after = int(candidates.labels[row]), int(said[row])
             fingerprint = f"flip:{int(candidates.roots[row])}:{before}:{after}"
             details = {"label": before, "taken for": after, "scores": scores[row].tolist()}
-            return Violation("flip", fingerprint, _summary(candidates, row, f"label {before}", str(after)), details)
+            return Violation("flip", fingerprint, _summary(candidates, row, before, after), details)
 
         return Verdicts.where("flip", trace, (said != candidates.labels) & known & finite, bugs, describe)
 
@@ -53,7 +53,7 @@ def _sets_kept(candidates: Candidates, trace: Trace, scores: Tensor, said: Tenso
         word = "appears" if appears[row] else "vanishes"
         fingerprint = f"flip:{int(candidates.roots[row])}:{int(first[row])}:{word}"
         details = {"labels": before, "taken for": after, "scores": scores[row].tolist()}
-        return Violation("flip", fingerprint, _summary(candidates, row, f"labels {before}", str(after)), details)
+        return Violation("flip", fingerprint, _summary(candidates, row, before, after), details)
 
     return Verdicts.where("flip", trace, differ.any(1) & scores.isfinite().all(1), bugs, describe)
 
@@ -64,10 +64,10 @@ def _members(labels: Tensor) -> list[int]:
     return members
 
 
-def _summary(candidates: Candidates, row: int, before: str, after: str) -> str:
+def _summary(candidates: Candidates, row: int, before: object, after: object) -> str:
     if candidates.mutations[row].change is Change.SEED:
-        return f"the seed itself, with {before}, is taken for {after}"
-    return f"{before} became {after}"
+        return f"the seed itself, labelled {before}, is taken for {after}"
+    return f"label {before} became {after}"
 
 
 def _flip(settings: Settings, context: PartContext) -> LabelKept:

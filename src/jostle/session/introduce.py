@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from jostle.catalogue import PartOptions
 from jostle.composition.compose import Composition, Prepared
 from jostle.composition.settle import SOUGHT
-from jostle.inputs.task import Task
 from jostle.mutators.noise import NoiseOptions
 from jostle.options.campaign import FindingOptions, ModelOptions
 from jostle.options.schema import Given
 from jostle.records import Summary
 from jostle.storage.wrong_on_seeds import WRONG_ON_SEEDS
+from jostle.task import Task
 
 
 def introduction(given: Given, composition: Composition) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Reading a layer's output while the model runs, reduced to one row of neurons per input."""
+"""LabelReading a layer's output while the model runs, reduced to one row of neurons per input."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ class TorchTarget:
         return self._normalised(self._own(inputs))
 
     def _own(self, inputs: Tensor) -> Tensor:
-        """A copy, in the model's precision unless it is whole numbers, because a model may work in place."""
-        return inputs.to(self._device, self._dtype if inputs.is_floating_point() else None, copy=True)
+        """A copy, because a model may work in place: in its precision, but for tokens, which are int64."""
+        return inputs.to(self._device, None if inputs.dtype == torch.int64 else self._dtype, copy=True)
 
     def _forward(self, inputs: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """The output that carries the answer, and all others that have one row per input."""

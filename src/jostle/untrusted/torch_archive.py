@@ -1,4 +1,4 @@
-"""Reading what torch.save wrote for a stranger: tensors and plain values, nothing else.
+"""LabelReading what torch.save wrote for a stranger: tensors and plain values, nothing else.
 
 torch.load(weights_only=True) is meant for such files, but unpacks zip bombs, allocates what a pickle asks for, and
 had ways around it before. So torch gets a new archive, whose pickle was seen to hold only what a state dict needs.

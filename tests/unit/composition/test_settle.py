@@ -10,9 +10,9 @@ from jostle.composition.contradictions import refuse_contradictions
 from jostle.composition.settle import FUZZ, refuse_unread
 from jostle.composition.settle import settled as settled_by
 from jostle.errors import UsageError
-from jostle.inputs.task import Task
 from jostle.options.schema import Given
 from jostle.recipes.all_recipes import recipe_of
+from jostle.task import Task
 
 
 def given(**choices: Any) -> Given:

@@ -9,9 +9,9 @@ import pytest
 
 from jostle.composition.settle import FUZZ
 from jostle.composition.suited import suited
-from jostle.inputs.task import Task
 from jostle.inputs.value_range import ARRAY, IMAGE, ValueRange
 from jostle.recipes.all_recipes import recipe_of
+from jostle.task import Task
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from jostle.errors import PreflightFailed
-from jostle.inputs.preflight import Flight, Known, preflight
-from jostle.inputs.task import Task
+from jostle.inputs.preflight import Flight, ModelFacts, preflight
 from jostle.inputs.value_range import ValueRange
 from jostle.records import NO_LABEL, Seeds
 from jostle.subjects.torch_target import Metadata, TorchTarget
@@ -26,7 +25,7 @@ def checked(
     metadata: Metadata | None = None,
 ) -> Flight:
     target = Contained(TorchTarget(module, metadata=metadata))
-    known = Known(in_training=any(child.training for child in module.modules()))
+    known = ModelFacts(in_training=any(child.training for child in module.modules()))
     return preflight(target, seeds, ValueRange.of(seeds.inputs, low, high), 16, force, known)
 
 

@@ -130,10 +130,31 @@ def test_arrays_that_are_no_rows_of_numbers_are_refused(kind: str, tmp_path: Pat
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("labels", [np.array([1.5, 2.0]), np.array([1]), np.array([[1], [2]]), np.array(["a", "b"])])
-def test_labels_that_are_not_one_whole_number_per_seed_are_refused(labels: np.ndarray, tmp_path: Path) -> None:
+@pytest.mark.parametrize("labels", [np.array([1]), np.array(3), np.array(["a", "b"])])
+def test_labels_that_are_not_numbers_for_each_seed_are_refused(labels: np.ndarray, tmp_path: Path) -> None:
     np.savez(tmp_path / "s.npz", x=np.ones((2, 3)), y=labels)
-    with pytest.raises(UsageError, match="not one whole number for each of 2 seeds"):
+    with pytest.raises(UsageError, match="not one row of numbers for each of 2 seeds"):
+        load(tmp_path / "s.npz")
+
+
+@pytest.mark.parametrize(
+    ("labels", "kept"),
+    [
+        (np.array([1.5, 2.0]), torch.tensor([1.5, 2.0])),
+        (np.array([[1], [2]]), torch.tensor([1, 2])),
+        (np.array([[True, False], [False, False]]), torch.tensor([[1, 0], [0, 0]])),
+        (np.zeros((2, 4, 4), np.uint8), torch.zeros(2, 4, 4).long()),
+    ],
+)
+def test_labels_of_any_task_are_kept(labels: np.ndarray, kept: torch.Tensor, tmp_path: Path) -> None:
+    np.savez(tmp_path / "s.npz", x=np.ones((2, 3)), y=labels)
+    loaded = load(tmp_path / "s.npz").labels
+    assert loaded.dtype == kept.dtype and torch.equal(loaded, kept)
+
+
+def test_a_label_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "s.npz", x=np.ones((2, 3)), y=np.array([1.0, np.nan]))
+    with pytest.raises(UsageError, match="a label is NaN or infinite: remove that seed"):
         load(tmp_path / "s.npz")
 
 

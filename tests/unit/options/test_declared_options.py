@@ -21,6 +21,7 @@ from jostle.options.toml_files import given_by
 from jostle.recipes.all_recipes import recipe_of
 from jostle.session.identity import folder_of, record_of
 from jostle.storage.campaign_record import CampaignRecord
+from jostle.task import Task
 
 SCHEMAS = {"fuzz": FUZZ, "frameworks": FRAMEWORKS}
 OPTIONS = [(schema, option) for schema in SCHEMAS.values() for option in schema.options.values()]
@@ -165,7 +166,7 @@ def test_an_empty_list_leaves_a_list_open_and_is_no_other_value() -> None:
 
 def of_fuzz(**options: Any) -> Settings:
     given = FUZZ.parsed({"model": "m.py:net", "seeds": "images", **options})
-    return settled(recipe_of(given), given, classes=True)
+    return settled(recipe_of(given), given, Task.CLASSES)
 
 
 def of_frameworks(**options: Any) -> Settings:

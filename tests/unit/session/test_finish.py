@@ -258,7 +258,8 @@ def test_a_model_without_gradients_has_its_findings_minimised_too(workshop: Path
 
 
 def test_an_input_that_crashes_the_model_is_measured_and_has_no_answer(workshop: Path, tmp_path: Path) -> None:
-    choices: dict[str, Any] = {"recipe": "random", "minimise": True, "sigma": 0.3, "rounds": None, "executions": 300}
+    choices: dict[str, Any] = {"recipe": "random", "minimise": True, "sigma": 0.3, "radius": 0.5, "rounds": None}
+    choices |= {"executions": 300}
     done = run(workshop, tmp_path / "out", model=f"{workshop / 'nets.py'}:Picky", **choices)
     done.finish()
     (crash,) = (one for one in saved_findings(tmp_path / "out") if one.record.kind == "crash")
@@ -303,7 +304,7 @@ def test_a_finding_of_a_seed_itself_stays_where_it_is(workshop: Path, tmp_path: 
     wrong = (lenet1()(images).argmax(1) != labels).nonzero().flatten()[:2]
     some = torch.cat([wrong, torch.arange(2)])
     np.savez(tmp_path / "wrong.npz", x=images[some].numpy(), y=labels[some].numpy())
-    done = run(workshop, tmp_path / "out", seeds=str(tmp_path / "wrong.npz"), executions=4)
+    done = run(workshop, tmp_path / "out", seeds=str(tmp_path / "wrong.npz"), executions=4, seeds_count=True)
     done.finish()
     findings = saved_findings(tmp_path / "out")
     assert len(findings) == 2

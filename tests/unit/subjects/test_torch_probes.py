@@ -1,4 +1,4 @@
-"""Reading a layer's output while the model runs."""
+"""LabelReading a layer's output while the model runs."""
 
 from __future__ import annotations
 

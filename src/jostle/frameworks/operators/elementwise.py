@@ -11,8 +11,8 @@ from jostle.frameworks.operators.kinds import along, is_channelled, per_channel,
 from jostle.frameworks.operators.operator import (
     AXIS,
     Choice,
-    Domain,
     Infer,
+    OperandDomain,
     Operator,
     Real,
     Rounding,
@@ -58,7 +58,7 @@ def _unary(
     flat: bool = False,
     infer: Infer = _same,
     rounding: Rounding = Rounding.RELATIVE,
-    **domains: Domain,
+    **domains: OperandDomain,
 ) -> Operator:
     """`flat`: jumps between values, so that its gradient is zero or none."""
     return Operator(

@@ -18,7 +18,7 @@ Together = Callable[[TensorType, np.random.Generator], dict[str, Any]]
 Variance = Callable[[Sequence[Array], Attributes], Array]
 
 
-class Domain(Protocol):
+class OperandDomain(Protocol):
     """The values that an attribute may take."""
 
     def draw(self, first: TensorType, rng: np.random.Generator) -> Any:
@@ -74,7 +74,7 @@ class Operator:
     meaning: str
     infer: Infer
     accepts: Callable[[TensorType], bool]  # as first input
-    domains: Mapping[str, Domain] = field(default_factory=dict)
+    domains: Mapping[str, OperandDomain] = field(default_factory=dict)
     extras: Extras = nothing_else
     differentiable: bool = True
     discontinuous: bool = False  # its output may jump where its input hardly changes

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from jostle.errors import PreflightFailed
-from jostle.inputs.task import Question, Reading, Task
 from jostle.records import NO_LABEL
+from jostle.task import LabelReading, Question, Task
 
 UNLABELLED = torch.full((6,), NO_LABEL)
 DIRECTIONS = torch.nn.functional.normalize(torch.randn(6, 8, generator=torch.Generator().manual_seed(0)))
@@ -25,6 +25,7 @@ def question(outputs: Tensor, labels: Tensor = UNLABELLED, *names: str) -> Quest
         (torch.rand(6, 10), torch.arange(6), (), Task.CLASSES),
         (DIRECTIONS, UNLABELLED, (), Task.EMBEDDING),
         (torch.rand(6), UNLABELLED, (), Task.UNKNOWN),
+        (torch.rand(6, 1, 8, 8), torch.arange(6), (), Task.UNKNOWN),
         (torch.rand(6, 1), torch.tensor([0, 1, 0, 1, NO_LABEL, 0]), (), Task.BINARY),
         (torch.rand(6, 1), torch.arange(6), (), Task.REGRESSION),
         (torch.rand(6), torch.rand(6), (), Task.REGRESSION),
@@ -44,7 +45,8 @@ def test_the_task_is_told_from_outputs_and_labels(
 
 
 def test_labels_that_fit_no_task_are_refused_with_the_shapes_that_fit() -> None:
-    with pytest.raises(PreflightFailed, match=r"labels of shape \[6, 4\].*outputs of shape \[6, 10\].*classes have outputs"):
+    told = r"labels of shape \[6, 4\].*outputs of shape \[6, 10\].*classes have outputs"
+    with pytest.raises(PreflightFailed, match=told):
         question(torch.rand(6, 10), torch.rand(6, 4)).task()
 
 
@@ -59,22 +61,22 @@ def test_a_task_can_be_named_where_there_are_no_labels() -> None:
 
 def test_a_single_score_says_yes_above_zero_and_a_single_probability_above_one_half() -> None:
     scores, probabilities = torch.tensor([-1.0, 0.3, 2.0]), torch.tensor([[0.1], [0.3], [0.9]])
-    assert Reading.of(Task.BINARY, scores).labels(scores).tolist() == [0, 1, 1]
-    assert Reading.of(Task.BINARY, probabilities).labels(probabilities).tolist() == [0, 0, 1]
+    assert LabelReading.of(Task.BINARY, scores).labels(scores).tolist() == [0, 1, 1]
+    assert LabelReading.of(Task.BINARY, probabilities).labels(probabilities).tolist() == [0, 0, 1]
 
 
 def test_several_labels_are_those_whose_score_says_yes() -> None:
     scores = torch.tensor([[-1.0, 2.0], [3.0, 4.0]])
-    assert Reading.of(Task.MULTILABEL, scores).labels(scores).tolist() == [[0, 1], [1, 1]]
+    assert LabelReading.of(Task.MULTILABEL, scores).labels(scores).tolist() == [[0, 1], [1, 1]]
 
 
 def test_labels_that_are_not_given_are_what_the_model_says() -> None:
     scores = torch.tensor([[0.1, 0.9], [0.8, 0.2]])
-    reading = Reading(Task.CLASSES)
+    reading = LabelReading(Task.CLASSES)
     assert reading.completed(torch.tensor([NO_LABEL, 1]), scores).tolist() == [1, 1]
 
 
 def test_wrong_are_labelled_inputs_that_the_model_answers_otherwise_and_in_numbers() -> None:
     scores = torch.tensor([[0.1, 0.9], [0.8, 0.2], [0.8, 0.2], [torch.nan, 0.0]])
     labels = torch.tensor([0, NO_LABEL, 0, 1])
-    assert Reading(Task.CLASSES).wrong(labels, scores).tolist() == [True, False, False, False]
+    assert LabelReading(Task.CLASSES).wrong(labels, scores).tolist() == [True, False, False, False]

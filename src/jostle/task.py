@@ -94,6 +94,8 @@ class Question:
 
     def _told_by_labels(self) -> Task:
         task = next((task for task in Task if task is not Task.UNKNOWN and self.fits(task)), None)
+        if task is None and self.labels.ndim == 1 and not self.labels.is_floating_point():
+            return Task.UNKNOWN  # data with classes also serves models that give none
         if task is None:
             forms = "; ".join(f"{task} have {form}" for task, form in FORMS.items() if task is not Task.EMBEDDING)
             raise PreflightFailed(
@@ -145,18 +147,18 @@ def _kind(labels: Tensor) -> str:
 
 
 @dataclass(frozen=True)
-class Reading:
+class LabelReading:
     """How answers are read as labels: the best class, or every score above the cut says yes."""
 
     task: Task
     cut: float = 0.0
 
     @staticmethod
-    def of(task: Task, outputs: Tensor) -> Reading:
+    def of(task: Task, outputs: Tensor) -> LabelReading:
         """For a task whose outputs [seeds, ...] on the seeds tell whether they are probabilities."""
         finite = outputs[outputs.isfinite()]
         probable = bool(((finite >= 0) & (finite <= 1)).all())
-        return Reading(task, PROBABLE if probable else 0.0)
+        return LabelReading(task, PROBABLE if probable else 0.0)
 
     def labels(self, outputs: Tensor) -> Tensor:
         """Classes [batch], or 0 and 1 for every label [batch, labels]."""
@@ -180,4 +182,4 @@ class Reading:
         return differ & outputs.reshape(len(outputs), -1).isfinite().all(1)
 
 
-NO_READING = Reading(Task.UNKNOWN)
+NO_LABEL_READING = LabelReading(Task.UNKNOWN)
