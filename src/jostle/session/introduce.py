@@ -41,7 +41,7 @@ def summary_rows(given: Given, prepared: Prepared) -> dict[str, str]:
 def sought_text(given: Given, prepared: Prepared) -> str:
     """The oracles, and those that are missing with the reason why."""
     sought = prepared.settings[PartOptions].oracle
-    missing = ", ".join(f"{name}, because {why}" for name, why in _not_sought(given, prepared).items())
+    missing = "; ".join(f"{name}, because {why}" for name, why in _not_sought(given, prepared).items())
     return ", ".join(sought) + (f" · not sought: {missing}" if missing else "")
 
 

@@ -185,7 +185,7 @@ def test_the_same_options_give_the_same_folder_and_a_larger_budget_too(settle: C
 
 
 def test_other_options_give_another_folder() -> None:
-    changes: list[dict[str, Any]] = [{}, {"seed": 1}, {"radius": 0.1}, {"oracle": "flip"}, {"coverage": "nc"}]
+    changes: list[dict[str, Any]] = [{}, {"seed": 1}, {"radius": 0.2}, {"oracle": "nan"}, {"coverage": "nc"}]
     folders = {named_folder(of_fuzz(**change)) for change in changes}
     assert len(folders) == len(changes)
     assert all(folder.parent == Path("jostle-runs") for folder in folders)
