@@ -1,7 +1,8 @@
-"""Draws docs/pictures/transforms-*.png: the eight image transformations over their default ranges."""
+"""Draws docs/pictures/transforms-*.png: the eight image transformations over their ranges, careful and the paper's."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.datasets import load_sample_image
 from torch import Tensor
 
 from jostle.inputs.geometry import place
+from jostle.mutators.transform_ranges import careful
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Transform
 from jostle.zoo import mnist_sample
 
@@ -19,6 +21,7 @@ COLUMNS = 7
 SIDE = 112  # pixels of one picture
 LEGEND = 96
 CAPTION = 14
+MOVING = ("scaling", "shearing", "rotation")  # whose range in the paper is much wider
 
 
 def transformed(transform: Transform, image: Tensor, parameters: Tensor) -> Tensor:
@@ -32,11 +35,11 @@ def transformed(transform: Transform, image: Tensor, parameters: Tensor) -> Tens
     return (images * terms if transform.scales else images + terms).clamp(0, 1)
 
 
-def sheet(image: Tensor) -> Image.Image:
+def sheet(image: Tensor, transforms: Mapping[str, Transform]) -> Image.Image:
     """A row for each transformation, its parameter from the lowest to the highest."""
-    page = Image.new("RGB", (LEGEND + COLUMNS * (SIDE + 4), len(TRANSFORMS) * (SIDE + CAPTION + 6)), "white")
+    page = Image.new("RGB", (LEGEND + COLUMNS * (SIDE + 4), len(transforms) * (SIDE + CAPTION + 6)), "white")
     pen, font = ImageDraw.Draw(page), ImageFont.load_default()
-    for row, (name, transform) in enumerate(TRANSFORMS.items()):
+    for row, (name, transform) in enumerate(transforms.items()):
         top = row * (SIDE + CAPTION + 6)
         pen.text((4, top + SIDE // 2), name, fill="black", font=font)
         parameters = torch.linspace(transform.low, transform.high, COLUMNS)
@@ -60,8 +63,14 @@ def flower() -> Tensor:
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, image in (("digit", mnist_sample()[0][5]), ("photo", flower())):
-        sheet(image).quantize(128).save(FOLDER / f"transforms-{name}.png", optimize=True)
+    digit, photo = mnist_sample()[0][5], flower()
+    sheets = {
+        "digit": sheet(digit, careful(digit.shape)),
+        "photo": sheet(photo, careful(photo.shape)),
+        "digit-paper": sheet(digit, {name: TRANSFORMS[name] for name in MOVING}),
+    }
+    for name, page in sheets.items():
+        page.quantize(128).save(FOLDER / f"transforms-{name}.png", optimize=True)
         print(FOLDER / f"transforms-{name}.png")
 
 

@@ -95,6 +95,15 @@ def narrow():
     return nn.Sequential(nn.Flatten(), nn.Linear(100, 10))
 
 
+class MiddleSlice(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.reader = lenet5()
+
+    def forward(self, x):  # [batch, 1, depth, 28, 28]
+        return self.reader(x[:, :, x.shape[2] // 2])
+
+
 def vectors():
     return nn.Linear(20, 4)
 
@@ -252,6 +261,7 @@ def _write_arrays(folder: Path) -> None:
     np.save(folder / "signed.npy", x * 2 - 1)
     np.save(folder / "cropped.npy", x[:, :, :20, :20])
     np.save(folder / "channels_last.npy", x.transpose(0, 2, 3, 1))
+    np.savez(folder / "volumes.npz", x=np.stack([x * light for light in (0.2, 0.6, 1, 0.6, 0.2)], 2), y=y)
     np.save(folder / "vectors.npy", x.reshape(60, 784)[:, 300:320])
     np.save(folder / "late_nan.npy", np.where(np.arange(60)[:, None, None, None] == 50, np.nan, x))
     np.save(folder / "words.npy", np.array(["one", "two"]))

@@ -179,6 +179,8 @@ NEURONS = [
     (f"{HUNT} --transforms scaling=0:1", "--transforms scaling=0:1", "within 0.01:100"),
     (f"{HUNT} --transforms rotation=15:-15", "--transforms rotation=15:-15", "NAME=LOW:HIGH"),
     (f"{HUNT} --transforms rotation=15", "--transforms rotation=15", "NAME=LOW:HIGH"),
+    (f"{HUNT} --ranges papr", "--ranges 'papr' is unknown", "did you mean paper"),
+    (f"{HUNT} --border black", "--border 'black' is unknown", "dark"),
     (f"{HUNT} --transforms rotation=nan:5", "--transforms rotation=nan:5", "NAME=LOW:HIGH"),
     (
         "fuzz models.py:vectors --seeds vectors.npy --executions 100 --recipe deephunter",

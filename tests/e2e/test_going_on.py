@@ -74,7 +74,10 @@ def test_the_same_seed_gives_the_same_journal(jostle: Run, in_workshop: Path, tm
     assert json.loads(one.splitlines()[-1])["executions"] == 1500
 
 
-@pytest.mark.parametrize("options", ["", "--recipe deephunter", "--recipe deephunter --coverage kmnc,tknc"])
+@pytest.mark.parametrize(
+    "options",
+    ["", "--recipe deephunter", "--recipe deephunter --coverage kmnc,tknc --ranges paper --border reflect"],
+)
 def test_a_campaign_in_two_parts_is_the_campaign_in_one(
     options: str, jostle: Run, in_workshop: Path, tmp_path: Path
 ) -> None:

@@ -170,7 +170,7 @@ def test_the_campaign_stops_at_so_many_findings(jostle: Run, in_workshop: Path, 
         "--coverage nearest --distance cosine --scheduler uniform --units every --layers conv*,fc1",
         "--coverage magnitude --scheduler smooth --recency 0.9 --threshold 0.5 --sigma 0.2 --radius 0.3 --batch 64",
         "--recipe random --seed 7",
-        "--recipe random --mutator metamorphic",
+        "--recipe random --mutator metamorphic --ranges paper --border edge",
         "--recipe deephunter --oracle nan",
         "--recipe deephunter --oracle nan --coverage nbc,nc,nearest --buckets 5 --gamma 3",
         "--coverage tknc --scheduler seldom --top 3",
@@ -180,6 +180,20 @@ def test_parts_can_be_chosen(options: str, jostle: Run, in_workshop: Path, tmp_p
     ended = jostle("fuzz", ZOO, "--seeds", "ok.npy", *options.split(), "--executions", "400", "--out", str(tmp_path))
     assert ended.code == Exit.CLEAN, ended.err
     assert "400 in" in ended.out
+
+
+def test_volumes_are_moved_slice_by_slice_and_their_findings_have_pictures(
+    jostle: Run, in_workshop: Path, tmp_path: Path
+) -> None:
+    call = "fuzz models.py:MiddleSlice --seeds volumes.npz --recipe deephunter --ranges paper --border reflect"
+    ended = jostle(*call.split(), "--executions", "1500", "--out", str(tmp_path))
+    assert ended.code == Exit.FINDINGS, ended.err
+    moved = [path.parent for path in tmp_path.glob("findings/*-flip-*/seed.npy")]
+    assert moved and all((folder / "picture.png").exists() for folder in moved)
+    seed, reference, mutant = (np.load(moved[0] / f"{name}.npy") for name in ("seed", "reference", "input"))
+    assert seed.shape == reference.shape == mutant.shape == (1, 5, 28, 28)
+    assert np.abs(mutant - reference).max() < 0.2 < np.abs(seed - reference).max()
+    assert np.allclose(reference[:, 0] * 5, reference[:, 2], atol=1e-4)  # each slice as the others
 
 
 def test_doubts_can_be_overruled_and_are_told(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:

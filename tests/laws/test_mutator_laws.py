@@ -19,6 +19,7 @@ from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.neuron_choice import NeuronChoice, near, uncovered
 from jostle.mutators.noise import Noise
 from jostle.mutators.perturbations import occlusion
+from jostle.mutators.transform_ranges import careful
 from jostle.randomness import randomness
 from jostle.records import Candidates
 from jostle.subjects.torch_target import TorchTarget
@@ -26,7 +27,8 @@ from jostle.zoo import lenet1
 from making import batch_of, placements_of, texts_of
 
 VALUES = ((5, 3), (2, 3, 8, 8), (1, 7, 2))
-IMAGES = ((2, 3, 8, 8), (2, 1, 9, 6))
+IMAGES = ((2, 3, 8, 8), (2, 1, 9, 6), (2, 1, 3, 8, 8))  # the last are volumes
+VOLUMES = ((2, 3, 5, 8, 6), (3, 1, 1, 6, 6))
 DIGITS = ((3, 1, 28, 28),)  # what a LeNet takes
 
 
@@ -45,7 +47,8 @@ class Case:
     @property
     def parents(self) -> tuple[int, ...]:
         """The shape of a few parents."""
-        return (6, 1, 28, 28) if self.shapes == DIGITS else (6, 1, 4, 4)
+        shapes = {DIGITS: (6, 1, 28, 28), VOLUMES: (6, 1, 3, 4, 4)}
+        return shapes.get(self.shapes, (6, 1, 4, 4))
 
 
 WATCHED = (("conv1", 4), ("conv2", 12))
@@ -73,6 +76,12 @@ MUTATORS: dict[str, Case] = {
     "metamorphic": Case(lambda: Metamorphic(0, 1), away=0.1, shapes=IMAGES),
     "metamorphic on bytes": Case(lambda: Metamorphic(0, 255), 0, 255, away=0.1, shapes=IMAGES),
     "metamorphic around zero": Case(lambda: Metamorphic(-1, 1), -1, 1, away=0.1, shapes=IMAGES),
+    "metamorphic, careful, from edges": Case(
+        lambda: Metamorphic(0, 1, transforms=careful((1, 8, 8)), border="edge"), away=0.1, shapes=IMAGES
+    ),
+    "metamorphic on mirrored volumes": Case(
+        lambda: Metamorphic(-1, 1, transforms=careful((1, 3, 8, 8)), border="reflect"), -1, 1, away=0.1, shapes=VOLUMES
+    ),
     "gradient": Case(towards_neurons, shapes=DIGITS, fewer=True),
     "gradient in a box, as images": Case(
         lambda: ascent(perturbation=occlusion, as_images=True), shapes=DIGITS, fewer=True

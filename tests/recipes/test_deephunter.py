@@ -25,7 +25,7 @@ Fuzz = Callable[..., tuple[Summary, Tensor]]
 
 @pytest.fixture
 def fuzz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fuzz:
-    """Runs a recipe for so many executions; its summary, and every input that the model was run on."""
+    """Runs a recipe with the paper's ranges for so many executions: its summary, and every input that was run."""
     images, labels = mnist_sample()
     ran: list[Tensor] = []
 
@@ -40,9 +40,9 @@ def fuzz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fuzz:
     def run(digits: int, seed: int, executions: int = EXECUTIONS, **settings: Any) -> tuple[Summary, Tensor]:
         seeds = tmp_path / f"{digits}.npz"
         np.savez(seeds, x=images[:digits].numpy(), y=labels[:digits].numpy())
-        out = str(tmp_path / f"{settings['recipe']}-{seed}")
+        out = str(tmp_path / f"{settings['recipe']}-{seed}-{settings.get('ranges')}")
         named = {"model": "jostle.zoo:lenet5", "seeds": str(seeds), "seed": seed, "executions": executions, "out": out}
-        session = assemble(options(**named, **settings))
+        session = assemble(options(**{"ranges": "paper", **named, **settings}))
         ran.clear()  # of the training data, which a profile runs
         return run_session(session), torch.cat(ran)
 
@@ -76,6 +76,14 @@ def test_it_finds_flips_within_five_thousand_executions(seed: int, fuzz: Fuzz) -
     summary, _ = fuzz(100, seed, recipe="deephunter", profile=TRAINING)
     assert summary.executions == EXECUTIONS
     assert summary.findings["flip"] >= 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_careful_ranges_find_flips_too_and_far_fewer(seed: int, fuzz: Fuzz) -> None:
+    careful, of_paper = (fuzz(500, seed, 10_000, recipe="deephunter", ranges=name)[0] for name in ("careful", "paper"))
+    wrong = int((lenet5()(mnist_sample()[0]).argmax(1) != mnist_sample()[1]).sum())  # seeds, whatever the ranges
+    assert wrong + 5 <= careful.findings["flip"] < of_paper.findings["flip"] / 4
 
 
 @pytest.mark.slow

@@ -51,9 +51,9 @@ def fuzzing(tmp_path: Path) -> Fuzzing:
 def test_it_finds_more_flips_than_as_many_mutants_without_gradients(seed: int, fuzzing: Fuzzing) -> None:
     guided, _ = fuzzing.run(recipe="dlfuzz", rounds=1, seed=seed)
     assert guided.findings["flip"] >= DIGITS
-    for mutator in ("metamorphic", "noise"):
+    for mutator in ({"mutator": ("metamorphic",), "ranges": "paper"}, {"mutator": ("noise",)}):
         unguided, _ = fuzzing.run(
-            recipe="random", mutator=(mutator,), oracle=("flip", "nan"), executions=guided.executions, seed=seed
+            recipe="random", **mutator, oracle=("flip", "nan"), executions=guided.executions, seed=seed
         )
         assert unguided.executions == guided.executions
         assert guided.findings["flip"] > 2 * unguided.findings["flip"]
@@ -107,6 +107,7 @@ def test_gradients_and_transformations_share_a_campaign_which_its_seed_determine
         run = fuzzing.assembled(
             recipe="dlfuzz",
             mutator=("gradient", "metamorphic"),
+            ranges="paper",
             executions=800,
             seed=seed,
             batch=64,

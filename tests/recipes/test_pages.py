@@ -30,7 +30,7 @@ class Page:
 
 
 PAGES = [
-    Page("deephunter.md", ("fuzz", "profile", "coverage", "evaluate", "evaluate"), 2, "'kmnc': {'covered': 0."),
+    Page("deephunter.md", ("fuzz", "profile", "coverage", "evaluate", "evaluate"), 3, "'kmnc': {'covered': 0."),
     Page("campaigns.md", ("fuzz", "status", "cmin", "fuzz"), 0, "'journal.jsonl', 'lock', 'quarantine', 'status.json'"),
     Page("dlfuzz.md", ("fuzz", "fuzz", "fuzz", "retrain"), 1, "{'flip': "),
 ]

@@ -1,8 +1,9 @@
-"""Moving images by affine maps, each by its own."""
+"""Moving images by affine maps, each by its own; volumes slice by slice, all slices by the same."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import torch
 from torch import Tensor
@@ -12,6 +13,17 @@ from jostle.lineage import Lineage, Untouched
 
 # From each place of the result to a place of the image, x then y, measured in half sides from the middle.
 UNMOVED = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+
+
+class Border(StrEnum):
+    """What comes in from beyond the edge of an image that is moved."""
+
+    DARK = "dark"  # as dark as its darkest value
+    EDGE = "edge"  # its outermost values go on
+    REFLECT = "reflect"  # it is mirrored at its edge
+
+
+SAMPLED_BEYOND = {Border.DARK: "zeros", Border.EDGE: "border", Border.REFLECT: "reflection"}
 
 
 def unmoved(count: int) -> Tensor:
@@ -29,12 +41,13 @@ class Placements:
     """The lineage of images that mutators move: how each was moved on the way from its root (`place`)."""
 
     rows: Tensor  # [batch, 2, 3]
+    border: Border = Border.DARK  # the same for all that a campaign moves
 
     @staticmethod
-    def of(lineage: Lineage) -> Placements:
-        """The placements of inputs of which some or none was ever moved."""
+    def of(lineage: Lineage, border: Border = Border.DARK) -> Placements:
+        """The placements of inputs of which some or none was ever moved; `border` is for those of which none was."""
         if isinstance(lineage, Untouched):
-            return Placements(unmoved(lineage.count))
+            return Placements(unmoved(lineage.count), border)
         if not isinstance(lineage, Placements):
             raise TypeError(f"{type(lineage).__name__} tells nothing of how images were moved")
         return lineage
@@ -44,35 +57,47 @@ class Placements:
         return are_moved(self.rows)
 
     def with_rows(self, rows: Tensor) -> Placements:
-        return Placements(rows)
+        return Placements(rows, self.border)
 
     def untouched(self, count: int) -> Placements:
-        return Placements(unmoved(count))
+        return Placements(unmoved(count), self.border)
 
     def references(self, originals: Tensor) -> Tensor:
         """The roots, moved as the inputs were (DeepHunter, Algorithm 2)."""
         rows = self.moved.nonzero().squeeze(1)
         if not len(rows):
             return originals
-        placed = place(originals[rows].float(), self.rows[rows])
+        placed = place(originals[rows].float(), self.rows[rows], self.border)
         originals[rows] = placed if originals.is_floating_point() else placed.round().to(originals.dtype)
         return originals
 
 
-def place(images: Tensor, placements: Tensor) -> Tensor:
-    """Images [batch, channels, height, width], each as its map places it; what comes in is as dark as its darkest."""
-    height, width = images.shape[2:]
-    across, down = _centres(width, images), _centres(height, images)[:, None]
+def place(images: Tensor, placements: Tensor, border: Border = Border.DARK) -> Tensor:
+    """Images [batch, channels, height, width] or volumes [batch, channels, depth, height, width], each by its map."""
+    planes = images.flatten(1, -3)
+    grid = _grid(planes, placements)
+    if border is not Border.DARK:
+        return _sampled(planes, grid, border).view_as(images)
+    darkest = planes.flatten(1).amin(1).view(-1, 1, 1, 1)
+    if not darkest.any():  # outside the image, sampling gives 0
+        return _sampled(planes, grid, border).view_as(images)
+    return _sampled(planes - darkest, grid, border).add_(darkest).view_as(images)
+
+
+def _sampled(planes: Tensor, grid: Tensor, border: Border) -> Tensor:
+    return functional.grid_sample(planes, grid, padding_mode=SAMPLED_BEYOND[border], align_corners=False)
+
+
+def _grid(planes: Tensor, placements: Tensor) -> Tensor:
+    """[batch, height, width, 2] where in its image each pixel of the result is taken from."""
+    height, width = planes.shape[2:]
+    across, down = _centres(width, planes), _centres(height, planes)[:, None]
     x, y = (
         placements[:, row, 0, None, None] * across
         + (placements[:, row, 1, None, None] * down + placements[:, row, 2, None, None])
         for row in (0, 1)
     )
-    darkest = images.flatten(1).amin(1).view(-1, 1, 1, 1)
-    grid = torch.stack([x, y], 3)
-    if not darkest.any():  # outside the image, sampling gives 0
-        return functional.grid_sample(images, grid, align_corners=False)
-    return functional.grid_sample(images - darkest, grid, align_corners=False).add_(darkest)
+    return torch.stack([x, y], 3)
 
 
 def _centres(side: int, like: Tensor) -> Tensor:

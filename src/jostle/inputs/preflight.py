@@ -129,15 +129,17 @@ def _refuse_range(seeds: Seeds, low: float, high: float) -> None:
 
 
 def check_images(seeds: Seeds) -> None:
-    """Image transformations need [channels, height, width]."""
+    """Image transformations need [channels, height, width] or [channels, depth, height, width]."""
     shape = list(seeds.inputs.shape[1:])
-    if len(shape) != 3:
+    if len(shape) not in (3, 4):
         raise PreflightFailed(
-            f"seeds of shape {shape} are no images [channels, height, width]: use --mutator noise for them"
+            f"seeds of shape {shape} are no images [channels, height, width] or volumes [channels, depth, height, "
+            f"width]: use --mutator noise for them"
         )
-    if shape[2] in (1, 3, 4) and shape[0] > 4:
+    if shape[-1] in (1, 3, 4) and shape[0] > 4:
+        axes = "0, 3, 1, 2" if len(shape) == 3 else "0, 4, 1, 2, 3"
         raise PreflightFailed(
-            f"seeds of shape {shape} have their channels last: move them first, x.transpose(0, 3, 1, 2), and let the "
+            f"seeds of shape {shape} have their channels last: move them first, x.transpose({axes}), and let the "
             f"model take them so"
         )
 

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.inputs.geometry import Placements, place
+from jostle.inputs.geometry import Border, Placements, place
 from jostle.lineage import UNCHANGED, Change, Mutation
 from jostle.mutators.screening import Witnesses
-from jostle.mutators.transform_ranges import transforms_named
+from jostle.mutators.transform_ranges import RANGES, transforms_named
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, Transform, blur, noise
 from jostle.options.campaign import ChangeOptions, InputOptions
 from jostle.options.declaration import Theme, check, option
-from jostle.options.kinds import NAMES, number, whole
+from jostle.options.kinds import NAMES, choice, number, whole
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
 from jostle.records import NO_PARENT, Candidates
@@ -33,6 +33,18 @@ class MetamorphicOptions:
 
     transforms: tuple[str, ...] = option(
         NAMES, "Of `metamorphic`: 'rotation=-15:15,noise,blur' (all eight)", Theme.MUTATION, default=()
+    )
+    ranges: str = option(
+        choice(lambda: RANGES),
+        "How far transformations go: careful (by the images' size and kind) or as in DeepHunter's paper",
+        Theme.MUTATION,
+        default="careful",
+    )
+    border: str = option(
+        choice(lambda: list(Border)),
+        "What comes in where an image is moved: dark, its own edge, or the image again (reflect)",
+        Theme.MUTATION,
+        default=Border.DARK.value,
     )
     alpha: float = option(
         number("give a share above 0 and below 1 (alpha 0.02, beta 0.2)", above=0, below=1),
@@ -52,7 +64,7 @@ class MetamorphicOptions:
 class Ancestors:
     """What Algorithm 2 knows of each parent: itself, its reference, its original, and whether and how it was moved."""
 
-    images: Tensor  # [rows, channels, height, width], like the next two in shares of the value range
+    images: Tensor  # [rows, planes, height, width], like the next two in shares of the value range
     references: Tensor
     originals: Tensor
     moved: Tensor  # [rows]
@@ -64,7 +76,7 @@ class Ancestors:
 class Attempt:
     """What one try for each of some rows came to."""
 
-    images: Tensor  # [rows, channels, height, width]
+    images: Tensor  # [rows, planes, height, width]
     placements: Tensor  # [rows, 2, 3]
     kinds: Tensor  # [rows] which transformation
     parameters: Tensor  # [rows]
@@ -91,7 +103,10 @@ class Brood:
 
 
 class Metamorphic:
-    """Eight image transformations that keep the meaning: contrast, brightness, blur, noise, and one affine step."""
+    """Eight image transformations that keep the meaning: contrast, brightness, blur, noise, and one affine step.
+
+    A volume or video [channels, depth, height, width] is changed slice by slice, all slices by the same parameter.
+    """
 
     def __init__(
         self,
@@ -101,13 +116,14 @@ class Metamorphic:
         beta: float = ChangeOptions.beta,
         tries: int = MetamorphicOptions.tries,
         transforms: Mapping[str, Transform] = TRANSFORMS,
+        border: str = MetamorphicOptions.border,
     ):
-        check(MetamorphicOptions, alpha=alpha, tries=tries)
+        check(MetamorphicOptions, alpha=alpha, tries=tries, border=border)
         check(ChangeOptions, beta=beta)
         if not transforms:
             raise UsageError("there is no transformation to try: name some")
         self._low, self._span = low, high - low
-        self._alpha, self._beta = alpha, beta
+        self._alpha, self._beta, self._border = alpha, beta, Border(border)
         self._rounds = _rounds(tries)
         self._names, self._transforms = list(transforms), list(transforms.values())
         self._lows = torch.tensor([transform.low for transform in self._transforms])
@@ -126,24 +142,33 @@ class Metamorphic:
         distinct, places = _distinct(parents)
         images, references, originals = map(self._shares, (distinct.inputs, distinct.references, distinct.originals))
         whole = not parents.inputs.is_floating_point()
-        placements = Placements.of(distinct.lineage)
+        placements = self._placements(distinct)
         ancestors = Ancestors(images, references, originals, placements.moved, placements.rows, whole)
         witnesses = Witnesses(images, references, self._beta, self._many)
         able = ~ancestors.moved[places] | bool(len(self._pixel_kinds))
         brood = Brood(
             self._shares(parents.inputs).clone(),
-            Placements.of(parents.lineage).rows.clone(),
+            self._placements(parents).rows.clone(),
             [UNCHANGED] * len(parents),
             able.nonzero().squeeze(1),
         )
         for widths in self._rounds:
             if len(brood.pending):
                 self._try(brood, ancestors, witnesses, places, widths, rng)
-        inputs = self._values(brood.images, parents.inputs)
+        inputs = self._values(brood.images.view_as(parents.inputs), parents.inputs)
         unchanged = torch.tensor([mutation.change is Change.UNCHANGED for mutation in brood.mutations])
         inputs[unchanged] = parents.inputs[unchanged]
-        lineage, mutations = Placements(brood.placements), tuple(brood.mutations)
+        lineage, mutations = Placements(brood.placements, self._border), tuple(brood.mutations)
         return replace(parents, inputs=inputs, lineage=lineage, mutations=mutations)
+
+    def _placements(self, rows: Candidates) -> Placements:
+        placements = Placements.of(rows.lineage, self._border)
+        if placements.border is not self._border:
+            raise UsageError(
+                f"images that were moved with border {placements.border} cannot go on with border {self._border}: "
+                f"give all mutators of a campaign the same"
+            )
+        return placements
 
     def _try(
         self,
@@ -196,8 +221,8 @@ class Metamorphic:
         some = self._moves[kinds].nonzero().squeeze(1)
         if len(some):
             maps, originals = placements[some], ancestors.originals.index_select(0, rows[some])
-            children.index_copy_(0, some, place(children.index_select(0, some), maps))
-            references.index_copy_(0, some, place(originals, maps))
+            children.index_copy_(0, some, place(children.index_select(0, some), maps, self._border))
+            references.index_copy_(0, some, place(originals, maps, self._border))
         factors, amounts = self._linear(kinds, parameters)
         children.mul_(factors.view(-1, 1, 1, 1)).add_(amounts.view(-1, 1, 1, 1)).clamp_(0, 1)
         if ancestors.whole:  # as they will be stored
@@ -241,8 +266,9 @@ class Metamorphic:
         return [Mutation((f"{self._names[kind]} {parameter:.3g}",)) for kind, parameter in pairs]
 
     def _shares(self, values: Tensor) -> Tensor:
-        """Values as shares of the range, from 0 to 1."""
-        return values.float() if (self._low, self._span) == (0, 1) else (values.float() - self._low) / self._span
+        """Values as shares of the range, from 0 to 1, with a plane for each slice of each channel."""
+        planes = values.float().flatten(1, -3)
+        return planes if (self._low, self._span) == (0, 1) else (planes - self._low) / self._span
 
     def _values(self, shares: Tensor, like: Tensor) -> Tensor:
         values = shares if (self._low, self._span) == (0, 1) else shares * self._span + self._low
@@ -272,9 +298,13 @@ def _rounds(tries: int) -> list[list[int]]:
 
 def _metamorphic(settings: Settings, context: PartContext) -> Metamorphic:
     options = settings[MetamorphicOptions]
-    transforms = transforms_named(options.transforms)
     return Metamorphic(
-        *settings[InputOptions].range, options.alpha, settings[ChangeOptions].beta, options.tries, transforms
+        *settings[InputOptions].range,
+        options.alpha,
+        settings[ChangeOptions].beta,
+        options.tries,
+        transforms_named(options.transforms, RANGES[options.ranges](context.seeds.inputs.shape[1:])),
+        options.border,
     )
 
 

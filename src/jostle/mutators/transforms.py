@@ -107,7 +107,8 @@ def rotation(degrees: Tensor, rng: torch.Generator, aspect: float) -> Tensor:
     return maps
 
 
-# Ranges as in DeepHunter's code, with amounts of 255 as shares of the range and pixels of 28 as shares of the side.
+# Ranges as in DeepHunter's code, with amounts of 255 as shares of the range and pixels of 28 as shares of the side;
+# `--ranges paper` are these.
 TRANSFORMS: Mapping[str, Transform] = {
     "contrast": Linear(0.5, 1.2, "Values times a factor; black stays black.", scales=True),
     "brightness": Linear(-20 / 255, 20 / 255, "Values plus an amount, as a share of the range.", scales=False),

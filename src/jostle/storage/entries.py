@@ -11,15 +11,16 @@ from safetensors import safe_open
 from torch import Tensor
 
 from jostle.digests import digest_of
-from jostle.inputs.geometry import Placements
-from jostle.lineage import Mutation
+from jostle.inputs.geometry import Border, Placements, are_moved
+from jostle.lineage import Lineage, Mutation, Untouched
 from jostle.records import Candidates, Seeds
 from jostle.storage.files import parsed_json
 
 
 def encode_entries(kept: Candidates) -> bytes:
     arrays = {name: tensor.contiguous().numpy() for name, tensor in _tensors(kept).items()}
-    return safetensors.numpy.save(arrays, {"steps": _mutations(kept)})  # four times as fast as for tensors
+    told = {"steps": _mutations(kept), "border": Placements.of(kept.lineage).border.value}
+    return safetensors.numpy.save(arrays, told)  # four times as fast as for tensors
 
 
 def _tensors(kept: Candidates) -> dict[str, Tensor]:
@@ -38,7 +39,8 @@ def decode_entries(path: Path, seeds: Seeds) -> Candidates:
         inputs, parents, roots, placements = (
             file.get_tensor(name) for name in ("inputs", "parents", "roots", "placements")
         )
-        texts = tuple(map(str, parsed_json((file.metadata() or {})["steps"])))
+        told = file.metadata() or {}
+        texts = tuple(map(str, parsed_json(told["steps"])))
     shapes = {
         "inputs": (inputs, inputs.dtype, (len(texts), *seeds.inputs.shape[1:])),
         "parents": (parents, torch.int64, (len(texts),)),
@@ -51,7 +53,13 @@ def decode_entries(path: Path, seeds: Seeds) -> Candidates:
     if len(texts) and not 0 <= int(roots.min()) <= int(roots.max()) < len(seeds):
         raise ValueError(f"{path.name} names seeds that do not exist")
     mutations = tuple(map(Mutation.parsed, texts))
-    return Candidates(inputs, seeds, parents, roots, mutations, Placements(placements))
+    lineage = _lineage(placements, Border(told.get("border", Border.DARK)))  # files without it are of before the choice
+    return Candidates(inputs, seeds, parents, roots, mutations, lineage)
+
+
+def _lineage(placements: Tensor, border: Border) -> Lineage:
+    """Rows of which none was moved say nothing of how the others of their campaign are moved."""
+    return Placements(placements, border) if are_moved(placements).any() else Untouched(len(placements))
 
 
 def digest_of_entries(kept: Candidates) -> str:

@@ -58,15 +58,20 @@ def _png(image: Image.Image) -> bytes:
     return content.getvalue()
 
 
-def picture_of(arrays: Mapping[str, Tensor], answers: Mapping[str, str]) -> Image.Image | None:
+def picture_of(arrays: Mapping[str, Tensor], answers: Mapping[str, str], changed: str = "change") -> Image.Image | None:
     """Seed, change and mutant side by side, and the same of the minimised one, with what the model says of each.
 
     Arrays are `input` and `reference`, where there are such also `seed`, which was moved to make the reference, and
-    `minimised`. None for inputs that are no image [channels, height, width].
+    `minimised`. Of a volume or video [channels, depth, height, width] the slice is shown that changed most. None for
+    inputs that are no image [channels, height, width] either.
     """
     input, reference = arrays["input"].float(), arrays["reference"].float()
-    if input.ndim != 3 or input.shape[0] not in CHANNELS or not input.isfinite().all():
+    if input.ndim not in (3, 4) or input.shape[0] not in CHANNELS or not input.isfinite().all():
         return None
+    if input.ndim == 4:
+        number = int((input - reference).abs().amax((0, 2, 3)).argmax())
+        shown = {name: array[:, number] for name, array in arrays.items()}
+        return picture_of(shown, answers, changed=f"slice {number + 1}")
     low, high = min(input.min(), reference.min()), max(input.max(), reference.max())
     panels: list[tuple[str, Tensor]] = []
     if "seed" in arrays:
@@ -76,7 +81,7 @@ def picture_of(arrays: Mapping[str, Tensor], answers: Mapping[str, str]) -> Imag
     )
     for name, word in (("input", "mutant"), ("minimised", "minimised")):
         if name in arrays:
-            panels.append(_change(arrays[name].float() - reference))
+            panels.append(_change(arrays[name].float() - reference, changed))
             panels.append((_caption(word, answers.get(name)), _grey(arrays[name].float(), low, high)))
     image = Image.fromarray(_side_by_side([panel for _, panel in panels]).numpy())
     scale = max(1, SMALLEST_SIDE // max(input.shape[1:]))
@@ -88,10 +93,10 @@ def _caption(what: str, answer: str | None) -> str:
     return what if answer is None else f"{what}: {answer}"
 
 
-def _change(change: Tensor) -> tuple[str, Tensor]:
-    """The change scaled to be seen, with how large it is at most."""
+def _change(change: Tensor, changed: str) -> tuple[str, Tensor]:
+    """The change scaled to be seen, with what changed and how much at most."""
     reach = change.abs().max().clamp(min=1e-12)
-    caption = f"change, at most {float(reach):.3g}" if change.any() else "no change"
+    caption = f"{changed}, at most {float(reach):.3g}" if change.any() else "no change"
     return caption, _grey(change, -reach, reach)
 
 

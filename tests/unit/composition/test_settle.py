@@ -144,6 +144,8 @@ def test_settings_that_contradict_each_other_are_refused(choices: dict[str, Any]
         ({"p_min": 0.1}, "--p-min needs --scheduler pool or seldom or adaptive"),
         ({"alpha": 0.1}, "--alpha needs --mutator metamorphic"),
         ({"transforms": ("blur",)}, "--transforms needs --mutator metamorphic"),
+        ({"ranges": "paper"}, "--ranges needs --mutator metamorphic"),
+        ({"recipe": "dlfuzz", "border": "edge"}, "--border needs --mutator metamorphic"),
         ({"recipe": "deephunter", "sigma": 0.1}, "--sigma needs --mutator noise"),
         ({"recipe": "deephunter", "radius": 0.1}, "--radius needs --mutator noise"),
         ({"recipe": "deephunter", "threshold": 3.0}, "--threshold needs --coverage nearest or magnitude"),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from jostle.inputs.geometry import are_moved, place, unmoved
+from jostle.inputs.geometry import Border, Placements, are_moved, place, unmoved
 from jostle.randomness import randomness
 
 SHAPES = [(1, 1, 1), (1, 6, 6), (3, 4, 7), (5, 9, 2)]
@@ -47,11 +47,12 @@ def slowly_placed(image: Tensor, placement: Tensor) -> Tensor:
     return result
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("border", Border)
+@pytest.mark.parametrize("shape", [*SHAPES, (2, 3, 4, 5)], ids=str)
 @pytest.mark.parametrize("darkest", [0.0, 0.3, -1.0])
-def test_unmoved_images_stay_as_they_are(shape: tuple[int, ...], darkest: float) -> None:
+def test_unmoved_images_stay_as_they_are(shape: tuple[int, ...], darkest: float, border: Border) -> None:
     images = images_of(shape, darkest=darkest)
-    torch.testing.assert_close(place(images, unmoved(4)), images, rtol=0, atol=1e-5)
+    torch.testing.assert_close(place(images, unmoved(4), border), images, rtol=0, atol=1e-5)
 
 
 @settings(deadline=None, derandomize=True, max_examples=25)
@@ -74,6 +75,39 @@ def test_a_shift_by_whole_pixels_is_a_roll_with_darkness_coming_in(across: int, 
     inside = (rows >= 0) & (rows < 5) & (columns >= 0) & (columns < 8)
     darkest = images.flatten(1).amin(1).view(-1, 1, 1, 1)
     torch.testing.assert_close(moved, torch.where(inside, expected, darkest), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(("across", "down"), [(2, 0), (-1, 0), (0, 3), (0, -2), (1, -3), (4, -4)])
+def test_the_edge_goes_on_or_the_image_is_mirrored_where_that_is_chosen(across: int, down: int) -> None:
+    images, placement = images_of((3, 5, 8), darkest=0.25), shift(2 * across / 8, 2 * down / 5).expand(4, 2, 3)
+    rows, columns = torch.arange(5) - down, torch.arange(8) - across
+    edge = images[:, :, rows.clamp(0, 4)][..., columns.clamp(0, 7)]
+    torch.testing.assert_close(place(images, placement, Border.EDGE), edge, rtol=0, atol=1e-5)
+    mirrored = images[:, :, mirror(rows, 5)][..., mirror(columns, 8)]
+    torch.testing.assert_close(place(images, placement, Border.REFLECT), mirrored, rtol=0, atol=1e-5)
+
+
+def mirror(places: Tensor, side: int) -> Tensor:
+    """Where places up to a side beyond the edges lie in the mirror image."""
+    places = torch.where(places < 0, -1 - places, places)
+    return torch.where(places >= side, 2 * side - 1 - places, places)
+
+
+@pytest.mark.parametrize("border", Border)
+def test_the_slices_of_a_volume_move_together_as_images_would(border: Border) -> None:
+    volumes = images_of((2, 3, 6, 5))
+    volumes[..., 0, 0] = 0  # so that all slices are as dark
+    placements = unmoved(4) + torch.randn(4, 2, 3, generator=randomness(0, 1)) * 0.3
+    slices = [place(volumes[:, :, number], placements, border) for number in range(3)]
+    torch.testing.assert_close(place(volumes, placements, border), torch.stack(slices, 2), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("border", Border)
+def test_references_are_moved_with_the_border_of_their_lineage(border: Border) -> None:
+    images, lineage = images_of((1, 6, 6)), Placements(shift(0.5, 0.2).expand(4, 2, 3), border)
+    expected = place(images, lineage.rows, border)
+    for same in (lineage, lineage.with_rows(lineage.rows), lineage.untouched(0).with_rows(lineage.rows)):
+        assert torch.equal(same.references(images.clone()), expected)
 
 
 def test_each_image_moves_by_its_own_map_and_is_filled_with_its_own_darkest() -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from jostle.errors import PreflightFailed
-from jostle.inputs.preflight import Flight, ModelFacts, preflight
+from jostle.inputs.preflight import Flight, ModelFacts, check_images, preflight
 from jostle.inputs.value_range import ValueRange
 from jostle.records import NO_LABEL, Seeds
 from jostle.subjects.torch_target import Metadata, TorchTarget
@@ -170,3 +170,23 @@ def test_a_seed_that_the_model_fails_on_is_left_to_the_crash_oracle(bright: int)
     module = Picky(4, 3)
     flight = preflight(Contained(TorchTarget(module)), seeds_of(inputs), ValueRange(0, 1), 16, force=False)
     assert len(flight.seeds) == 40 and flight.classes and not flight.warnings
+
+
+@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 5, 7), (3, 8, 16, 16), (1, 1, 4, 4), (16, 3, 32, 32)])
+def test_images_and_volumes_can_be_transformed(shape: tuple[int, ...]) -> None:
+    check_images(seeds_of(torch.zeros(2, *shape)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "fix"),
+    [
+        ((20,), "use --mutator noise"),
+        ((28, 28), "use --mutator noise"),
+        ((1, 2, 3, 4, 5), "use --mutator noise"),
+        ((28, 28, 1), r"x.transpose\(0, 3, 1, 2\)"),
+        ((16, 32, 32, 3), r"x.transpose\(0, 4, 1, 2, 3\)"),
+    ],
+)
+def test_what_cannot_be_transformed_is_refused_with_the_fix(shape: tuple[int, ...], fix: str) -> None:
+    with pytest.raises(PreflightFailed, match=fix):
+        check_images(seeds_of(torch.zeros(2, *shape)))

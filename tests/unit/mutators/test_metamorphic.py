@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.inputs.geometry import place
+from jostle.inputs.geometry import Border, place
 from jostle.mutators.metamorphic import VISIBLE, Ancestors, Metamorphic
 from jostle.mutators.screening import Witnesses
 from jostle.mutators.transforms import TRANSFORMS, Affine, Transform
@@ -56,9 +56,10 @@ class Case:
     high: float = 1.0
     alpha: float = 0.02
     beta: float = 0.2
+    border: Border = Border.DARK
 
     def mutator(self, tries: int = 50) -> Metamorphic:
-        return Metamorphic(self.low, self.high, self.alpha, self.beta, tries)
+        return Metamorphic(self.low, self.high, self.alpha, self.beta, tries, border=self.border)
 
 
 CASES: dict[str, Case] = {
@@ -73,6 +74,10 @@ CASES: dict[str, Case] = {
     "black": Case(torch.zeros(24, 1, 8, 8)),
     "white": Case(torch.ones(24, 3, 8, 8)),
     "one pixel": Case(torch.full((24, 1, 1, 1), 0.5)),
+    "edges that go on": Case(1 - smooth(24, 3), border=Border.EDGE),
+    "mirrored bytes": Case((smooth(240, 3) * 200 + 50).round().to(torch.uint8), 0, 255, border=Border.REFLECT),
+    "volumes": Case(smooth(24, 6).unflatten(1, (2, 3))),
+    "mirrored volumes of -1..1": Case(smooth(24, 5)[:, None] * 2 - 1, -1, 1, border=Border.REFLECT),
 }
 every_case = pytest.mark.parametrize("name", CASES)
 
@@ -119,7 +124,7 @@ def test_a_reference_is_the_root_moved_as_the_image_was(name: str) -> None:
         assert torch.equal(children.originals, case.images)
         still = ~children.moved
         assert torch.equal(children.references[still], case.images[still])
-        placed = place(case.images.float(), placements_of(children))
+        placed = place(case.images.float(), placements_of(children), case.border)
         step = 0.51 if case.images.dtype == torch.uint8 else 1e-4
         torch.testing.assert_close(children.references.float(), placed, rtol=0, atol=step)
 
@@ -134,7 +139,7 @@ def test_a_moved_seed_is_its_own_reference() -> None:
 @every_case
 def test_with_affine_transformations_only_the_second_generation_is_the_first(name: str) -> None:
     case = CASES[name]
-    mutator = Metamorphic(case.low, case.high, case.alpha, case.beta, transforms=only(*AFFINE))
+    mutator = Metamorphic(case.low, case.high, case.alpha, case.beta, transforms=only(*AFFINE), border=case.border)
     first, second, third = generations(mutator, case.images, 3)
     assert first.moved.all()
     for later in (second, third):
@@ -195,6 +200,33 @@ def test_siblings_of_one_parent_are_made_as_if_each_had_its_own() -> None:
     together, apart = (Metamorphic(0, 1).mutate(rows, randomness(3, 0)) for rows in (parents, copied))
     assert together.mutations == apart.mutations
     torch.testing.assert_close(together.inputs, apart.inputs)
+
+
+def test_all_slices_of_a_volume_are_changed_by_one_parameter() -> None:
+    volumes = smooth(60, 1)[:, :, None].expand(-1, -1, 4, -1, -1)  # of slices that are alike
+    mutator = Metamorphic(0, 1, transforms=only(*TRANSFORMS.keys() - {"noise"}))
+    for children in generations(mutator, volumes, 3):
+        first = children.inputs[:, :, :1]
+        torch.testing.assert_close(children.inputs, first.expand_as(children.inputs), rtol=0, atol=1e-5)
+    assert children.moved.any()
+
+
+def test_a_volume_of_one_slice_is_changed_as_its_image_is() -> None:
+    images = smooth(60, 3)
+    flat, deep = (list(generations(Metamorphic(0, 1), some, 3)) for some in (images, images[:, :, None]))
+    for one, other in zip(flat, deep, strict=True):
+        assert texts_of(one) == texts_of(other) and torch.equal(one.inputs, other.inputs[:, :, 0])
+
+
+def test_what_was_moved_with_another_border_is_refused() -> None:
+    (moved,) = generations(Metamorphic(0, 1, transforms=only("rotation")), smooth(3, 1), 1)
+    with pytest.raises(UsageError, match="border dark cannot go on with border edge: give all mutators"):
+        Metamorphic(0, 1, border="edge").mutate(moved, randomness(0, 0))
+
+
+def test_an_unknown_border_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="--border 'reflection' is unknown: did you mean reflect"):
+        Metamorphic(0, 1, border="reflection")
 
 
 def test_the_parents_are_left_as_they_were() -> None:

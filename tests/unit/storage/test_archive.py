@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 import torch
 
 from jostle.errors import OutputRefused, WriteFailed
-from jostle.inputs.geometry import Placements, unmoved
+from jostle.inputs.geometry import Border, Placements, unmoved
 from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary, Violation
 from jostle.storage.archive import open_archive, open_campaign
 from jostle.storage.campaign_record import FORMAT, CampaignRecord, read_campaign
@@ -78,6 +79,23 @@ def assert_same_rows(one: Candidates, other: Candidates) -> None:
 def test_what_was_kept_comes_back_with_its_lineage(tmp_path: Path) -> None:
     (tmp_path / "entries").write_bytes(encode_entries(mutants()))
     assert_same_rows(decode_entries(tmp_path / "entries", SEEDS), mutants())
+
+
+@pytest.mark.parametrize("border", Border)
+def test_what_was_kept_is_compared_with_the_same_as_before_it_was_written(border: Border, tmp_path: Path) -> None:
+    kept = replace(mutants(), lineage=Placements(placements_of(mutants()), border))
+    seeds = SEEDS.as_candidates()
+    for name, rows in (("seeds", seeds), ("mutants", kept)):
+        (tmp_path / name).write_bytes(encode_entries(rows))
+    back = [decode_entries(tmp_path / name, SEEDS) for name in ("seeds", "mutants")]
+    assert torch.equal(Candidates.joined(back).references, torch.cat([seeds.references, kept.references]))
+    assert [digest_of_entries(rows) for rows in back] == [digest_of_entries(seeds), digest_of_entries(kept)]
+
+
+def test_entries_with_a_border_that_nobody_knows_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "entries").write_bytes(encode_entries(mutants()).replace(b'"dark"', b'"neon"'))
+    with pytest.raises(ValueError, match="neon"):
+        decode_entries(tmp_path / "entries", SEEDS)
 
 
 def test_history_tells_where_the_campaign_stopped(folder: Path) -> None:

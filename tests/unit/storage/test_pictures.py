@@ -64,9 +64,17 @@ def test_a_constant_image_has_a_picture() -> None:
     assert picture(torch.ones(1, 4, 4), torch.ones(1, 4, 4)) is not None
 
 
-@pytest.mark.parametrize("shape", [(4,), (4, 4), (2, 4, 4), (1, 3, 4, 4)])
+@pytest.mark.parametrize("shape", [(4,), (4, 4), (2, 4, 4), (2, 3, 4, 4), (1, 1, 3, 4, 4)])
 def test_what_is_no_image_has_no_picture(shape: tuple[int, ...]) -> None:
     assert picture(torch.zeros(shape), torch.zeros(shape)) is None
+
+
+def test_of_a_volume_the_slice_that_changed_most_is_shown() -> None:
+    reference = torch.rand(1, 5, 28, 28)
+    mutant = reference + torch.tensor([0.1, 0.0, 0.2, -0.4, 0.1]).view(1, 5, 1, 1)
+    drawn, slice_of_it = picture(mutant, reference), picture(mutant[:, 3], reference[:, 3])
+    assert drawn is not None and slice_of_it is not None
+    assert np.array_equal(np.asarray(drawn)[:-CAPTION], np.asarray(slice_of_it)[:-CAPTION])
 
 
 def test_an_input_with_nan_has_no_picture() -> None:
