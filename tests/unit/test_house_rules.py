@@ -28,7 +28,7 @@ GROUND = {
             "digests",
             "progress",
         ),
-        *("profile", "scaling", "scores", "part"),
+        *("profile", "scaling", "scores", "part", "traits"),
     )
 }
 # The loop, and what it is made of.

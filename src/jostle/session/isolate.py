@@ -17,6 +17,7 @@ from jostle.options.schema import Given
 from jostle.subjects.instrument import Instrumented
 from jostle.subjects.registry import is_file
 from jostle.targets.isolated import Isolated
+from jostle.traits import Traits
 
 WORKER = "jostle.session.worker_program"  # the module that a worker runs
 PATIENCE = 300.0  # seconds for one batch
@@ -57,6 +58,7 @@ def isolated(given: Given, sample: Tensor, limits: Limits) -> tuple[Instrumented
     answer, incoming = _instrumented(service, sample)
     target = Isolated(service)
     facts: dict[str, Any] = answer["facts"]
+    facts["traits"] = Traits.from_json(facts["traits"])
     copies = {name: strengths.clone() for name, strengths in incoming.items()}
     return Instrumented(target=target, gradients=target, incoming=copies, **facts).contained(), service
 

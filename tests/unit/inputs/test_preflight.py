@@ -11,6 +11,8 @@ from jostle.inputs.preflight import Flight, Known, preflight
 from jostle.inputs.task import Task
 from jostle.inputs.value_range import ValueRange
 from jostle.records import NO_LABEL, Seeds
+from jostle.subjects.instrument import traits_on
+from jostle.subjects.torch_module import of_module
 from jostle.subjects.torch_target import Metadata, TorchTarget
 from jostle.targets.contained import Contained
 from jostle.zoo import lenet1, mnist_sample
@@ -26,7 +28,7 @@ def checked(
     metadata: Metadata | None = None,
 ) -> Flight:
     target = Contained(TorchTarget(module, metadata=metadata))
-    known = Known(in_training=any(child.training for child in module.modules()))
+    known = Known(traits=traits_on(of_module(module), seeds.inputs))
     return preflight(target, seeds, ValueRange.of(seeds.inputs, low, high), 16, force, known)
 
 
