@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import torch
@@ -50,7 +51,7 @@ def isolated(given: Given, sample: Tensor, limits: Limits) -> tuple[Instrumented
     service = WorkerClient(WORKER, limits)
     try:
         options = json.loads(json.dumps(dict(given.values)))
-        service.open("load", {}, options=options, threads=torch.get_num_threads())
+        service.open("load", {}, options=options, threads=torch.get_num_threads(), importable=sys.path)
     except FailedElsewhere as failure:
         fix = "give more" if failure.crash.error == "MemoryLimit" else "check where the file comes from"
         model = given.of(ModelOptions).model

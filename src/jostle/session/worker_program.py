@@ -27,6 +27,7 @@ class ModelOpener:
 
     def load(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         torch.set_num_threads(fields["threads"])
+        sys.path += [folder for folder in fields["importable"] if folder not in sys.path]  # last: it hides nothing
         given = FUZZ.parsed(fields["options"])
         self._models, self._watching = load_models(given), watching(recipe_of(given), given)
         return {}
