@@ -13,9 +13,10 @@ import typer
 
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import Exit, output, say
-from jostle.commands.replay import OF_GRADIENT, Replay, Status
+from jostle.commands.replay import OF_GRADIENT, Replay, ReplayStatus
 from jostle.commands.replay import replay as replayed
 from jostle.composition.settle import FUZZ
+from jostle.storage.files import portable
 
 FINDINGS_HELP = "Folders of findings, CAMPAIGN/findings/0001-…; a campaign's folder stands for all in it"
 
@@ -46,7 +47,7 @@ def _as_json(results: Sequence[Replay]) -> dict[str, Any]:
             "folder": str(result.folder),
             "recorded": result.record.fingerprint,
             "status": str(result.status),
-            "shown": [asdict(violation) for violation in result.shown],
+            "shown": [portable(asdict(violation)) for violation in result.shown],
             "changed": result.changed,
         }
         for result in results
@@ -59,7 +60,7 @@ def _lines(results: Sequence[Replay]) -> list[str]:
         lines = [_line(results[0]), *_details(results[0])]
     else:
         counts = Counter(str(result.status) for result in results)
-        told = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
+        told = ", ".join(f"{counts[status]} {status}" for status in ReplayStatus if counts[status])
         lines = [*(f"{result.folder.name}  {_line(result)}" for result in results), f"{len(results)} findings: {told}"]
     if any(result.changed for result in results):
         lines.append("  model or code have changed since it was found")
@@ -67,14 +68,14 @@ def _lines(results: Sequence[Replay]) -> list[str]:
 
 
 def _line(result: Replay) -> str:
-    if result.status is Status.NOT_RUN:
+    if result.status is ReplayStatus.NOT_RUN:
         return f"{result.status}: {OF_GRADIENT}"
     ways = "; ".join(f"{violation.fingerprint}: {violation.summary}" for violation in result.other_ways)
-    return f"{result.status}: {ways if result.status is Status.OTHERWISE else result.record.fingerprint}"
+    return f"{result.status}: {ways if result.status is ReplayStatus.OTHERWISE else result.record.fingerprint}"
 
 
 def _details(result: Replay) -> list[str]:
-    if result.status is Status.OTHERWISE:
+    if result.status is ReplayStatus.OTHERWISE:
         return [f"  recorded was {result.record.fingerprint}: {result.record.summary}"]
     shown = [f"  {violation.fingerprint}: {violation.summary}" for violation in result.shown]
     return shown or (["  nothing is wrong with it"] if result.ran else [])

@@ -48,7 +48,7 @@ NOT_JUDGED = (CRASH, "nan")  # an input that shows one of these cannot be judged
 OF_GRADIENT = "it is of a gradient that is not finite, which a run of the model alone does not show"
 
 
-class Status(StrEnum):
+class ReplayStatus(StrEnum):
     """What became of a finding."""
 
     AGAIN = "shown again"
@@ -68,12 +68,12 @@ class Replay:
     ran: bool = True
 
     @property
-    def status(self) -> Status:
+    def status(self) -> ReplayStatus:
         if not self.ran:
-            return Status.NOT_RUN
+            return ReplayStatus.NOT_RUN
         if any(violation.fingerprint == self.record.fingerprint for violation in self.shown):
-            return Status.AGAIN
-        return Status.OTHERWISE if self.other_ways else Status.GONE
+            return ReplayStatus.AGAIN
+        return ReplayStatus.OTHERWISE if self.other_ways else ReplayStatus.GONE
 
     @property
     def other_ways(self) -> list[Violation]:
@@ -83,11 +83,11 @@ class Replay:
 
     @property
     def still_wrong(self) -> bool:
-        return self.status in (Status.AGAIN, Status.OTHERWISE)
+        return self.status in (ReplayStatus.AGAIN, ReplayStatus.OTHERWISE)
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptFinding:
     """A finding with all that its folder holds, and its campaign."""
 
     finding: SavedFinding
@@ -108,7 +108,7 @@ def replay(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> list[Replay
     changes = _from_here(changes)
     folders = dict.fromkeys(folder.resolve() for place in places for folder in _findings_in(place))
     records = {folder: _record_in(folder) for folder in folders}
-    groups: dict[str, list[Kept]] = {}
+    groups: dict[str, list[KeptFinding]] = {}
     for folder, record in records.items():
         if not record.of_gradient:
             kept = _kept(folder, record)
@@ -135,7 +135,7 @@ def _record_in(folder: Path) -> FindingRecord:
         ) from error
 
 
-def _kept(folder: Path, record: FindingRecord) -> Kept:
+def _kept(folder: Path, record: FindingRecord) -> KeptFinding:
     """A finding with the record of its campaign, of which findings of older versions have no copy."""
     own = (folder / COPY).exists()
     campaign = recorded_campaign(folder if own else folder.parent.parent, COPY if own else CONFIG)
@@ -143,7 +143,7 @@ def _kept(folder: Path, record: FindingRecord) -> Kept:
     root = read_root(finding)
     if not 0 <= record.root < MOST_SEEDS or campaign.record.origin.task not in list(Task):
         raise OutputRefused(f"{folder} tells of a seed or a task that cannot be: move the folder away")
-    return Kept(finding, root, campaign)
+    return KeptFinding(finding, root, campaign)
 
 
 def _from_here(changes: Given) -> Given:
@@ -161,7 +161,7 @@ def _absolute(spec: str) -> str:
     return spec if names_object(spec) else str(Path(spec).absolute())
 
 
-def _replayed(group: Sequence[Kept], changes: Given) -> list[Replay]:
+def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
     """What the findings of one campaign show, on a model that is loaded once."""
     campaign = group[0].campaign.but_for(*changes.values, *(OF_ONE_MODEL if "model" in changes else ()))
     given = campaign.given.over(**{"trust_model": False, "isolate": True, "force": True, **changes.values})
@@ -190,7 +190,7 @@ def _refuse_enclosed(names: Iterable[str], findings: Sequence[Path]) -> None:
                 )
 
 
-def _sample(group: Sequence[Kept]) -> Tensor:
+def _sample(group: Sequence[KeptFinding]) -> Tensor:
     """Inputs to see the model's layers on: seeds, and nothing but zeros, should the model die of those."""
     seeds = torch.stack([kept.root.seed for kept in group[: TRIED - 1]])
     return torch.cat([seeds, torch.zeros_like(seeds[:1])])
@@ -205,7 +205,7 @@ class _Bench:
     origin: Origin
     other: bool  # another model than the campaign's
 
-    def shown(self, kept: Kept) -> tuple[Violation, ...]:
+    def shown(self, kept: KeptFinding) -> tuple[Violation, ...]:
         """All that the input of a finding violates when it runs alone."""
         row = self._row(kept)
         trace = self.model.target.run(row)
@@ -214,7 +214,7 @@ class _Bench:
         verdicts = [oracle.judge(row, trace) for oracle in oracles_of(settings, context).values()]
         return tuple(verdict.describe(0) for verdict in verdicts if int(verdict.bugs[0]) != NO_BUG)
 
-    def _row(self, kept: Kept) -> Candidates:
+    def _row(self, kept: KeptFinding) -> Candidates:
         """The input of a finding, whose seed stands where it stood among those of its campaign."""
         record, root = kept.finding.record, kept.root
         count = record.root + 1
