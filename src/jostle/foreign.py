@@ -33,6 +33,10 @@ class FailedElsewhere(Exception):
         self.crash = crash
 
 
+class NotOneRowPerInput(ValueError):
+    """A model's output does not hold one row for each input of its batch."""
+
+
 def attempt(foreign: Callable[[], Result]) -> Result | Crash:
     """What foreign code returns, or how it failed; what went wrong on our side, such as a full disk, is raised."""
     try:

@@ -48,6 +48,55 @@ class Noisy(nn.Module):
         return nn.functional.dropout(x.flatten(1), 0.5, training=True)
 
 
+class Mixing(nn.Module):
+    """Normalises over its batch."""
+
+    def forward(self, x):
+        return (x - x.mean(0)).flatten(1)[:, 300:310]
+
+
+class Stubborn(nn.Sequential):
+    """Stays in training mode."""
+
+    def train(self, mode=True):
+        return super().train(True)
+
+
+def in_training():
+    return Stubborn(nn.BatchNorm2d(1), lenet5())
+
+
+class Writing(nn.Module):
+    """Changes its input."""
+
+    def __init__(self):
+        super().__init__()
+        self.digits = lenet5()
+
+    def forward(self, x):
+        return self.digits(x.mul_(0.9))
+
+
+class OneByOne(nn.Module):
+    """Takes one input at a time."""
+
+    def __init__(self):
+        super().__init__()
+        self.digits = lenet5()
+
+    def forward(self, x):
+        return self.digits(x.view(1, 1, 28, 28))
+
+
+class Squeezed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.digits = lenet5()
+
+    def forward(self, x):
+        return self.digits(x).squeeze()
+
+
 class Constant(nn.Module):
     def forward(self, x):
         return torch.zeros(len(x), 10)

@@ -38,6 +38,12 @@ MODELS = [
     ("tensors.safetensors --seeds ok.npy", "weights without a model", "--weights tensors.safetensors"),
     ("truncated.pt2 --seeds ok.npy", "cannot load truncated.pt2", "re-export it"),
     ("models.py:Noisy --seeds ok.npy", "answers differently each time", "--force"),
+    ("models.py:Noisy --seeds ok.npy --isolate", "answers differently each time", "remove dropout or noise"),
+    ("models.py:Mixing --seeds ok.npy", "depends on the others in its batch", "not over the batch"),
+    ("models.py:in_training --seeds ok.npy", "0 (BatchNorm2d) is in training mode", "fix the model's train()"),
+    ("models.py:in_training --seeds ok.npy --isolate", "0 (BatchNorm2d) is in training mode", "fix the model"),
+    ("models.py:Squeezed --seeds ok.npy", "batch of 1 has shape [10]", "return one row per input, with squeeze(1)"),
+    ("models.py:Squeezed --seeds ok.npy --isolate", "batch of 1 has shape [10]", "return one row per input"),
     ("models.py:Constant --seeds ok.npy", "the output is the same for all 60 seeds", "--force"),
     ("models.py:chance --seeds ok.npz", "about chance", "check --range, --mean, --std and the labels"),
 ]

@@ -204,6 +204,20 @@ def test_doubts_can_be_overruled_and_are_told(jostle: Run, in_workshop: Path, tm
     assert ended.json()["executions"] == 200
 
 
+@pytest.mark.parametrize("isolate", ["", " --isolate"])
+@pytest.mark.parametrize(
+    ("model", "told"), [("Writing", "changes its input in place"), ("OneByOne", "one input at a time only")]
+)
+def test_a_model_with_ways_of_its_own_is_fuzzed_and_told_of(
+    model: str, told: str, isolate: str, jostle: Run, in_workshop: Path, tmp_path: Path
+) -> None:
+    call = f"fuzz models.py:{model} --seeds ok.npz --executions 100 --out {tmp_path / 'out'}{isolate}"
+    ended = jostle(*call.split())
+    assert ended.code == Exit.CLEAN, ended.err
+    assert told in " ".join(ended.err.split())
+    assert "accuracy 100.0%, layers watched: 5" in ended.err
+
+
 def test_files_set_what_flags_leave_open(
     jostle: Run, workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,9 +9,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from jostle.subjects.instrument import layers_on_one
+from jostle.subjects.instrument import layers_on_one, traits_on
 from jostle.subjects.registry import KINDS, load, subject_of
 from jostle.subjects.subject import Subject, Watch
+from jostle.traits import Traits
 from jostle.zoo import lenet1, mnist_sample
 from making import batch_of
 
@@ -87,10 +88,15 @@ def test_layers_that_it_names_can_be_watched(name: str, files: Path) -> None:
 
 
 @every_subject
-def test_it_is_not_in_training_once_it_is_a_target(name: str, files: Path) -> None:
+def test_an_ordinary_model_has_nothing_to_tell_of_itself(name: str, files: Path) -> None:
     subject = SUBJECTS[name](files)
-    subject.target()
-    assert not subject.in_training
+    assert traits_on(subject, IMAGES[:1]) == Traits()
+
+
+@every_subject
+def test_it_can_be_known_to_accept_one_batch_size_only(name: str, files: Path) -> None:
+    single = SUBJECTS[name](files).of_batch(1)
+    assert single.batch == 1 and single.digest == SUBJECTS[name](files).digest
 
 
 @every_subject

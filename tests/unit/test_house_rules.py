@@ -29,7 +29,7 @@ GROUND = {
             "digests",
             "progress",
         ),
-        *("profile", "scaling", "scores", "part", "task"),
+        *("profile", "scaling", "scores", "part", "task", "traits"),
     )
 }
 # The loop, and what it is made of.

@@ -1,42 +1,81 @@
-"""`jostle replay`: does a finding still show?"""
+"""`jostle replay`: do findings still show?"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import Exit, output, say
-from jostle.commands.replay import Replay
+from jostle.commands.replay import OF_GRADIENT, Replay, ReplayStatus
 from jostle.commands.replay import replay as replayed
 from jostle.composition.settle import FUZZ
+from jostle.storage.files import portable
+
+FINDINGS_HELP = "Folders of findings, CAMPAIGN/findings/0001-…; a campaign's folder stands for all in it"
 
 
-@taking(FUZZ, ["timeout", "rss_limit", "trust_model"])
+@taking(FUZZ, ["model", "weights", "timeout", "rss_limit", "trust_model"])
 def replay(
     flags: Flags,
-    finding: Annotated[Path, typer.Argument(help="Folder of a finding: CAMPAIGN/findings/0001-…")],
+    findings: Annotated[list[Path], typer.Argument(help=FINDINGS_HELP, metavar="FINDING")],
     as_json: AsJson = False,
 ) -> Exit:
-    """Run the input of a finding once more, alone and in a process of its own, and say what it shows.
+    """Run the inputs of findings once more, each alone, in a process of their own, and say what they show.
 
-    Exit code: 1 if it shows the same defect again, else 0.
+    Exit code: 1 if any still violates what it was found to violate, in whatever way, else 0.
     """
-    result = replayed(finding, FUZZ.parsed(FUZZ.read(flags)))
+    results = replayed(findings, FUZZ.parsed(FUZZ.read(flags)))
     if as_json:
-        print(json.dumps({**asdict(result), "again": result.again}))
+        print(json.dumps(_as_json(results)))
     else:
-        _print(result)
-    return Exit.FINDINGS if result.again else Exit.CLEAN
+        say(output(), "\n".join(_lines(results)))
+    if any(result.still_wrong for result in results):
+        return Exit.FINDINGS
+    return Exit.CLEAN if not results or any(result.ran for result in results) else Exit.NOTHING_RAN
 
 
-def _print(result: Replay) -> None:
-    lines = [f"{'shown again' if result.again else 'not shown again'}: {result.recorded}"]
-    lines += [f"  {violation.fingerprint}: {violation.summary}" for violation in result.shown]
-    if result.changed:
-        lines.append("  model, code or seeds have changed since it was found")
-    say(output(), "\n".join(lines if result.shown else [*lines, "  nothing is wrong with it"]))
+def _as_json(results: Sequence[Replay]) -> dict[str, Any]:
+    findings = [
+        {
+            "folder": str(result.folder),
+            "recorded": result.record.fingerprint,
+            "status": str(result.status),
+            "shown": [portable(asdict(violation)) for violation in result.shown],
+            "changed": result.changed,
+        }
+        for result in results
+    ]
+    return {"findings": findings, "still_wrong": sum(result.still_wrong for result in results)}
+
+
+def _lines(results: Sequence[Replay]) -> list[str]:
+    if len(results) == 1:
+        lines = [_line(results[0]), *_details(results[0])]
+    else:
+        counts = Counter(str(result.status) for result in results)
+        told = ", ".join(f"{counts[status]} {status}" for status in ReplayStatus if counts[status])
+        lines = [*(f"{result.folder.name}  {_line(result)}" for result in results), f"{len(results)} findings: {told}"]
+    if any(result.changed for result in results):
+        lines.append("  model or code have changed since it was found")
+    return lines
+
+
+def _line(result: Replay) -> str:
+    if result.status is ReplayStatus.NOT_RUN:
+        return f"{result.status}: {OF_GRADIENT}"
+    ways = "; ".join(f"{violation.fingerprint}: {violation.summary}" for violation in result.other_ways)
+    return f"{result.status}: {ways if result.status is ReplayStatus.OTHERWISE else result.record.fingerprint}"
+
+
+def _details(result: Replay) -> list[str]:
+    if result.status is ReplayStatus.OTHERWISE:
+        return [f"  recorded was {result.record.fingerprint}: {result.record.summary}"]
+    shown = [f"  {violation.fingerprint}: {violation.summary}" for violation in result.shown]
+    return shown or (["  nothing is wrong with it"] if result.ran else [])

@@ -25,7 +25,7 @@ from jostle.progress import Progress
 from jostle.recipes.deephunter import DEEPHUNTER
 from jostle.records import NO_LABEL, Seeds, Trace
 from jostle.session.profiles import data_parts, profile_named, sound_trace
-from jostle.subjects.instrument import Instrumented, instrument, layers_on_one
+from jostle.subjects.instrument import Instrumented, fitted, instrument, layers_on_one
 from jostle.subjects.models import load_seeded
 from jostle.subjects.registry import subject_of
 from jostle.subjects.subject import Subject
@@ -76,7 +76,8 @@ class CoverageMeter:
         if self._model is None:
             inputs = self._given.of(InputOptions)
             check_normalisation(inputs.mean, inputs.std, sample.shape[1])
-            layers = attempt(partial(layers_on_one, self._subject, sample[:1]))
+            subject = fitted(self._subject, inputs, sample[:1])
+            layers = attempt(partial(layers_on_one, subject, sample[:1]))
             if isinstance(layers, Crash):
                 raise PreflightFailed(
                     f"the model fails on inputs of shape {list(sample.shape[1:])} ({layers.error} in {layers.where}: "
@@ -84,7 +85,7 @@ class CoverageMeter:
                 )
             if not layers:
                 raise UsageError("this model shows no layers, so it has no neurons to count")
-            self._model = instrument(watching(DEEPHUNTER, self._given), self._subject, sample[:1]).contained()
+            self._model = instrument(watching(DEEPHUNTER, self._given), subject, sample[:1]).contained()
         return self._model
 
     @property

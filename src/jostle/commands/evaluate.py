@@ -18,11 +18,12 @@ from jostle.inputs.seeds import load_seeds
 from jostle.inputs.value_range import domain_of
 from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
 from jostle.options.schema import Given
+from jostle.part import TRIED
 from jostle.records import NO_PARENT, Candidates
 from jostle.session.load import digest_of_all, image_form
 from jostle.session.reopen import reopen
 from jostle.storage.history import read_kept
-from jostle.subjects.instrument import plain_target
+from jostle.subjects.instrument import fitted, plain_target
 from jostle.subjects.models import load_models, twin_or_model
 from jostle.subjects.registry import is_drawn
 from jostle.subjects.subject import Subject
@@ -59,7 +60,8 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     own = models_of_campaign.own
     if digest_of_all(seeds, models_of_campaign.digest) != campaign.record.digest:
         raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
-    flight = preflight(plain_target(own, inputs), seeds, domain_of(seeds, *inputs.range), batch, force=True)
+    own_target = plain_target(fitted(own, inputs, seeds.inputs[:TRIED]), inputs)
+    flight = preflight(own_target, seeds, domain_of(seeds, *inputs.range), batch, force=True)
     if not flight.classes:
         raise UsageError("evaluation compares labels, and this campaign's model gives no class scores")
     kept = read_kept(folder, flight.seeds)
@@ -90,7 +92,7 @@ class _Judge:
         return Score(name, *right, *unlike)
 
     def _labels(self, name: str, model: Subject, inputs: Tensor) -> Tensor:
-        target = plain_target(model, self._inputs)
+        target = plain_target(fitted(model, self._inputs, inputs[:TRIED]), self._inputs)
         parts = [attempt(partial(target.predict, some)) for some in inputs.split(self._batch)]
         for part in parts:
             if isinstance(part, Crash):

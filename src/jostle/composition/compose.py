@@ -151,7 +151,7 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
         raise UsageError(f"--executions {executions}: the {len(seeds)} seeds run first, so give at least as many")
     low, high = inputs.range
     batch, force = given.of(BatchOptions).batch, given.of(DoubtOptions).force
-    known, domain = ModelFacts(model.outputs, model.in_training), domain_of(seeds, low, high)
+    known, domain = ModelFacts(model.outputs, model.traits), domain_of(seeds, low, high)
     flight = preflight(model.target, seeds, domain, batch, force, known, given.of(TaskOptions).named)
     if "layers" in given and not model.layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")

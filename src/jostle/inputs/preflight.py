@@ -11,12 +11,14 @@ from torch import Tensor
 
 from jostle.domain import Domain
 from jostle.errors import PreflightFailed, UsageError
-from jostle.foreign import Crash, attempt
+from jostle.foreign import Crash, NotOneRowPerInput, attempt
+from jostle.inputs.behaviour import remarks_on_rows, remarks_on_traits
 from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import ModelTarget
 from jostle.part import TRIED
 from jostle.records import NO_LABEL, Seeds
 from jostle.task import OF_LABELS, LabelReading, Question, Task
+from jostle.traits import NO_TRAITS, Traits
 
 MOST_DEATHS_OF_SEEDS = 16  # in all, because a process takes seconds to start
 MOST_DEATHS = 4  # of processes that seeds end, before the same is taken to be so
@@ -29,7 +31,7 @@ class ModelFacts:
     """What is known of a model before it runs on the seeds."""
 
     outputs: Mapping[str, bool] = field(default_factory=dict)  # all by name, and whether they have one row per input
-    in_training: bool = False  # a part of it behaves as in training, although it should not
+    traits: Traits = NO_TRAITS
 
 
 NOTHING_KNOWN = ModelFacts()
@@ -76,6 +78,8 @@ def preflight(
 ) -> Flight:
     """Clears seeds and model, or raises; with force, doubts become warnings. Without a task, it is told from both."""
     check_inside(seeds, domain)
+    known = list(remarks_on_traits(model.traits))
+    _refuse([remark.text for remark in known if remark.misleads], force)  # it may fail on seeds for this very reason
     accepted, output = _first_accepted(target, seeds)
     outputs = _outputs(target, seeds.inputs, batch, like=output)
     task = _task(task, Question(outputs, model.outputs, seeds.labels))
@@ -84,11 +88,21 @@ def preflight(
     wrong = _wrong(task, reading, seeds.labels, outputs)
     accuracy = _accuracy(task, wrong, seeds.labels, outputs)
     _check_runs(target, answered, accepted)
-    doubts = [*_doubts_about_span(seeds, domain), *_doubts(model, target, seeds, outputs)]
-    doubts += _doubts_about_accuracy(task, accuracy, seeds.labels, outputs)
+    seen = list(remarks_on_rows(target, seeds.inputs[_finite(outputs)], model.traits, batch))
+    doubts = [
+        *_doubts_about_span(seeds, domain),
+        *(remark.text for remark in seen if remark.misleads),
+        *_doubts_about_sameness(seeds, outputs),
+        *_doubts_about_accuracy(task, accuracy, seeds.labels, outputs),
+    ]
+    _refuse(doubts, force)
+    doubts += [remark.text for remark in (*known, *seen) if remark.text not in doubts]
+    return Flight(answered, task, wrong, accuracy, (*_notes(model), *doubts))
+
+
+def _refuse(doubts: Sequence[str], force: bool) -> None:
     if doubts and not force:
         raise PreflightFailed(f"{doubts[0]}, or --force to fuzz anyway")
-    return Flight(answered, task, wrong, accuracy, (*_notes(model), *doubts))
 
 
 def _task(wanted: Task | None, question: Question) -> Task:
@@ -169,10 +183,20 @@ def _first_accepted(target: ModelTarget, seeds: Seeds) -> tuple[int, Tensor]:
         if sum(crash.fatal for crash in crashes) == MOST_DEATHS:
             break
     first = crashes[0]
+    if first.error == NotOneRowPerInput.__name__:
+        raise PreflightFailed(
+            f"{first.message}: let the model return one row per input, with squeeze(1) or flatten(1) in place of "
+            f"squeeze() or flatten()"
+        )
     raise PreflightFailed(
         f"the model fails on seeds of shape {list(seeds.inputs.shape[1:])} ({first.error} in {first.where}: "
         f"{first.message}): check the seeds' shape, channels first; for image files --channels and --size"
     )
+
+
+def _finite(outputs: Tensor) -> Tensor:
+    """[seeds] bool: whose answer is finite."""
+    return outputs.reshape(len(outputs), -1).isfinite().all(1)
 
 
 def _outputs(target: ModelTarget, inputs: Tensor, batch: int, like: Tensor) -> Tensor:
@@ -215,12 +239,7 @@ def _doubts_about_span(seeds: Seeds, domain: Domain) -> Iterator[str]:
         yield f"seeds span only {least:g} to {most:g} of the declared {low:g} to {high:g}: give their real --range"
 
 
-def _doubts(model: ModelFacts, target: ModelTarget, seeds: Seeds, outputs: Tensor) -> Iterator[str]:
-    if model.in_training:
-        yield "a layer is in training mode although eval() was called: fix the model's train()"
-    again = _outputs(target, seeds.inputs[:8], batch=8, like=outputs[:1])
-    if not torch.allclose(again, outputs[:8], rtol=1e-3, atol=1e-4, equal_nan=True):
-        yield "the model answers differently each time: remove dropout or noise that ignores eval()"
+def _doubts_about_sameness(seeds: Seeds, outputs: Tensor) -> Iterator[str]:
     spread = (outputs - outputs[:1]).abs().max()  # NaN where a seed fails, which is no constant
     if len(seeds) > 1 and spread == 0 and not torch.equal(seeds.inputs[:1].expand_as(seeds.inputs), seeds.inputs):
         yield f"the output is the same for all {len(seeds)} seeds: check --range, --mean and --std, and the weights"
@@ -258,5 +277,5 @@ def _accuracy(task: Task, wrong: Tensor, labels: Tensor, outputs: Tensor) -> flo
     """The share of labelled seeds that the model gets right; NaN is another finding than a wrong label."""
     if task not in OF_LABELS:
         return None
-    known = (labels != NO_LABEL).reshape(len(labels), -1).all(1) & outputs.reshape(len(outputs), -1).isfinite().all(1)
+    known = (labels != NO_LABEL).reshape(len(labels), -1).all(1) & _finite(outputs)
     return float((~wrong)[known].float().mean()) if known.any() else None

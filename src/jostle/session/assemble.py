@@ -40,7 +40,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         loaded = load(given)
         undone.callback(loaded.close)
         settings = loaded.settings
-        record = record_of(settings, loaded.digest)
+        record = record_of(settings, loaded.digest, reading=loaded.flight.reading)
         words = [Path(settings[ModelOptions].model).name, recipe_of(given).name]
         folder = folder_of(settings[RunOptions].out, words, record)
         check_folder(folder, record)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from jostle.digests import digest_of_file
 from jostle.options.schema import Settings
-from jostle.storage.campaign_record import CampaignRecord
+from jostle.storage.campaign_record import CampaignRecord, Origin
 from jostle.storage.finding_record import InputType
+from jostle.task import NO_LABEL_READING, LabelReading
 
 HOME = Path("jostle-runs")  # where campaigns live that were given no folder
 
@@ -21,11 +22,13 @@ def record_of(
     digest: str = "",
     versions: Mapping[str, Mapping[str, str]] | None = None,
     input_type: InputType = InputType.ARRAY,
+    reading: LabelReading = NO_LABEL_READING,
 ) -> CampaignRecord:
     """A campaign's settings, the files they name, and a digest of what it begins from."""
     named = {name: digest_of_file(name) for name in settings.named_files()}
     files = {name: content for name, content in named.items() if content is not None}
-    return CampaignRecord(settings.fixed(), settings.changeable(), digest, files, versions or {}, input_type)
+    origin = Origin(str(Path.cwd()), str(reading.task), reading.cut)
+    return CampaignRecord(settings.fixed(), settings.changeable(), digest, files, versions or {}, input_type, origin)
 
 
 def folder_of(out: str | None, words: list[str], record: CampaignRecord) -> Path:

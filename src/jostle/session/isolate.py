@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from jostle.options.schema import Given
 from jostle.subjects.instrument import Instrumented
 from jostle.subjects.registry import is_file
 from jostle.targets.isolated import Isolated
+from jostle.traits import Traits
 
 WORKER = "jostle.session.worker_program"  # the module that a worker runs
 PATIENCE = 300.0  # seconds for one batch
@@ -49,7 +51,7 @@ def isolated(given: Given, sample: Tensor, limits: Limits) -> tuple[Instrumented
     service = WorkerClient(WORKER, limits)
     try:
         options = json.loads(json.dumps(dict(given.values)))
-        service.open("load", {}, options=options, threads=torch.get_num_threads())
+        service.open("load", {}, options=options, threads=torch.get_num_threads(), importable=sys.path)
     except FailedElsewhere as failure:
         fix = "give more" if failure.crash.error == "MemoryLimit" else "check where the file comes from"
         model = given.of(ModelOptions).model
@@ -57,6 +59,7 @@ def isolated(given: Given, sample: Tensor, limits: Limits) -> tuple[Instrumented
     answer, incoming = _instrumented(service, sample)
     target = Isolated(service)
     facts: dict[str, Any] = answer["facts"]
+    facts["traits"] = Traits.from_json(facts["traits"])
     copies = {name: strengths.clone() for name, strengths in incoming.items()}
     return Instrumented(target=target, gradients=target, incoming=copies, **facts).contained(), service
 

@@ -1,16 +1,22 @@
-"""A campaign over a model that was run before, from its folder."""
+"""A campaign over a model that was run before, from its folder or from a finding's copy of its record."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jostle.composition.settle import FUZZ
 from jostle.digests import digest_of_file
 from jostle.errors import UsageError
+from jostle.named_objects import names_object
 from jostle.options.schema import Given
-from jostle.storage.campaign_record import CampaignRecord, read_campaign
+from jostle.storage.campaign_record import CONFIG, CampaignRecord, read_campaign
 from jostle.storage.finding_record import InputType
+
+# Options that name what a model and its oracles are loaded from.
+LOADED = ("model", "weights", "twin", "models", "metadata", "oracle")
 
 
 @dataclass(frozen=True)
@@ -20,9 +26,39 @@ class Reopened:
     given: Given
     record: CampaignRecord
 
+    def but_for(self, *names: str) -> Reopened:
+        """The same without these options, and without what is known of the files that they name."""
+        left = Reopened(
+            Given({name: value for name, value in self.given.values.items() if name not in names}), self.record
+        )
+        files = {name: digest for name, digest in self.record.files.items() if name in left.names()}
+        return replace(left, record=replace(self.record, files=files))
+
     def files_changed(self) -> bool:
         """Whether a file that options name is not what it was."""
         return any(digest_of_file(name) != digest for name, digest in self.record.files.items())
+
+    def names(self) -> list[str]:
+        """What a model and its oracles are loaded from."""
+        values = [self.given.get(name) for name in LOADED]
+        return [name for value in values if value for name in ((value,) if isinstance(value, str) else value)]
+
+    @contextmanager
+    def in_its_folder(self) -> Iterator[None]:
+        """Works where the campaign ran, if the files that it names are still there; else here."""
+        with chdir(self._folder()):
+            yield
+
+    def _folder(self) -> Path:
+        ran, here = Path(self.record.origin.folder), Path.cwd()
+        if not ran.is_absolute() or not ran.is_dir():
+            return here
+        try:
+            with chdir(ran):
+                there = all(digest_of_file(name) is not None for name in self.record.files)
+        except OSError:  # of a folder that is not ours to enter
+            return here
+        return ran if there else here
 
 
 def reopen(folder: Path) -> Reopened:
@@ -33,15 +69,21 @@ def reopen(folder: Path) -> Reopened:
     return campaign
 
 
-def recorded_campaign(folder: Path) -> Reopened:
-    """The campaign in a folder, as its record tells of it."""
+def recorded_campaign(folder: Path, name: str = CONFIG) -> Reopened:
+    """The campaign in a folder, as its record of this name tells of it."""
     try:
-        record = read_campaign(folder)
+        record = read_campaign(folder, name)
     except (OSError, ValueError) as error:
         raise UsageError(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})") from error
     if record.input_type is InputType.GRAPH:
         raise UsageError(f"{folder} is a campaign over frameworks: each of its findings has a reproduce.py to run")
     if not {"model", "seeds"} <= record.settings.keys() or not record.digest:
-        raise UsageError(f"{folder} holds a config.json that is not of a campaign")
+        raise UsageError(f"{folder} holds a {name} that is not of a campaign")
     options = {name: value for name, value in record.all_settings.items() if name in FUZZ.options}
     return Reopened(FUZZ.parsed(options), record)
+
+
+def python_file(spec: str) -> Path | None:
+    """The file of `FILE.py:function`, None of other names."""
+    place, _, _ = spec.rpartition(":")
+    return Path(place) if names_object(spec) and place.endswith(".py") else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from jostle.isolation.target_server import TargetServer
 from jostle.recipes.all_recipes import recipe_of
 from jostle.subjects.models import load_models
 
-FACTS = ("layers", "novelty_layers", "belongs_to", "digest", "in_training", "outputs")  # that a campaign must know
+FACTS = ("layers", "novelty_layers", "belongs_to", "digest", "outputs")  # that a campaign must know
 
 
 class ModelOpener:
@@ -26,13 +27,15 @@ class ModelOpener:
 
     def load(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         torch.set_num_threads(fields["threads"])
+        sys.path += [folder for folder in fields["importable"] if folder not in sys.path]  # last: it hides nothing
         given = FUZZ.parsed(fields["options"])
         self._models, self._watching = load_models(given), watching(recipe_of(given), given)
         return {}
 
     def watch(self, sample: Tensor) -> tuple[ModelTarget, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
         model = self._models.instrumented(self._watching, sample)
-        return model.target, model.gradients, {name: getattr(model, name) for name in FACTS}, model.incoming
+        facts = {name: getattr(model, name) for name in FACTS} | {"traits": asdict(model.traits)}
+        return model.target, model.gradients, facts, model.incoming
 
 
 def main() -> None:

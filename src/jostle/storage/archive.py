@@ -4,7 +4,8 @@ config.json                     the campaign's settings, digests of what they na
 environment.json                versions and machine that it was begun with
 journal.jsonl                   one line per step, with a checksum; a step counts once its line is there
 corpus/00000012.safetensors     what step 12 kept: inputs and lineage
-findings/0001-nan-…/            the first input that showed a bug: finding.json, arrays, in the end a picture
+findings/0001-nan-…/            the first input that showed a bug: finding.json, arrays, campaign.json (a copy of
+                                config.json), in the end a picture
 flaky/0001-flip-…/              the same of bugs that did not show again when their input ran alone
 findings.log                    what was found and is not synced in its own folder yet; empty after a clean end
 profile.safetensors             neuron ranges, where a criterion measures against them
@@ -31,7 +32,7 @@ from filelock import FileLock, Timeout
 from jostle.errors import OutputRefused
 from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary
 from jostle.storage.background_writer import BackgroundWriter
-from jostle.storage.campaign_record import CampaignRecord, write_campaign
+from jostle.storage.campaign_record import CONFIG, COPY, CampaignRecord, write_campaign
 from jostle.storage.entries import digest_of_entries, encode_entries
 from jostle.storage.environment import ENVIRONMENT, changes_since, environment
 from jostle.storage.files import Appended, make_folder, sync_folders, usable, write_json, write_whole
@@ -65,6 +66,7 @@ class Archive:
         self.folder = folder
         self._input_type = input_type
         self.quarantine = quarantine
+        self._config = (folder / CONFIG).read_bytes()
         self._written = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())  # bytes
         self._logged = 0  # bytes
         self._lock = lock
@@ -90,7 +92,7 @@ class Archive:
     def _write(self, record: StepRecord, block: bytes | None) -> None:
         for place, files in (folders_in(block) if block is not None else {}).items():
             self._unsynced.append(self.folder / place)
-            self._written += write_files(self.folder / place, files)
+            self._written += write_files(self.folder / place, {COPY: self._config, **files})
         if len(record.kept):
             self._written += write_whole(entries_path(self.folder, record.step), encode_entries(record.kept))
         self._written += self._journal.append(encode_line(journal_line(record)))

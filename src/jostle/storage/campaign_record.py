@@ -1,7 +1,7 @@
 """What makes a campaign this campaign: the content of its config.json, which is written and read here alone.
 
 The settings stand in it one by one, so that a person can read them, and `may change` names those that may differ from
-run to run.
+run to run. Every finding has a copy, so that it can be run again without its campaign.
 """
 
 from __future__ import annotations
@@ -14,15 +14,32 @@ from typing import Any
 from jostle.errors import OutputRefused, UsageError
 from jostle.storage.files import read_json, write_json
 from jostle.storage.finding_record import INPUT_TYPE, InputType, input_type_in
-from jostle.storage.json_fields import fields, json_object, text, texts
+from jostle.storage.json_fields import fields, json_object, number, text, texts
 
 CONFIG = "config.json"
+COPY = "campaign.json"  # the same content in the folder of a finding
 FORMAT_NAME = "folder format"
 FORMAT = 2  # of all that stands in a campaign's folder; another number, another layout
-MAY_CHANGE, FILES, VERSIONS = "may change", "files", "versions"
+MAY_CHANGE, FILES, VERSIONS, ORIGIN = "may change", "files", "versions", "origin"
 # What the digest is of, by type of input.
 DIGESTED = {InputType.ARRAY: "seeds and weights", InputType.GRAPH: "models to begin from"}
-RESERVED = {FORMAT_NAME, INPUT_TYPE, MAY_CHANGE, FILES, VERSIONS, *DIGESTED.values()}
+RESERVED = {FORMAT_NAME, INPUT_TYPE, MAY_CHANGE, FILES, VERSIONS, ORIGIN, *DIGESTED.values()}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a campaign ran and what its model was taken for, which does not tell it from others."""
+
+    folder: str = ""  # the working folder, in which relative names of files are
+    task: str = ""
+    cut: float = 0.0  # above which a score says yes
+
+    def as_json(self) -> dict[str, Any]:
+        return {"working folder": self.folder, "task": self.task, "cut": self.cut}
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> Origin:
+        return Origin(text(content, "working folder"), text(content, "task"), number(content, "cut"))
 
 
 @dataclass(frozen=True)
@@ -35,6 +52,7 @@ class CampaignRecord:
     files: Mapping[str, str] = field(default_factory=dict)  # digests of the files that settings name, by name
     versions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # of packages, by backend
     input_type: InputType = InputType.ARRAY
+    origin: Origin = Origin()
 
     def __post_init__(self) -> None:
         reserved = sorted(RESERVED & (self.settings.keys() | self.changeable.keys()))
@@ -66,6 +84,7 @@ class CampaignRecord:
             DIGESTED[self.input_type]: self.digest,
             FILES: dict(self.files),
             VERSIONS: {backend: dict(versions) for backend, versions in self.versions.items()},
+            ORIGIN: self.origin.as_json(),
         }
 
 
@@ -82,9 +101,9 @@ def write_campaign(folder: Path, record: CampaignRecord) -> None:
     write_json(folder / CONFIG, record.as_json())
 
 
-def read_campaign(folder: Path) -> CampaignRecord:
+def read_campaign(folder: Path, name: str = CONFIG) -> CampaignRecord:
     """The campaign in this folder; ValueError if it holds none, refused if it is of a format that cannot be read."""
-    content = json_object(read_json(folder / CONFIG))
+    content = json_object(read_json(folder / name))
     number = content.get(FORMAT_NAME)
     if isinstance(number, bool) or number != FORMAT:
         raise OutputRefused(
@@ -108,4 +127,5 @@ def campaign_from_json(content: Mapping[str, Any]) -> CampaignRecord:
         files={name: text(files, name) for name in files},
         versions={backend: {name: text(one, name) for name in one} for backend, one in by_backend.items()},
         input_type=input_type,
+        origin=Origin.from_json(fields(content, ORIGIN)) if ORIGIN in content else Origin(),
     )

@@ -13,11 +13,17 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from jostle.inputs.geometry import Placements
 from jostle.records import Candidates, Finding
+from jostle.storage.campaign_record import COPY
 from jostle.storage.files import parsed_json, portable
 from jostle.storage.finding_record import RECORD, FindingRecord, InputType, encode_record, record_as_json
 
-BEFORE_RECORD = ("input.npy", "reference.npy", "seed.npy")  # which make a folder of a finding with the record only
+# The arrays of a finding, and what blocks call those of all findings of a step.
+ARRAYS = {"input": "inputs", "reference": "references", "label": "labels", "answer": "answers"}
+OF_MOVED = {"seed": "seeds", "placement": "placements"}  # of inputs only whose reference is not the seed itself
+# What makes a folder of a finding with the record only.
+BEFORE_RECORD = (COPY, *(f"{name}.npy" for name in (*ARRAYS, *OF_MOVED)))
 LONGEST_TEXT = 20_000  # characters of any one text in a record, so that a traceback without end fills no disk
 TEXT = "told"  # the name within a block of its places and records; older logs have it too
 
@@ -33,10 +39,23 @@ def encode_findings(findings: Mapping[str, Finding], input_type: InputType) -> b
     ]
     text = json.dumps({"places": list(findings), "moved": rows.moved.tolist(), "records": records})
     arrays = {"inputs": rows.inputs, "references": references, "seeds": rows.originals}
+    if input_type is InputType.ARRAY:
+        arrays |= _of_roots(rows)
     return safetensors.numpy.save(
-        {name: array.contiguous().numpy() for name, array in arrays.items()}
+        {name: _storable(array).contiguous().numpy() for name, array in arrays.items()}
         | {TEXT: np.frombuffer(text.encode(), np.uint8)}
     )
+
+
+def _of_roots(rows: Candidates) -> dict[str, Tensor]:
+    """What oracles must know of the seeds: labels, what the model said of them, and how inputs were moved."""
+    answers = {} if rows.seeds.answers is None else {"answers": rows.answers}
+    placements = {"placements": Placements.of(rows.lineage).rows} if rows.moved.any() else {}
+    return {"labels": rows.labels, **answers, **placements}
+
+
+def _storable(array: Tensor) -> Tensor:
+    return array.float() if array.dtype is torch.bfloat16 else array  # which numpy does not have
 
 
 def _changes(rows: Candidates, references: Tensor, input_type: InputType) -> list[float | None]:
@@ -96,8 +115,9 @@ def _folders_in(arrays: Mapping[str, Any]) -> dict[str, dict[str, bytes]]:
     text = parsed_json(arrays[TEXT].tobytes())
     folders = {}
     for row, (place, moved, record) in enumerate(zip(text["places"], text["moved"], text["records"], strict=True)):
-        names = {"input": "inputs", "reference": "references", **({"seed": "seeds"} if moved else {})}
-        files = {f"{name}.npy": npy(torch.from_numpy(arrays[source][row])) for name, source in names.items()}
+        names = {name: source for name, source in {**ARRAYS, **(OF_MOVED if moved else {})}.items() if source in arrays}
+        rows = {name: torch.from_numpy(np.asarray(arrays[source][row])) for name, source in names.items()}
+        files = {f"{name}.npy": npy(array) for name, array in rows.items()}
         folders[place] = {**files, RECORD: encode_record(record)}
     return folders
 

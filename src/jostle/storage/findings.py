@@ -99,6 +99,33 @@ def read_finding(folder: Path, record: FindingRecord) -> SavedFinding:
     return finding
 
 
+@dataclass(frozen=True)
+class SavedRoot:
+    """What the folder of a finding holds of the seed that it came from."""
+
+    seed: Tensor
+    label: Tensor  # of its own shape: a class has none
+    answer: Tensor | None  # what the model said of it
+    placement: Tensor | None  # [2, 3] how the input was moved, None if it was not
+
+
+def read_root(finding: SavedFinding) -> SavedRoot:
+    """The seed of a finding."""
+    folder = finding.folder
+    if not (folder / "label.npy").exists():
+        raise OutputRefused(f"{folder} has no label.npy, as findings of older versions of Jostle: find it again")
+    seed, answer, placement = (_if_there(folder, name) for name in ("seed", "answer", "placement"))
+    root = SavedRoot(finding.reference if seed is None else seed, _needed(folder, "label"), answer, placement)
+    if root.seed.shape != finding.input.shape or (placement is not None and not _places(placement, root.seed)):
+        raise OutputRefused(f"{folder} holds a seed and an input that do not fit together: move the folder away")
+    return root
+
+
+def _places(placement: Tensor, image: Tensor) -> bool:
+    """Whether a placement can be one of an image."""
+    return placement.shape == (2, 3) and placement.dtype is torch.float32 and image.ndim == 3
+
+
 def finish_finding(
     finding: SavedFinding, finished: FinishedArray | FinishedGraph, arrays: Mapping[str, Tensor] | None = None
 ) -> None:
@@ -114,6 +141,8 @@ def is_whole(folder: Path, shape: tuple[int, ...] | None = None) -> bool:
     try:
         finding = read_finding(folder, read_record(folder))
         others = [array_in(folder, name) for name in ("seed", "minimised")]
+        for name in ("label", "answer", "placement"):  # of shapes of their own
+            array_in(folder, name)
     except (*UNREADABLE, OutputRefused):
         return False
     shape = finding.input.shape if shape is None else shape
@@ -121,13 +150,17 @@ def is_whole(folder: Path, shape: tuple[int, ...] | None = None) -> bool:
 
 
 def _needed(folder: Path, name: str) -> Tensor:
-    try:
-        array = array_in(folder, name)
-    except UNREADABLE as error:
-        raise OutputRefused(f"{folder / name}.npy is damaged: move the folder away") from error
+    array = _if_there(folder, name)
     if array is None:
         raise OutputRefused(f"{folder} has no {name}.npy: move the folder away")
     return array
+
+
+def _if_there(folder: Path, name: str) -> Tensor | None:
+    try:
+        return array_in(folder, name)
+    except UNREADABLE as error:
+        raise OutputRefused(f"{folder / name}.npy is damaged: move the folder away") from error
 
 
 def array_in(folder: Path, name: str) -> Tensor | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from safetensors import SafetensorError
 
 from jostle.records import Candidates, Seeds
+from jostle.storage.campaign_record import CONFIG, COPY
 from jostle.storage.entries import decode_entries, digest_of_entries
 from jostle.storage.files import cut, make_folder, remove, sync_folders, write_whole
 from jostle.storage.finding_block import BEFORE_RECORD, folders_in
@@ -39,7 +40,7 @@ def repair_findings(folder: Path, quarantine: Quarantine) -> None:
     logged = {folder / place: files for place, files in found.items() if _is_ours(place)}
     for place, files in logged.items():
         if not is_whole(place):
-            write_files(place, files)
+            write_files(place, {COPY: (folder / CONFIG).read_bytes(), **files})
     for place in places:
         if not damaged and place not in logged and _is_unfinished(place):
             remove(place)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
@@ -20,6 +21,7 @@ from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained
 from jostle.targets.panel import Panel, layer_name
 from jostle.targets.twins import Twins
+from jostle.traits import NO_TRAITS, Traits
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,8 @@ class Instrumented:
     incoming: dict[str, Tensor]  # by layer, [neurons] how strong the weights into each neuron are
     belongs_to: dict[str, Any]  # what a profile of it says it is of
     digest: str  # of all models
-    in_training: bool  # a part of the model behaves as in training, although it should not
     outputs: dict[str, bool]  # by name all that the model returns, and whether it has one row per input
+    traits: Traits  # of the model
 
     def contained(self) -> Instrumented:
         """The same with what the model raises, or dies of, as outcomes."""
@@ -62,13 +64,27 @@ def instrument(
 
     Layers are those that run on inputs of the sample [some, ...].
     """
-    own, first = _watched(watching, subject, sample)
+    inputs, output = watching.inputs, watching.options.output
+    own, first = _watched(watching, fitted(subject, inputs, sample, output), sample)
     if twin is not None:
-        twins = Twins(own, plain_target(twin, watching.inputs, watching.options.output))
+        twins = Twins(own, plain_target(fitted(twin, inputs, sample, output), inputs, output))
         return replace(first, target=twins, digest=first.digest + twin.digest)
     if not others:
         return first
-    return _side_by_side([(own, first), *(_watched(watching, one, sample) for one in others)])
+    fitting = [fitted(one, inputs, sample, output) for one in others]
+    return _side_by_side([(own, first), *(_watched(watching, one, sample) for one in fitting)])
+
+
+def fitted(subject: Subject, inputs: InputOptions, sample: Tensor, output: str | None = None) -> Subject:
+    """The model, known to need batches of one if it accepts an input of the sample [some, ...] only alone."""
+    if subject.batch is not None:
+        return subject
+    target = plain_target(subject, inputs, output)
+    for seed in sample.split(1):
+        if not isinstance(attempt(partial(target.predict, seed)), Crash):
+            two = attempt(partial(target.predict, torch.cat([seed, seed])))
+            return subject.of_batch(1) if isinstance(two, Crash) else subject
+    return subject
 
 
 def layers_on(subject: Subject, sample: Tensor) -> list[Layer]:
@@ -83,6 +99,15 @@ def layers_on(subject: Subject, sample: Tensor) -> list[Layer]:
 def layers_on_one(subject: Subject, seed: Tensor) -> list[Layer]:
     """The layers that run on one input [1, ...]; what the model raises, this raises."""
     return subject.layers(_as_batch(subject, seed))
+
+
+def traits_on(subject: Subject, sample: Tensor) -> Traits:
+    """The traits, seen on the first input that the model accepts; if it accepts none, nothing is known."""
+    for seed in sample.split(1):
+        traits = attempt(partial(subject.traits, _as_batch(subject, seed)))
+        if isinstance(traits, Traits):
+            return traits
+    return NO_TRAITS
 
 
 def outputs_on(subject: Subject, sample: Tensor) -> dict[str, bool]:
@@ -148,8 +173,8 @@ def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tup
             "layers": names,
         },
         digest=subject.digest,
-        in_training=subject.in_training,
         outputs=outputs_on(subject, sample),
+        traits=traits_on(subject, sample),
     )
 
 

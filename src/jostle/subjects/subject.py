@@ -12,6 +12,7 @@ from torch import Tensor
 from jostle.interfaces import DifferentiableTarget, ModelTarget
 from jostle.options.campaign import CHANNEL_MEANS
 from jostle.subjects.layers import Layer
+from jostle.traits import Traits
 
 # (inputs, outputs, labels) -> values by name, each [batch, ...]
 Metadata = Callable[[Tensor, Tensor, Tensor], Mapping[str, Tensor]]
@@ -68,9 +69,11 @@ class Subject(Protocol):
     def architecture(self) -> str:
         """Equal for models of the same structure."""
 
-    @property
-    def in_training(self) -> bool:
-        """Whether a part of it behaves as in training, although it should not."""
+    def of_batch(self, size: int) -> Subject:
+        """The same, known to accept this batch size only."""
+
+    def traits(self, sample: Tensor) -> Traits:
+        """How it treats a batch such as the sample [batch, ...]; what the model raises, this raises."""
 
     def outputs(self, sample: Tensor) -> dict[str, list[int]]:
         """By name the shapes of all that it returns for the sample [batch, ...]; what the model raises, this raises."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -19,8 +19,10 @@ from jostle.subjects.subject import OUTPUTS_ONLY, Subject, SubjectKind, Trainabl
 from jostle.subjects.torch_layers import incoming_weights, layers_of
 from jostle.subjects.torch_target import TorchTarget
 from jostle.subjects.torch_training import TorchTrainable
+from jostle.subjects.torch_traits import traits_of
 from jostle.subjects.torch_twins import TWINS, twin_named
 from jostle.subjects.torch_weights import fill
+from jostle.traits import Traits
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,12 @@ class TorchSubject:
     def architecture(self) -> str:
         return hashlib.sha256(str(self.module).encode()).hexdigest()[:16]
 
-    @property
-    def in_training(self) -> bool:
-        return any(child.training for child in self.module.modules())
+    def of_batch(self, size: int) -> Subject:
+        return replace(self, batch=size)
+
+    def traits(self, sample: Tensor) -> Traits:
+        seen = traits_of(self.module, self.target().prepared(sample))
+        return replace(seen, one_by_one=self.batch == 1)
 
     def outputs(self, sample: Tensor) -> dict[str, list[int]]:
         with torch.no_grad():

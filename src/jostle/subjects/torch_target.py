@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
+from jostle.foreign import NotOneRowPerInput
 from jostle.options.campaign import CHANNEL_MEANS
 from jostle.records import MODEL, Candidates, Linearised, Outcome, Trace
 from jostle.subjects.subject import Metadata
@@ -57,7 +58,8 @@ class TorchTarget:
         inputs = self._own(batch.inputs)
         with (self._probes if watched else UNWATCHED).watching() as seen, torch.set_grad_enabled(self._gradients):
             started = time.perf_counter()
-            outputs, others = self._forward(inputs.requires_grad_() if self._gradients else inputs)
+            own = inputs.requires_grad_() if self._gradients else inputs
+            outputs, others = self._forward(own if self._metadata is None else own.clone())  # it may change
             seconds = time.perf_counter() - started
             metadata = self._observe(inputs, outputs, batch.labels)
         return Trace(
@@ -99,7 +101,7 @@ class TorchTarget:
         answer = outputs.pop(answer_among(outputs, self._output)) if outputs else None
         if answer is None or answer.shape[:1] != inputs.shape[:1]:
             shape = "no tensor" if answer is None else f"shape {list(answer.shape)}"
-            raise ValueError(f"the output for a batch of {len(inputs)} has {shape}, not one row per input")
+            raise NotOneRowPerInput(f"the output for a batch of {len(inputs)} has {shape}, not one row per input")
         others = {
             f"output.{name}": _as_floats(value)
             for name, value in outputs.items()

@@ -10,6 +10,8 @@ from jostle.errors import PreflightFailed
 from jostle.inputs.preflight import Flight, ModelFacts, check_images, preflight
 from jostle.inputs.value_range import ValueRange
 from jostle.records import NO_LABEL, Seeds
+from jostle.subjects.instrument import traits_on
+from jostle.subjects.torch_module import of_module
 from jostle.subjects.torch_target import Metadata, TorchTarget
 from jostle.targets.contained import Contained
 from jostle.zoo import lenet1, mnist_sample
@@ -25,7 +27,7 @@ def checked(
     metadata: Metadata | None = None,
 ) -> Flight:
     target = Contained(TorchTarget(module, metadata=metadata))
-    known = ModelFacts(in_training=any(child.training for child in module.modules()))
+    known = ModelFacts(traits=traits_on(of_module(module), seeds.inputs))
     return preflight(target, seeds, ValueRange.of(seeds.inputs, low, high), 16, force, known)
 
 

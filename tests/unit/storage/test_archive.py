@@ -118,9 +118,12 @@ def test_a_new_folder_has_no_history(tmp_path: Path) -> None:
     assert read_history(open_archive(tmp_path / "a" / "b", CONFIG).folder, SEEDS) is None
 
 
-def test_a_finding_folder_holds_input_reference_picture_and_record(folder: Path) -> None:
+def test_a_finding_folder_holds_all_that_running_it_again_needs(folder: Path) -> None:
     (place,) = (folder / "findings").iterdir()
-    assert {path.name for path in place.iterdir()} == {"finding.json", "input.npy", "reference.npy", "picture.png"}
+    arrays = {"input.npy", "reference.npy", "label.npy"}
+    assert {path.name for path in place.iterdir()} == {"finding.json", "campaign.json", "picture.png", *arrays}
+    assert (place / "campaign.json").read_bytes() == (folder / "config.json").read_bytes()
+    assert np.load(place / "label.npy") == SEEDS.labels[1].numpy()
     assert np.array_equal(np.load(place / "input.npy"), mutants().inputs[1].numpy())
     assert np.array_equal(np.load(place / "reference.npy"), SEEDS.inputs[1].numpy())
     told = json.loads((place / "finding.json").read_text())
@@ -334,7 +337,7 @@ def test_what_is_used_is_what_lies_there_also_after_the_log_was_emptied(tmp_path
     before = archive.used
     archive(record(1, findings=(finding(1),)))
     archive.conclude(so_far(1, 1.0))
-    grown = sum(path.stat().st_size for path in (*tmp_path.rglob("*.npy"), *tmp_path.glob("findings/*/finding.json")))
+    grown = sum(path.stat().st_size for path in (*tmp_path.rglob("*.npy"), *tmp_path.glob("findings/*/*.json")))
     assert archive.used == before + grown + (tmp_path / "journal.jsonl").stat().st_size
     archive.release()
 
