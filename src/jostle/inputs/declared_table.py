@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
 from jostle.errors import UsageError
 from jostle.inputs.domain_files import Section
 from jostle.inputs.inferred_table import inferred_table
-from jostle.inputs.table import Table
+from jostle.inputs.table import SHOWN_COLUMNS, Table
 from jostle.inputs.table_columns import Column, ColumnKind
 from jostle.inputs.table_groups import Group, Together
-from jostle.options.choices import unknown
+from jostle.options.choices import nearest
 from jostle.records import Seeds
 
 KINDS = tuple(str(kind) for kind in ColumnKind)
@@ -29,13 +29,19 @@ def declared_table(section: Section, seeds: Seeds) -> Table:
     told = section.sections(COLUMN)
     for name in told:
         if name not in own.names:
-            raise section.wrong(COLUMN, unknown(name, own.names))
+            raise section.wrong(COLUMN, _no_column(name, own.names))
     columns = [_column(told[one.name], one) if one.name in told else one for one in own.columns]
     if SUMS in section or ORDERED in section:
         groups = tuple(_groups(section, columns))
     else:
         groups = tuple(group for group in own.groups if _holds(group, columns))
     return Table(tuple(_tightened(columns, groups)), groups, own.label)
+
+
+def _no_column(name: str, names: Collection[str]) -> str:
+    near = nearest(name, names)
+    hint = f"did you mean {near}?" if near else f"the seeds have {', '.join(list(names)[:SHOWN_COLUMNS])}"
+    return f"there is no column {name}: {hint}"
 
 
 def category_orders(section: Section) -> dict[str, list[str]]:
@@ -104,7 +110,7 @@ def _check_group(section: Section, key: str, names: Any, places: dict[str, int],
         raise section.wrong(key, 'give lists of at least two columns, such as [["a", "b"]]')
     for name in names:
         if name not in places:
-            raise section.wrong(key, unknown(name, places))
+            raise section.wrong(key, _no_column(name, places))
         if name in taken or names.count(name) > 1:
             raise section.wrong(key, f"column {name} stands in two groups: name it once")
 
@@ -136,6 +142,8 @@ def _tightened(columns: list[Column], groups: tuple[Group, ...]) -> list[Column]
             for number, place in enumerate(group.columns):
                 low, high = max(lows[: number + 1]), min(highs[number:])
                 if low > high:
-                    raise UsageError(f"--domain: column {columns[place].name} leaves no room between those it is ordered with")
+                    raise UsageError(
+                        f"--domain: column {columns[place].name} leaves no room between those it is ordered with"
+                    )
                 tight[place] = replace(columns[place], low=low, high=high)
     return tight

@@ -99,7 +99,9 @@ def read_domain_file(file: str) -> Section:
             raise ValueError(f"it is larger than {LARGEST} bytes")
         return Section(file, (), tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, ValueError, OSError, RecursionError) as error:
-        raise UsageError(f"--domain {file} cannot be read: give a TOML file such as a campaign's {DOMAIN_FILE} ({error})") from error
+        raise UsageError(
+            f"--domain {file} cannot be read: give a TOML file such as a campaign's {DOMAIN_FILE} ({error})"
+        ) from error
 
 
 def encode_domain(domain: Domain) -> bytes:

@@ -150,5 +150,5 @@ class Table:
             column = self.columns[place]
             rows.append((column.name, column.shown(float(reference[place])), column.shown(float(input[place]))))
         widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-        text = "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-        return {CHANGE: f"{text}\n".encode()}
+        padded = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+        return {CHANGE: "".join(f"{line.rstrip()}\n" for line in padded).encode()}

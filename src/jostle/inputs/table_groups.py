@@ -43,7 +43,7 @@ class Group:
 
 
 def as_shares(values: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Values [rows, columns] that sum to one: what is missing is shared out by the room that each has within its bounds.
+    """Values [rows, columns] that sum to one: what is missing is shared out by the room within bounds.
 
     One such step is enough, because no value gets more than its room.
     """
