@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from jostle.inputs.table import Table
-from jostle.inputs.table_columns import Column, ColumnKind
+from jostle.inputs.table_columns import Column, ColumnKind, shortest
 from jostle.inputs.table_groups import SUM_TOLERANCE, Group, Together
 
 FEWEST_SHARES = 3  # columns that sum to one in every seed, to be taken for shares
@@ -41,7 +41,7 @@ def inferred_table(
 
 
 def _column(name: str, low: float, high: float, whole: bool, labels: tuple[str, ...]) -> Column:
-    fixed = low == high
+    low, high, fixed = shortest(low), shortest(high), low == high
     if labels:
         codes = tuple(map(float, range(len(labels))))
         return Column(name, ColumnKind.CATEGORY, 0.0, codes[-1], fixed, codes, labels)

@@ -92,20 +92,29 @@ class Table:
         return torch.where(self.fixed, roots, children) if fixed else children
 
     def outside(self, inputs: Tensor) -> Outside | None:
+        # What is not in order comes first, because it is what explains a value beyond bounds that are in order.
+        return self._discord(inputs, True) or self._misfit(inputs) or self._discord(inputs, False)
+
+    def _misfit(self, inputs: Tensor) -> Outside | None:
+        """The first value that is none of its column."""
         bad = ~((inputs >= self.low) & (inputs <= self.high)) | (self.whole & (inputs != inputs.round()))
         for place, codes in self._gapped:
             bad[:, place] |= ~torch.isin(inputs[:, place], codes)
-        if bad.any():
-            row, place = bad.nonzero()[0].tolist()
-            return Outside(row, self._misfit(place, float(inputs[row, place])))
+        if not bad.any():
+            return None
+        row, place = bad.nonzero()[0].tolist()
+        return Outside(row, self._told(place, float(inputs[row, place])))
+
+    def _discord(self, inputs: Tensor, ordered: bool) -> Outside | None:
+        """The first row in which columns do not go together, of groups that are ordered or of others."""
         for group, places in self._places:
             broken = group.broken(inputs[:, places])
-            if broken.any():
+            if (group.together is Together.ORDERED) == ordered and broken.any():
                 row = int(broken.nonzero()[0])
-                return Outside(row, self._discord(group, inputs[row, places]))
+                return Outside(row, self._told_of_group(group, inputs[row, places]))
         return None
 
-    def _misfit(self, place: int, value: float) -> str:
+    def _told(self, place: int, value: float) -> str:
         column = self.columns[place]
         if column.codes or column.kind is ColumnKind.BOOLEAN:
             return f"{column.name} is {value:.9g}, none of {column.describe()}"
@@ -114,7 +123,7 @@ class Table:
         bound = f"below {column.low:.9g}" if value < column.low else f"above {column.high:.9g}"
         return f"{column.name} is {value:.9g}, {bound}"
 
-    def _discord(self, group: Group, values: Tensor) -> str:
+    def _told_of_group(self, group: Group, values: Tensor) -> str:
         names = ", ".join(self.names[place] for place in group.columns)
         if group.together is Together.ORDERED:
             return f"{names} are {', '.join(f'{value:.6g}' for value in values.tolist())}, and must not fall"
