@@ -14,6 +14,7 @@ from jostle.mutators.gradient_part import GRADIENT
 from jostle.mutators.metamorphic import METAMORPHIC
 from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.noise import NOISE
+from jostle.mutators.table import TABLE_STEPS
 from jostle.named_objects import names_object
 from jostle.options.declaration import Theme, option
 from jostle.options.kinds import choice, choices
@@ -34,7 +35,12 @@ from jostle.schedulers.with_seeds import WithSeeds, WithSeedsOptions
 from jostle.task import OF_LABELS
 
 OWN_PROPERTY = "FILE.py:function"
-MUTATORS: Mapping[str, Part[Mutator]] = {"noise": NOISE, "metamorphic": METAMORPHIC, "gradient": GRADIENT}
+MUTATORS: Mapping[str, Part[Mutator]] = {
+    "noise": NOISE,
+    "metamorphic": METAMORPHIC,
+    "gradient": GRADIENT,
+    "table": TABLE_STEPS,
+}
 SCHEDULERS: Mapping[str, Part[Scheduler]] = {
     "uniform": UNIFORM,
     "recent": RECENT,
@@ -67,7 +73,7 @@ class PartOptions:
     )
     mutator: tuple[str, ...] = option(
         choices(lambda: MUTATORS, "a mutator"),
-        "noise, metamorphic (image transformations), gradient, or several",
+        "noise, metamorphic (image transformations), gradient, table, or several",
         Theme.MUTATION,
         default=(),
     )

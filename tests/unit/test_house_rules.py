@@ -39,7 +39,7 @@ KNOWS: dict[str, tuple[str, ...]] = {
     "untrusted": (),
     "options": (),
     "isolation": (),
-    "inputs": ("untrusted",),
+    "inputs": ("options", "untrusted"),
     "targets": ("isolation",),
     "subjects": ("options", "targets", "untrusted"),
     "mutators": ("options", "inputs"),

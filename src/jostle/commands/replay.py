@@ -16,8 +16,8 @@ from jostle.catalogue import oracles_of
 from jostle.composition.settle import settled
 from jostle.errors import OutputRefused, UsageError
 from jostle.foreign import CRASH, Crash, attempt
+from jostle.inputs.domains import domain_of
 from jostle.inputs.geometry import Placements
-from jostle.inputs.value_range import domain_of
 from jostle.lineage import Untouched
 from jostle.named_objects import make_working_folder_importable, names_object
 from jostle.options.campaign import InputOptions, ModelOptions
@@ -222,7 +222,7 @@ class _Bench:
         answer = self._answer(root)
         answers = None if answer is None else answer.expand(count, *answer.shape[1:])
         seeds = Seeds(seed, label, (record.seed,) * count, answers=answers)
-        seeds = replace(seeds, domain=domain_of(seeds, *self.given.of(InputOptions).range))
+        seeds = replace(seeds, domain=domain_of(seeds, self.given.of(InputOptions)))
         lineage = Untouched(1) if root.placement is None else Placements(root.placement[None])
         at = torch.tensor([record.root])
         return Candidates(kept.finding.input[None], seeds, torch.tensor([NO_PARENT]), at, (record.mutation,), lineage)

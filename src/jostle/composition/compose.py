@@ -15,8 +15,8 @@ from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled
 from jostle.composition.suited import suited
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.distances import are_image_files, as_image_file
+from jostle.inputs.domains import domain_of, with_declared_range
 from jostle.inputs.preflight import Flight, ModelFacts, check_images, check_normalisation, preflight
-from jostle.inputs.value_range import domain_of
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
     BatchOptions,
@@ -86,7 +86,7 @@ class Composition:
     def campaign(self) -> Campaign:
         """All of them in one loop."""
         settings = self.prepared.settings
-        low, high = settings[InputOptions].range
+        low, high = settings[InputOptions].bounds
         return Campaign(
             target=self.prepared.model.target,
             mutator=self.mutator,
@@ -116,6 +116,7 @@ def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping
     named, subjects = _named_companions(options)
     given = FUZZ.parsed({**options, **named, "profile": None, "recipe": recipe.name})
     refuse_contradictions(given)
+    given = with_declared_range(given)
     models = with_companions(given, subject, subjects)
     model = models.instrumented(watching(recipe, given), seeds.inputs[:TRIED]).contained()
     prepared = prepare(recipe, given, model, seeds)
@@ -149,9 +150,9 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
     check_normalisation(inputs.mean, inputs.std, seeds.inputs.shape[1])
     if executions is not None and executions < len(seeds):
         raise UsageError(f"--executions {executions}: the {len(seeds)} seeds run first, so give at least as many")
-    low, high = inputs.range
+    low, high = inputs.bounds
     batch, force = given.of(BatchOptions).batch, given.of(DoubtOptions).force
-    known, domain = ModelFacts(model.outputs, model.traits), domain_of(seeds, low, high)
+    known, domain = ModelFacts(model.outputs, model.traits), domain_of(seeds, inputs)
     flight = preflight(model.target, seeds, domain, batch, force, known, given.of(TaskOptions).named)
     if "layers" in given and not model.layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")

@@ -42,7 +42,7 @@ def settled(recipe: Recipe, given: Given, task: Task, images: bool = False) -> S
     oracle = sought(recipe, given, task)
     given = given.over(oracle=oracle)
     chosen = {**recipe.choices(given), "as_images": images and recipe.shrinks, "minimise": recipe.shrinks}
-    facts = Facts(given.values, given.get("range", InputOptions.range), task is Task.CLASSES, images, oracle)
+    facts = Facts(given.values, given.of(InputOptions).bounds, task is Task.CLASSES, images, oracle)
     return FUZZ.settled(given, chosen, facts, unused=set(PART_GROUPS) - _read_by_parts(recipe, given))
 
 

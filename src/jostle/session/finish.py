@@ -13,9 +13,10 @@ from torch import Tensor
 
 from jostle.catalogue import PartOptions
 from jostle.composition.compose import Prepared
+from jostle.domain import Domain
 from jostle.errors import OutputRefused
 from jostle.foreign import Crash, attempt
-from jostle.inputs.distances import as_image_file, columns, sizes, within
+from jostle.inputs.distances import as_image_file, columns, sizes
 from jostle.interfaces import Differentiable, ModelTarget, Oracle
 from jostle.lineage import Untouched
 from jostle.mutators.gradient_part import GradientOptions
@@ -25,7 +26,15 @@ from jostle.progress import Progress, quietly
 from jostle.records import MODEL, NO_PARENT, Candidates, Seeds
 from jostle.scores import probabilities
 from jostle.storage.finding_record import Answer, ChangeSizes, FinishedArray
-from jostle.storage.findings import FINDINGS, Recorded, SavedFinding, finish_finding, read_finding, recorded
+from jostle.storage.findings import (
+    FINDINGS,
+    Recorded,
+    SavedFinding,
+    finish_finding,
+    read_finding,
+    recorded,
+    write_files,
+)
 from jostle.storage.pictures import write_png
 from jostle.targets.contained import ContainedGradients
 from jostle.triage.minimise import Boundary, Shrinking, minimised
@@ -44,6 +53,10 @@ class InputFinisher:
     @property
     def seeds(self) -> Seeds:
         return self.prepared.seeds
+
+    @property
+    def domain(self) -> Domain:
+        return self.prepared.context().domain
 
     @property
     def target(self) -> ModelTarget:
@@ -89,7 +102,8 @@ class InputFinisher:
     def _write(self, finding: SavedFinding, arrays: Mapping[str, Tensor], finished: FinishedArray) -> None:
         if self.settings[FindingOptions].as_images:
             for name, array in arrays.items():
-                write_png(finding.folder / f"{name}.png", array, *self.settings[InputOptions].range)
+                write_png(finding.folder / f"{name}.png", array, *self.settings[InputOptions].bounds)
+        write_files(finding.folder, self.domain.files(arrays["input"], finding.reference), synced=True)
         finish_finding(finding, finished, {name: array for name, array in arrays.items() if name != "input"})
 
     @property
@@ -122,15 +136,16 @@ class InputFinisher:
         kind = findings[0].record.kind
         oracle = self.oracles[kind]
         bugs = torch.tensor([finding.record.bug for finding in findings])
-        low, high = self.settings[InputOptions].range
+        low, high = self.settings[InputOptions].bounds
 
         def shows(some: Tensor, inputs: Tensor) -> Tensor:
             tried = replace(rows.select(some), inputs=inputs)
             return oracle.judge(tried, self.target.run(tried, oracle.looks_inside)).bugs == bugs[some]
 
         def storable(inputs: Tensor) -> Tensor:
-            fit = as_image_file if self.settings[FindingOptions].as_images else within
-            return fit(inputs, low, high)
+            if self.settings[FindingOptions].as_images:
+                return as_image_file(inputs, low, high)
+            return self.domain.nearest(inputs.to(references.dtype), references)
 
         realistic = (
             "gradient" in self.settings[PartOptions].mutator
