@@ -70,7 +70,7 @@ def test_an_input_that_was_moved_comes_with_its_seed_and_the_way(tmp_path: Path)
 def test_graphs_have_no_labels(tmp_path: Path) -> None:
     place = written(tmp_path, row(torch.arange(3)), InputType.GRAPH)
     assert not (place / "label.npy").exists()
-    with pytest.raises(OutputRefused, match="has no label.npy, as findings of older versions"):
+    with pytest.raises(OutputRefused, match=r"has no label\.npy, as findings of older versions"):
         root_of(place)
 
 
