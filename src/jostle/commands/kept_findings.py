@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jostle.errors import OutputRefused, UsageError
-from jostle.inputs.task import Task
 from jostle.session.reopen import Reopened, recorded_campaign
 from jostle.storage.campaign_record import CONFIG, COPY
 from jostle.storage.finding_record import RECORD, FindingRecord
@@ -19,6 +18,7 @@ from jostle.storage.findings import (
     read_record,
     read_root,
 )
+from jostle.task import Task
 
 MOST_SEEDS = 10_000_000  # of a campaign; a record that tells of more is damaged
 

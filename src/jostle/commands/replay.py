@@ -17,7 +17,7 @@ from jostle.commands.kept_findings import KeptFinding, findings_in, kept_finding
 from jostle.composition.settle import settled
 from jostle.errors import UsageError
 from jostle.foreign import CRASH, Crash, attempt
-from jostle.inputs.geometry import Placements
+from jostle.inputs.geometry import Border, Placements
 from jostle.inputs.value_range import domain_of
 from jostle.lineage import Untouched
 from jostle.named_objects import make_working_folder_importable, names_object
@@ -188,7 +188,8 @@ class _Bench:
         answers = None if answer is None else answer.expand(count, *answer.shape[1:])
         seeds = Seeds(seed, label, (record.seed,) * count, answers=answers)
         seeds = replace(seeds, domain=domain_of(seeds, *self.given.of(InputOptions).range))
-        lineage = Untouched(1) if root.placement is None else Placements(root.placement[None])
+        border = Border(self.given.get("border", Border.DARK))
+        lineage = Untouched(1) if root.placement is None else Placements(root.placement[None], border)
         at = torch.tensor([record.root])
         return Candidates(kept.finding.input[None], seeds, torch.tensor([NO_PARENT]), at, (record.mutation,), lineage)
 

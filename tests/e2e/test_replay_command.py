@@ -215,7 +215,7 @@ def test_a_property_is_the_same_from_elsewhere_and_sees_the_reference_that_was_m
 ) -> None:
     monkeypatch.chdir(project)
     call = "fuzz nets.py:dots --seeds dots.npy --oracle nets.py:off_centre --mutator metamorphic --recipe random"
-    call += " --transforms translation --executions 200 --force --out"
+    call += " --transforms translation --ranges paper --border edge --executions 200 --force --out"
     ended = jostle(*call.split(), str(tmp_path / "out"))
     assert ended.code == Exit.FINDINGS, ended.err
     (finding,) = (tmp_path / "out" / "findings").iterdir()
