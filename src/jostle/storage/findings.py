@@ -122,8 +122,8 @@ def read_root(finding: SavedFinding) -> SavedRoot:
 
 
 def _places(placement: Tensor, image: Tensor) -> bool:
-    """Whether a placement can be one of an image."""
-    return placement.shape == (2, 3) and placement.dtype is torch.float32 and image.ndim == 3
+    """Whether a placement can be one of an image or a volume."""
+    return placement.shape == (2, 3) and placement.dtype is torch.float32 and image.ndim in (3, 4)
 
 
 def finish_finding(
