@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -19,6 +20,7 @@ from jostle.part import Part, PartContext, first_line
 from jostle.records import Candidates
 
 AT_ONCE = 3  # columns that one mutation changes at most
+REMEMBERED = 2**16  # mutations by their columns, because making one takes longer than a step
 
 
 @dataclass(frozen=True)
@@ -60,23 +62,24 @@ class TableSteps:
         self._groups = [(group, torch.tensor(group.columns)) for group in table.groups]
         self._codes = _padded_codes(table)
         names = [name.replace(MADE, ":").replace(THEN, "+") for name in table.names]
-        self._stepped = [f"step {name}" for name in names]
-        self._taken = [f"{name} of another seed" for name in names]
+        self._names = [*(f"step {name}" for name in names), *(f"{name} of another seed" for name in names)]
+        self._named = lru_cache(maxsize=REMEMBERED)(self._mutation)
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
         inputs, roots = parents.inputs, parents.references
         low, high = self._bounds(roots)
         columns = self._drawn(len(parents), rng)
-        joint = torch.rand(len(parents), 1, generator=rng) < self._joint
-        donors = self._seeds[torch.randint(len(self._seeds), (len(parents),), generator=rng)]
-        steps = self._steps(inputs, columns, low, high, rng)
-        values = torch.where(joint, donors.gather(1, columns), steps) if self._joint else steps
+        values, donors = self._steps(inputs, columns, low, high, rng), None
+        if self._joint:
+            donors = self._donors(len(parents), rng)
+            taken = donors.gather(1, columns)
+            values = torch.where(taken.isnan(), values, taken)
         children = inputs.clone()
         for slot in range(columns.shape[1]):  # one after another, because a column may be drawn twice
             children.scatter_(1, columns[:, slot : slot + 1], values[:, slot : slot + 1])
-        self._change_groups(children, inputs, torch.where(joint, donors, torch.nan), rng)
+        self._change_groups(children, inputs, donors, rng)
         children = self._within_most(self._table.bounded(children, roots, low, high), inputs, roots, rng)
-        return replace(parents, inputs=children, mutations=self._mutations(columns, joint, children, inputs))
+        return replace(parents, inputs=children, mutations=self._mutations(columns, donors, children == inputs))
 
     def _bounds(self, roots: Tensor) -> tuple[Tensor, Tensor]:
         """Between what values each child may be, [columns] or [batch, columns]."""
@@ -91,6 +94,11 @@ class TableSteps:
         columns = self._free[torch.randint(len(self._free), (rows, most), generator=rng)]
         count = torch.randint(1, most + 1, (rows, 1), generator=rng)
         return torch.where(torch.arange(most) < count, columns, columns[:, :1])
+
+    def _donors(self, rows: int, rng: torch.Generator) -> Tensor:
+        """Seeds to take columns from [rows, columns], NaN for children that take none."""
+        donors = self._seeds[torch.randint(len(self._seeds), (rows,), generator=rng)]
+        return torch.where(torch.rand(rows, 1, generator=rng) < self._joint, donors, torch.nan)
 
     def _steps(self, inputs: Tensor, columns: Tensor, low: Tensor, high: Tensor, rng: torch.Generator) -> Tensor:
         """New values of the columns drawn [batch, some], each other than before and within its bounds."""
@@ -115,15 +123,17 @@ class TableSteps:
         further = (torch.rand(columns.shape, generator=rng) * (count - 1)).long() + 1
         return own.gather(2, ((place + further) % count)[..., None]).squeeze(2)
 
-    def _change_groups(self, children: Tensor, inputs: Tensor, donors: Tensor, rng: torch.Generator) -> None:
-        """Columns that belong together change together; donors [batch, columns] are NaN where none are taken."""
+    def _change_groups(self, children: Tensor, inputs: Tensor, donors: Tensor | None, rng: torch.Generator) -> None:
+        """Columns that belong together change together, and are taken together."""
         for group, places in self._groups:
-            before, after, taken = inputs[:, places], children[:, places], donors[:, places]
+            before, after = inputs[:, places], children[:, places]
             touched = (after != before).any(1, keepdim=True)
             if group.together is Together.ONE_HOT:  # anywhere else
                 elsewhere = torch.rand(before.shape, generator=rng) - before
                 after = torch.where(touched, elsewhere, before)
-            children[:, places] = torch.where(touched & ~taken.isnan(), taken, after)
+            if donors is not None:
+                after = torch.where(touched & ~donors[:, places].isnan(), donors[:, places], after)
+            children[:, places] = after
 
     def _within_most(self, children: Tensor, inputs: Tensor, roots: Tensor, rng: torch.Generator) -> Tensor:
         """Children of which no more columns differ from the root than may: others are as in the root again."""
@@ -148,14 +158,17 @@ class TableSteps:
             changed[:, places[0]] = together
         return changed
 
-    def _mutations(self, columns: Tensor, joint: Tensor, children: Tensor, inputs: Tensor) -> tuple[Mutation, ...]:
-        same = (children == inputs).all(1).tolist()
-        rows = zip(columns.tolist(), joint.squeeze(1).tolist(), same, strict=True)
-        names = (self._stepped, self._taken)
-        return tuple(
-            UNCHANGED if alike else Mutation(tuple(dict.fromkeys(map(names[taken].__getitem__, drawn))))
-            for drawn, taken, alike in rows
+    def _mutations(self, columns: Tensor, donors: Tensor | None, same: Tensor) -> tuple[Mutation, ...]:
+        """What made each child, given where it is the same as its parent [batch, columns]."""
+        names = (
+            columns if donors is None else torch.where(donors[:, :1].isnan(), columns, columns + len(self._names) // 2)
         )
+        made = (self._named(*drawn) for drawn in names.tolist())
+        return tuple(UNCHANGED if alike else one for one, alike in zip(made, same.all(1).tolist(), strict=True))
+
+    def _mutation(self, *drawn: int) -> Mutation:
+        """The mutation that changed these columns."""
+        return Mutation(tuple(dict.fromkeys(self._names[place] for place in drawn)))
 
 
 def _reach(table: Table, radius: float) -> Tensor:
