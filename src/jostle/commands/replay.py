@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -15,16 +14,14 @@ from torch import Tensor
 from jostle.catalogue import oracles_of
 from jostle.composition.settle import settled
 from jostle.errors import OutputRefused, UsageError
-from jostle.foreign import CRASH, Crash, attempt
-from jostle.inputs.geometry import Placements
+from jostle.foreign import CRASH
 from jostle.inputs.value_range import domain_of
-from jostle.lineage import Untouched
 from jostle.named_objects import make_working_folder_importable, names_object
 from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.schema import Given
 from jostle.part import TRIED, PartContext
 from jostle.recipes.all_recipes import recipe_of
-from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Violation
+from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Seeds, Violation
 from jostle.session.isolate import isolated, limits_of
 from jostle.session.reopen import Reopened, python_file, recorded_campaign
 from jostle.storage.campaign_record import CONFIG, COPY, Origin
@@ -34,6 +31,7 @@ from jostle.storage.findings import (
     SavedFinding,
     SavedRoot,
     finding_folders,
+    lineage_of,
     read_finding,
     read_record,
     read_root,
@@ -219,20 +217,21 @@ class _Bench:
         record, root = kept.finding.record, kept.root
         count = record.root + 1
         seed, label = (value[None].expand(count, *value.shape) for value in (root.seed, root.label))
-        answer = self._answer(root)
+        answer, others = self._answer(root)
         answers = None if answer is None else answer.expand(count, *answer.shape[1:])
-        seeds = Seeds(seed, label, (record.seed,) * count, answers=answers)
+        more = {name: value.expand(count, *value.shape[1:]) for name, value in others.items()}
+        seeds = Seeds(seed, label, (record.seed,) * count, answers=answers, other_answers=more)
         seeds = replace(seeds, domain=domain_of(seeds, *self.given.of(InputOptions).range))
-        lineage = Untouched(1) if root.placement is None else Placements(root.placement[None])
-        at = torch.tensor([record.root])
+        lineage, at = lineage_of(kept.finding), torch.tensor([record.root])
         return Candidates(kept.finding.input[None], seeds, torch.tensor([NO_PARENT]), at, (record.mutation,), lineage)
 
-    def _answer(self, root: SavedRoot) -> Tensor | None:
-        """What the model says of the seed [1, ...] now; if it fails, what it said then."""
-        now = attempt(partial(self.model.target.predict, root.seed[None]))
-        if not isinstance(now, Crash):
-            return now
-        return None if root.answer is None else root.answer[None]
+    def _answer(self, root: SavedRoot) -> tuple[Tensor | None, Mapping[str, Tensor]]:
+        """What the model says of the seed [1, ...] now, and all else by name; if it fails, what it said then."""
+        seed = Seeds(root.seed[None], root.label[None], ("seed",)).as_candidates()
+        trace = self.model.target.run(seed)
+        if trace.ran[0]:
+            return trace.outputs[MODEL], trace.others
+        return None if root.answer is None else root.answer[None], {}
 
     def _context(self, seeds: Seeds) -> PartContext:
         task = Task(self.origin.task)

@@ -11,6 +11,8 @@ from jostle.options.schema import Given
 from jostle.task import OF_LABELS, Task
 
 OF_IMAGES = ("noise", "metamorphic")  # what changes images, unless a recipe was named
+MAY_BE_MOVED = (*OF_LABELS, Task.SEGMENTATION, Task.DETECTION)  # images whose answers stay, or move with them
+KEPT = {"flip", "masks", "boxes"}  # the oracles of those
 OF_VALUES = "noise"  # the mutator of images and arrays, for which every recipe has its own
 
 
@@ -27,5 +29,5 @@ def suited(recipe: Recipe, domain: Domain, task: Task) -> Recipe:
 def _mutators(usual: tuple[str, ...], given: Given, domain: Domain, task: Task) -> tuple[str, ...]:
     if domain.mutator != OF_VALUES:
         return (domain.mutator,)
-    no_recipe, compares = "recipe" not in given, "flip" in given.get("oracle", ("flip",))
-    return OF_IMAGES if no_recipe and compares and domain.kind == IMAGE and task in OF_LABELS else usual
+    no_recipe, compares = "recipe" not in given, bool(KEPT & set(given.get("oracle", KEPT)))
+    return OF_IMAGES if no_recipe and compares and domain.kind == IMAGE and task in MAY_BE_MOVED else usual

@@ -17,7 +17,7 @@ from jostle.errors import OutputRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.distances import as_image_file, columns, sizes, within
 from jostle.interfaces import Differentiable, ModelTarget, Oracle
-from jostle.lineage import Untouched
+from jostle.lineage import joined
 from jostle.mutators.gradient_part import GradientOptions
 from jostle.options.campaign import FindingOptions, InputOptions
 from jostle.options.schema import Settings
@@ -25,7 +25,7 @@ from jostle.progress import Progress, quietly
 from jostle.records import MODEL, NO_PARENT, Candidates, Seeds
 from jostle.scores import probabilities
 from jostle.storage.finding_record import Answer, ChangeSizes, FinishedArray
-from jostle.storage.findings import FINDINGS, Recorded, SavedFinding, finish_finding, read_finding, recorded
+from jostle.storage.findings import FINDINGS, Recorded, SavedFinding, finish_finding, lineage_of, read_finding, recorded
 from jostle.storage.pictures import write_png
 from jostle.targets.contained import ContainedGradients
 from jostle.triage.minimise import Boundary, Shrinking, minimised
@@ -115,7 +115,7 @@ class InputFinisher:
             torch.full((len(findings),), NO_PARENT),
             roots,
             tuple(finding.record.mutation for finding in findings),
-            Untouched(len(findings)),
+            joined([lineage_of(finding) for finding in findings]),
         )
 
     def _minimised(self, rows: Candidates, references: Tensor, findings: list[SavedFinding]) -> Tensor:
