@@ -20,10 +20,15 @@ from jostle.options.declaration import Theme, option
 from jostle.options.kinds import choice, choices
 from jostle.options.schema import Settings
 from jostle.oracles.agreement import AGREE
+from jostle.oracles.boxes import BOXES_KEPT
 from jostle.oracles.crash import CRASHES
+from jostle.oracles.embedding import EMBEDDING
 from jostle.oracles.labels import FLIP
+from jostle.oracles.masks import MASKS
+from jostle.oracles.moved import MOVED
 from jostle.oracles.numeric import NAN
 from jostle.oracles.properties import property_named
+from jostle.oracles.sequence import SEQUENCE
 from jostle.oracles.unanimity import DIFFER
 from jostle.part import Part, PartContext
 from jostle.schedulers.adaptive import ADAPTIVE
@@ -50,7 +55,18 @@ SCHEDULERS: Mapping[str, Part[Scheduler]] = {
     "list": LIST,
     "adaptive": ADAPTIVE,
 }
-ORACLES: Mapping[str, Part[Oracle]] = {"nan": NAN, "crash": CRASHES, "flip": FLIP, "differ": DIFFER, "agree": AGREE}
+ORACLES: Mapping[str, Part[Oracle]] = {
+    "nan": NAN,
+    "crash": CRASHES,
+    "flip": FLIP,
+    "differ": DIFFER,
+    "agree": AGREE,
+    "moved": MOVED,
+    "masks": MASKS,
+    "boxes": BOXES_KEPT,
+    "embedding": EMBEDDING,
+    "sequence": SEQUENCE,
+}
 CRITERIA: Mapping[str, Part[Feedback]] = {"nearest": NEAREST, "magnitude": MAGNITUDE, **NEURON_CRITERIA}
 PARTS: Mapping[str, Mapping[str, Part[Any]]] = {
     "coverage": CRITERIA,

@@ -44,7 +44,7 @@ KNOWS: dict[str, tuple[str, ...]] = {
     "subjects": ("options", "targets", "untrusted"),
     "mutators": ("options", "inputs"),
     "feedback": ("options",),
-    "oracles": ("options",),
+    "oracles": ("options", "inputs"),
     "schedulers": ("options", "inputs"),
     "storage": ("inputs",),
     "triage": ("inputs",),

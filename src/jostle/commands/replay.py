@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -16,20 +15,20 @@ from jostle.catalogue import oracles_of
 from jostle.commands.kept_findings import KeptFinding, findings_in, kept_finding, record_in
 from jostle.composition.settle import settled
 from jostle.errors import UsageError
-from jostle.foreign import CRASH, Crash, attempt
+from jostle.foreign import CRASH
 from jostle.inputs.domains import domain_of
-from jostle.inputs.geometry import Border, Placements
-from jostle.lineage import Untouched
+from jostle.inputs.geometry import Border
 from jostle.named_objects import make_working_folder_importable, names_object
 from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.schema import Given
 from jostle.part import TRIED, PartContext
 from jostle.recipes.all_recipes import recipe_of
-from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Violation
+from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Violation
 from jostle.session.isolate import isolated, limits_of
 from jostle.session.reopen import python_file
 from jostle.storage.campaign_record import CONFIG, Origin
 from jostle.storage.finding_record import FindingRecord
+from jostle.storage.findings import SavedRoot, lineage_of
 from jostle.subjects.instrument import Instrumented
 from jostle.task import LabelReading, Task
 
@@ -149,6 +148,25 @@ def _sample(group: Sequence[KeptFinding]) -> Tensor:
 
 
 @dataclass(frozen=True)
+class _SeedAnswer:
+    """What a model says of the seed of a finding."""
+
+    answer: Tensor | None  # [1, ...], None where that is unknown
+    others: Mapping[str, Tensor]  # by name, [1, ...]: all else that it returned
+
+
+def _seed_of(root: SavedRoot) -> Candidates:
+    return Seeds(root.seed[None], root.label[None], ("seed",)).as_candidates()
+
+
+def _seed_answer(trace: Trace, root: SavedRoot) -> _SeedAnswer:
+    """What the model said in this run, or if it failed, what it said when the finding was made."""
+    if trace.ran[0]:
+        return _SeedAnswer(trace.outputs[MODEL], trace.others)
+    return _SeedAnswer(None if root.answer is None else root.answer[None], {})
+
+
+@dataclass(frozen=True)
 class _Bench:
     """A model that is loaded, and the oracles of its campaign."""
 
@@ -157,20 +175,19 @@ class _Bench:
     origin: Origin
     other: bool  # another model than the campaign's
 
-    def answers(self, group: Sequence[KeptFinding]) -> list[Tensor | None]:
-        """What the model says of each seed [1, ...] now; where it fails, what the campaign's model said."""
-        said = [attempt(partial(self.model.target.predict, kept.root.seed[None])) for kept in group]
-        failed = [answer for answer in said if isinstance(answer, Crash)]
-        if self.other and len(failed) == len(said):
+    def answers(self, group: Sequence[KeptFinding]) -> list[_SeedAnswer]:
+        """What the model says of each seed now; where it fails, what the campaign's model said."""
+        traces = [self.model.target.run(_seed_of(kept.root)) for kept in group]
+        failed = [trace.crashes[0] for trace in traces if not trace.ran[0]]
+        if self.other and len(failed) == len(traces):
             raise UsageError(
                 f"--model fails on the seeds that the findings came from ({failed[0].error}: {failed[0].message}): "
                 f"give a model of the same task"
             )
-        then = [None if kept.root.answer is None else kept.root.answer[None] for kept in group]
-        return [old if isinstance(now, Crash) else now for now, old in zip(said, then, strict=True)]
+        return [_seed_answer(trace, kept.root) for trace, kept in zip(traces, group, strict=True)]
 
-    def shown(self, kept: KeptFinding, answer: Tensor | None) -> tuple[Violation, ...]:
-        """All that the input of a finding violates when it runs alone, given the answer to its seed [1, ...]."""
+    def shown(self, kept: KeptFinding, answer: _SeedAnswer) -> tuple[Violation, ...]:
+        """All that the input of a finding violates when it runs alone, given the answer to its seed."""
         row = self._row(kept, answer)
         trace = self.model.target.run(row)
         context = self._context(row.seeds)
@@ -180,16 +197,16 @@ class _Bench:
         verdicts = [oracle.judge(row, trace) for oracle in judges]
         return tuple(verdict.describe(0) for verdict in verdicts if int(verdict.bugs[0]) != NO_BUG)
 
-    def _row(self, kept: KeptFinding, answer: Tensor | None) -> Candidates:
+    def _row(self, kept: KeptFinding, said: _SeedAnswer) -> Candidates:
         """The input of a finding, whose seed stands where it stood among those of its campaign."""
         record, root = kept.finding.record, kept.root
         count = record.root + 1
         seed, label = (value[None].expand(count, *value.shape) for value in (root.seed, root.label))
-        answers = None if answer is None else answer.expand(count, *answer.shape[1:])
-        seeds = Seeds(seed, label, (record.seed,) * count, answers=answers)
+        answers = None if said.answer is None else said.answer.expand(count, *said.answer.shape[1:])
+        more = {name: value.expand(count, *value.shape[1:]) for name, value in said.others.items()}
+        seeds = Seeds(seed, label, (record.seed,) * count, answers=answers, other_answers=more)
         seeds = replace(seeds, domain=domain_of(seeds, self.given.of(InputOptions)))
-        border = Border(self.given.get("border", Border.DARK))
-        lineage = Untouched(1) if root.placement is None else Placements(root.placement[None], border)
+        lineage = lineage_of(kept.finding, Border(self.given.get("border", Border.DARK)))
         at = torch.tensor([record.root])
         return Candidates(kept.finding.input[None], seeds, torch.tensor([NO_PARENT]), at, (record.mutation,), lineage)
 

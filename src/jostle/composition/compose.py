@@ -11,7 +11,7 @@ from jostle.campaign import Budget, Campaign
 from jostle.catalogue import feedbacks_of, mutator_of, oracles_of, parts_named, scheduler_of
 from jostle.composition.contradictions import refuse_contradictions
 from jostle.composition.recipe import Recipe
-from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled
+from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled, settled_by_seeds
 from jostle.composition.suited import suited
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.distances import are_image_files, as_image_file
@@ -159,7 +159,7 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
     images = are_image_files(seeds.inputs, low, high)
     recipe = suited(recipe, domain, flight.task)
     refuse_unread(recipe, given, flight.task)
-    settings = settled(recipe, given, flight.task, images)
+    settings = settled_by_seeds(settled(recipe, given, flight.task, images), flight.seeds)
     as_images = settings[FindingOptions].as_images
     if images and as_images:  # exactly as files give them back, whatever arithmetic made them
         flight = replace(flight, seeds=replace(flight.seeds, inputs=as_image_file(flight.seeds.inputs, low, high)))

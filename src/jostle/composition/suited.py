@@ -13,6 +13,8 @@ from jostle.task import OF_LABELS, Task
 
 OF_IMAGES = ("noise", "metamorphic")  # what changes images, unless a recipe was named
 OF_GRADIENTS = ("gradient",)  # which can change tables too, column by column
+MAY_BE_MOVED = (*OF_LABELS, Task.SEGMENTATION, Task.DETECTION)  # images whose answers stay, or move with them
+KEPT = {"flip", "masks", "boxes"}  # the oracles of those
 OF_VALUES = "noise"  # the mutator of images and arrays, for which every recipe has its own
 
 
@@ -31,5 +33,5 @@ def _mutators(usual: tuple[str, ...], given: Given, domain: Domain, task: Task) 
         return usual
     if domain.mutator != OF_VALUES:
         return (domain.mutator,)
-    no_recipe, compares = "recipe" not in given, "flip" in given.get("oracle", ("flip",))
-    return OF_IMAGES if no_recipe and compares and domain.kind == IMAGE and task in OF_LABELS else usual
+    no_recipe, compares = "recipe" not in given, bool(KEPT & set(given.get("oracle", KEPT)))
+    return OF_IMAGES if no_recipe and compares and domain.kind == IMAGE and task in MAY_BE_MOVED else usual

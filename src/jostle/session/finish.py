@@ -17,9 +17,11 @@ from jostle.domain import Domain
 from jostle.errors import OutputRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.distances import as_image_file, columns, sizes
+from jostle.inputs.geometry import Border
 from jostle.interfaces import Differentiable, ModelTarget, Oracle
-from jostle.lineage import Untouched
+from jostle.lineage import joined
 from jostle.mutators.gradient_part import GradientOptions
+from jostle.mutators.metamorphic import MetamorphicOptions
 from jostle.options.campaign import FindingOptions, InputOptions
 from jostle.options.schema import Settings
 from jostle.progress import Progress, quietly
@@ -31,6 +33,7 @@ from jostle.storage.findings import (
     Recorded,
     SavedFinding,
     finish_finding,
+    lineage_of,
     read_finding,
     recorded,
     write_files,
@@ -123,13 +126,14 @@ class InputFinisher:
             shapes = {finding.input.shape, finding.reference.shape}
             if not 0 <= finding.record.root < len(self.seeds) or shapes != {self.seeds.inputs.shape[1:]}:
                 raise OutputRefused(f"{finding.folder} is not of these seeds: move the folder away")
+        border = Border(self.settings[MetamorphicOptions].border)
         return Candidates(
             torch.stack([finding.input for finding in findings]),
             self.seeds,
             torch.full((len(findings),), NO_PARENT),
             roots,
             tuple(finding.record.mutation for finding in findings),
-            Untouched(len(findings)),
+            joined([lineage_of(finding, border) for finding in findings]),
         )
 
     def _minimised(self, rows: Candidates, references: Tensor, findings: list[SavedFinding]) -> Tensor:

@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 
 from jostle.errors import OutputRefused
+from jostle.inputs.geometry import Border, Placements
+from jostle.lineage import Lineage, Untouched
 from jostle.records import Finding
 from jostle.storage.files import make_folder, write_plain, write_whole
 from jostle.storage.finding_block import npy
@@ -119,6 +121,12 @@ def read_root(finding: SavedFinding) -> SavedRoot:
     if root.seed.shape != finding.input.shape or (placement is not None and not _places(placement, root.seed)):
         raise OutputRefused(f"{folder} holds a seed and an input that do not fit together: move the folder away")
     return root
+
+
+def lineage_of(finding: SavedFinding, border: Border) -> Lineage:
+    """What is known of the way of one finding's input from its seed, in a campaign with this border."""
+    placement = _if_there(finding.folder, "placement")
+    return Untouched(1) if placement is None else Placements(placement[None], border)
 
 
 def _places(placement: Tensor, image: Tensor) -> bool:
