@@ -10,6 +10,7 @@ from jostle.errors import UsageError
 from jostle.feedback.nearest import MAGNITUDE, NEAREST
 from jostle.feedback.neuron_parts import NEURON_CRITERIA
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
+from jostle.mutators.each import each_of
 from jostle.mutators.gradient_part import GRADIENT
 from jostle.mutators.metamorphic import METAMORPHIC
 from jostle.mutators.mixed import Costed, Mixed
@@ -34,7 +35,8 @@ from jostle.schedulers.with_seeds import WithSeeds, WithSeedsOptions
 from jostle.task import OF_LABELS
 
 OWN_PROPERTY = "FILE.py:function"
-MUTATORS: Mapping[str, Part[Mutator]] = {"noise": NOISE, "metamorphic": METAMORPHIC, "gradient": GRADIENT}
+OF_ONE_INPUT: Mapping[str, Part[Mutator]] = {"noise": NOISE, "metamorphic": METAMORPHIC, "gradient": GRADIENT}
+MUTATORS: Mapping[str, Part[Mutator]] = {**OF_ONE_INPUT, "each": each_of(OF_ONE_INPUT)}
 SCHEDULERS: Mapping[str, Part[Scheduler]] = {
     "uniform": UNIFORM,
     "recent": RECENT,

@@ -61,7 +61,7 @@ class Layout:
 
     def packed(self, arrays: Mapping[str, Tensor]) -> Tensor:
         """Arrays [batch, ...] by name as rows [batch, total]."""
-        return torch.cat([arrays[field.name].flatten(1).float() for field in self.fields], 1)
+        return torch.cat([arrays[field.name].reshape(-1, field.size).float() for field in self.fields], 1)
 
     def unpacked(self, rows: Tensor) -> dict[str, Tensor]:
         """Rows [batch, total] as arrays [batch, ...] by name, whole numbers in their own type, the others as views."""

@@ -16,6 +16,7 @@ from jostle.composition.suited import suited
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.distances import are_image_files, as_image_file
 from jostle.inputs.preflight import Flight, ModelFacts, check_images, check_normalisation, preflight
+from jostle.inputs.several import layout_of
 from jostle.inputs.value_range import domain_of
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
@@ -116,7 +117,7 @@ def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping
     named, subjects = _named_companions(options)
     given = FUZZ.parsed({**options, **named, "profile": None, "recipe": recipe.name})
     refuse_contradictions(given)
-    models = with_companions(given, subject, subjects)
+    models = with_companions(given, subject, subjects).taking(layout_of(seeds))
     model = models.instrumented(watching(recipe, given), seeds.inputs[:TRIED]).contained()
     prepared = prepare(recipe, given, model, seeds)
     return compose(prepared, lambda: profile_of_seeds(prepared) if profile is None else profile).campaign()
@@ -146,6 +147,8 @@ def watching(recipe: Recipe, given: Given) -> Instrumentation:
 def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> Prepared:
     """Clears model and seeds, and settles what was left open."""
     inputs, executions = given.of(InputOptions), given.of(BudgetOptions).executions
+    if inputs.mean and layout_of(seeds) is not None:
+        raise UsageError("--mean and --std are of one input, and there are several: normalise them inside the model")
     check_normalisation(inputs.mean, inputs.std, seeds.inputs.shape[1])
     if executions is not None and executions < len(seeds):
         raise UsageError(f"--executions {executions}: the {len(seeds)} seeds run first, so give at least as many")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from torch.utils.data import Dataset
 
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
+from jostle.inputs.named_arrays import packed_seeds
 from jostle.named_objects import find_object, names_object
 from jostle.records import NO_LABEL, Seeds
 from jostle.untrusted.files import check_regular, check_unpacked
@@ -27,6 +28,9 @@ from jostle.untrusted.files import check_regular, check_unpacked
 FORMATS = ("PNG", "JPEG", "BMP", "DIB", "GIF", "TIFF", "WEBP", "PPM")
 UNPACKED = 256 * 2**20  # bytes that an .npz may unpack to, however small it is
 RATIO = 100  # and how much larger than itself beyond that
+ALONE = ("x", "inputs", "images", "data", "arr_0")  # what the only input may be called
+LABELS = ("y", "labels")
+UNNAMED = {"arr_0", "arr_1"}  # as np.savez calls what it is given without names: inputs and labels
 IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"}
 
 
@@ -38,6 +42,7 @@ class ImageForm:
     high: float = 1.0
     channels: int | None = None  # 1 or 3; None is grey if all are grey, else colour
     size: tuple[int, int] | None = None  # height, width
+    inputs: tuple[str, ...] = ()  # of several, what is changed and how, as NAME=MUTATOR
 
 
 def load_seeds(spec: str, form: ImageForm) -> Seeds:
@@ -47,7 +52,7 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
     if (path.is_file() or names_object(spec)) and not images:
         _refuse_image_form(form)
     if names_object(spec):
-        return _seeds_from_object(spec)
+        return _seeds_from_object(spec, form)
     if not path.exists():
         raise SeedsRefused(
             f"seeds {spec} do not exist: give a folder of images, a .npy or .npz file, or FILE.py:function"
@@ -57,7 +62,7 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
     if path.suffix.lower() in IMAGES:
         return _seeds_from_images(path.parent, [path], form)
     if path.suffix in (".npy", ".npz"):
-        return _seeds_from_arrays(path)
+        return _seeds_from_arrays(path, form)
     raise SeedsRefused(f"seeds {spec}: give a folder of images, a .npy or .npz file, or FILE.py:function")
 
 
@@ -89,7 +94,8 @@ def stream_seeds(spec: str, form: ImageForm, size: int) -> Stream:
     seeds = load_seeds(spec, form)
     rows = torch.arange(len(seeds)).split(size)
     parts = (
-        Seeds(seeds.inputs[some], seeds.labels[some], tuple(seeds.names[i] for i in some.tolist())) for some in rows
+        Seeds(seeds.inputs[some], seeds.labels[some], tuple(seeds.names[i] for i in some.tolist()), seeds.domain)
+        for some in rows
     )
     return Stream(len(seeds), parts)
 
@@ -208,18 +214,21 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, 
         return np.lib.format.read_array(member, allow_pickle=False)
 
 
-def _seeds_from_arrays(path: Path) -> Seeds:
+def _seeds_from_arrays(path: Path, form: ImageForm) -> Seeds:
     arrays = _array_file(path)
-    inputs = next((arrays[name] for name in ("x", "inputs", "images", "data", "arr_0") if name in arrays), None)
-    labels = next((arrays[name] for name in ("y", "labels", "arr_1") if name in arrays), None)
+    inputs = next((arrays[name] for name in ALONE if name in arrays), None)
+    labels = next((arrays[name] for name in (*LABELS, "arr_1") if name in arrays), None)
+    if len(arrays.keys() - {*LABELS}) > 1 and not (arrays.keys() == UNNAMED and arrays["arr_1"].ndim == 1):
+        unnamed = all(name.startswith("arr_") for name in arrays)
+        return _several(str(path), tuple(arrays.values()) if unnamed else arrays, None, form)
     if inputs is None:
         raise SeedsRefused(f"{path} has no array named x (found {', '.join(arrays)}): save it as np.savez(f, x=…, y=…)")
-    return _checked(str(path), inputs, labels)
+    return _one_alone(str(path), form, inputs, labels)
 
 
-def _seeds_from_object(spec: str) -> Seeds:
+def _seeds_from_object(spec: str, form: ImageForm) -> Seeds:
     found = find_object(spec)
-    if not isinstance(found, Dataset | Tensor | np.ndarray | tuple):
+    if not isinstance(found, Dataset | Tensor | np.ndarray | tuple | dict):
         function: Callable[[], object] = found  # type: ignore[assignment]
         found = attempt(lambda: function())
     if isinstance(found, Crash):
@@ -230,7 +239,29 @@ def _seeds_from_object(spec: str) -> Seeds:
             raise SeedsRefused(f"the dataset {spec} raised {pairs.error} in {pairs.where}: {pairs.message}")
         found = pairs
     inputs, labels = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
-    return _checked(spec, inputs, labels)
+    if isinstance(inputs, dict | tuple):
+        return _several(spec, inputs, labels, form)
+    return _one_alone(spec, form, inputs, labels)
+
+
+def _one_alone(source: str, form: ImageForm, inputs: object, labels: object) -> Seeds:
+    if form.inputs:
+        raise SeedsRefused(f"--input chooses among several inputs, and {source} holds one: leave it out")
+    return _checked(source, inputs, labels)
+
+
+def _several(source: str, arrays: Mapping[str, object] | tuple[object, ...], labels: object, form: ImageForm) -> Seeds:
+    """Seeds of several inputs, by name or in their order; labels may stand among the names."""
+    by_name = isinstance(arrays, dict)
+    found = dict(arrays) if isinstance(arrays, dict) else {str(place): one for place, one in enumerate(arrays)}
+    for name in LABELS if by_name and labels is None else ():
+        labels = found.pop(name, labels)
+    held = attempt(lambda: {name: _as_array(value) for name, value in found.items()})
+    if isinstance(held, Crash) or not held:
+        raise SeedsRefused(f"{source} gives no arrays: return a dict of them by the names of the model's parameters")
+    inputs, domain = packed_seeds(source, held, by_name, form.inputs, form.low, form.high)
+    names = tuple(f"{source}[{row}]" for row in range(len(inputs)))
+    return Seeds(inputs, _checked_labels(source, labels, len(inputs)), names, domain)
 
 
 def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:

@@ -13,9 +13,10 @@ from torch import Tensor
 
 from jostle.catalogue import PartOptions
 from jostle.composition.compose import Prepared
+from jostle.domain import Domain
 from jostle.errors import OutputRefused
 from jostle.foreign import Crash, attempt
-from jostle.inputs.distances import as_image_file, columns, sizes, within
+from jostle.inputs.distances import as_image_file, columns, sizes
 from jostle.interfaces import Differentiable, ModelTarget, Oracle
 from jostle.lineage import Untouched
 from jostle.mutators.gradient_part import GradientOptions
@@ -24,6 +25,7 @@ from jostle.options.schema import Settings
 from jostle.progress import Progress, quietly
 from jostle.records import MODEL, NO_PARENT, Candidates, Seeds
 from jostle.scores import probabilities
+from jostle.storage.files import write_whole
 from jostle.storage.finding_record import Answer, ChangeSizes, FinishedArray
 from jostle.storage.findings import FINDINGS, Recorded, SavedFinding, finish_finding, read_finding, recorded
 from jostle.storage.pictures import write_png
@@ -44,6 +46,10 @@ class InputFinisher:
     @property
     def seeds(self) -> Seeds:
         return self.prepared.seeds
+
+    @property
+    def domain(self) -> Domain:
+        return self.prepared.context().domain
 
     @property
     def target(self) -> ModelTarget:
@@ -90,6 +96,8 @@ class InputFinisher:
         if self.settings[FindingOptions].as_images:
             for name, array in arrays.items():
                 write_png(finding.folder / f"{name}.png", array, *self.settings[InputOptions].range)
+        for file, content in self.domain.files(arrays["input"], finding.reference).items():
+            write_whole(finding.folder / file, content, synced=True)
         finish_finding(finding, finished, {name: array for name, array in arrays.items() if name != "input"})
 
     @property
@@ -129,8 +137,9 @@ class InputFinisher:
             return oracle.judge(tried, self.target.run(tried, oracle.looks_inside)).bugs == bugs[some]
 
         def storable(inputs: Tensor) -> Tensor:
-            fit = as_image_file if self.settings[FindingOptions].as_images else within
-            return fit(inputs, low, high)
+            if self.settings[FindingOptions].as_images:
+                return as_image_file(inputs, low, high)
+            return self.domain.nearest(inputs.to(references.dtype), references)
 
         realistic = (
             "gradient" in self.settings[PartOptions].mutator

@@ -9,6 +9,7 @@ from jostle.composition.compose import Prepared, prepare, watching
 from jostle.digests import digest_of
 from jostle.inputs.preflight import Flight
 from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.several import layout_of
 from jostle.isolation.client import WorkerClient
 from jostle.options.campaign import InputOptions
 from jostle.options.schema import Given, Settings
@@ -54,9 +55,10 @@ def load(given: Given) -> Loaded:
     with ExitStack() as undone:
         service = None
         if limits is None:
-            model = load_models(given).instrumented(watching(recipe, given), sample).contained()
+            models = load_models(given).taking(layout_of(seeds))
+            model = models.instrumented(watching(recipe, given), sample).contained()
         else:
-            model, service = isolated(given, sample, limits)
+            model, service = isolated(given, sample, limits, layout_of(seeds))
             undone.callback(service.close)
         prepared = prepare(recipe, given, model, seeds)
         undone.pop_all()
@@ -69,4 +71,4 @@ def digest_of_all(seeds: Seeds, models: str) -> str:
 
 
 def image_form(inputs: InputOptions) -> ImageForm:
-    return ImageForm(*inputs.range, inputs.channels, inputs.size)
+    return ImageForm(*inputs.range, inputs.channels, inputs.size, inputs.input)

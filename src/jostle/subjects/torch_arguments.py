@@ -80,9 +80,9 @@ def check_takes_one(parameters: Parameters) -> None:
 def parameters_of(module: nn.Module) -> Parameters:
     """What the module's own signature says."""
     if isinstance(module, torch.jit.ScriptModule):
-        arguments = module.forward.schema.arguments[1:]
-        required = frozenset(one.name for one in arguments if not one.has_default_value())
-        return Parameters(named=tuple(one.name for one in arguments), required=required)
+        arguments = module.forward.schema.arguments[1:]  # type: ignore[attr-defined]
+        needed = frozenset(one.name for one in arguments if not one.has_default_value())
+        return Parameters(named=tuple(one.name for one in arguments), required=needed)
     try:
         found = inspect.signature(getattr(module, "wrapped", module.forward)).parameters.values()
     except ValueError:  # a built-in function without a signature

@@ -50,7 +50,8 @@ class TorchSubject:
         return replace(self, batch=size)
 
     def traits(self, sample: Tensor) -> Traits:
-        seen = traits_of(self.module, self.target().prepared(sample))
+        positional, named = self.target().prepared(sample)
+        seen = traits_of(self.module, *positional, **named)
         return replace(seen, one_by_one=self.batch == 1)
 
     def outputs(self, sample: Tensor) -> dict[str, list[int]]:
@@ -76,7 +77,8 @@ class TorchSubject:
 
     def twin(self, name: str, seed: int) -> Subject | None:
         module = twin_named(name, self.copy, seed)
-        return None if module is None else replace(self, module=module)
+        parameters = self.parameters or parameters_of(self.module)  # a twin may hide them
+        return None if module is None else replace(self, module=module, parameters=parameters)
 
     def with_weights(self, path: Path) -> Subject:
         """A copy, so that nothing else that the user's code built changes with it."""
