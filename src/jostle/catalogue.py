@@ -99,7 +99,8 @@ def parts_named(kind: str, value: Any) -> Iterator[Part[Any]]:
 
 def readers_of(group: type) -> dict[str, list[str]]:
     """By option, the names of the parts that read these options."""
-    named = {kind: [name for name, part in parts.items() if group in part.options] for kind, parts in PARTS.items()}
+    single = {**PARTS, "mutator": OF_ONE_INPUT}  # `each` reads what those that it is made of read
+    named = {kind: [name for name, part in parts.items() if group in part.options] for kind, parts in single.items()}
     return {kind: names for kind, names in named.items() if names}
 
 

@@ -45,7 +45,7 @@ class Several:
     mutator: str = "each"
 
     def of(self, name: str, rows: Tensor) -> Tensor:
-        """One input [batch, ...] out of rows [batch, total] as domain and mutator take it; single numbers [batch, 1]."""
+        """One input [batch, ...] of rows [batch, total] as domain and mutator take it; single numbers are [batch, 1]."""
         values = self.layout.values(rows, name).reshape(len(rows), *(self.layout.field(name).shape or (1,)))
         return values.round().long() if self.domains[name].kind in INTEGER_KINDS else values
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -25,34 +25,30 @@ TOGETHER = 1 / 3  # how often each of the other inputs changes too
 OF_WHOLE_ROWS = ("gradient",)  # mutators that need all inputs at once
 
 
-@dataclass(frozen=True)
-class Changer:
-    """What changes one of the inputs, and the seeds of that input alone."""
-
-    mutator: Mutator
-    seeds: Seeds
-
-
 class Each:
     """Several inputs, of which one or more change at a time, each by a mutator of its own; the others stay."""
 
-    def __init__(self, domain: Several, changers: Mapping[str, Changer]):
-        self._domain, self._changers = domain, changers
+    def __init__(self, domain: Several, mutators: Mapping[str, Mutator]):
+        self._domain, self._mutators = domain, mutators
+        self._seeds: tuple[Seeds | None, dict[str, Seeds]] = (
+            None,
+            {},
+        )  # the last that were seen, and those of each input
 
     def learn(self, lesson: Lesson) -> None:
         """Passes the lesson on, with the rows of one input, to mutators that learn."""
-        for name, changer in self._changers.items():
-            if isinstance(changer.mutator, Learner):
-                changer.mutator.learn(replace(lesson, kept=self._of_one(name, lesson.kept)))
+        for name, mutator in self._mutators.items():
+            if isinstance(mutator, Learner):
+                mutator.learn(replace(lesson, kept=self._of_one(name, lesson.kept)))
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
         children = parents.inputs.clone()
         operations: list[tuple[str, ...]] = [()] * len(parents)
         lineage, draws = parents.lineage, self._drawn(len(parents), rng)
-        for name, which in zip(self._changers, draws.T, strict=True):
+        for name, which in zip(self._mutators, draws.T, strict=True):
             rows = which.nonzero().squeeze(1)
             if len(rows):
-                made = self._changers[name].mutator.mutate(self._of_one(name, parents.select(rows)), rng)
+                made = self._mutators[name].mutate(self._of_one(name, parents.select(rows)), rng)
                 children[rows] = self._domain.layout.replaced(children[rows], name, made.inputs)
                 lineage = self._followed(name, lineage, rows, made.lineage)
                 _note(name, rows, made.mutations, operations)
@@ -63,7 +59,7 @@ class Each:
 
     def _drawn(self, rows: int, rng: torch.Generator) -> Tensor:
         """Which inputs of each row change [rows, inputs]: one at least."""
-        count = len(self._changers)
+        count = len(self._mutators)
         first = torch.randint(count, (rows, 1), generator=rng)
         return (torch.rand(rows, count, generator=rng) < TOGETHER).scatter_(1, first, True)
 
@@ -73,7 +69,12 @@ class Each:
         if name == self._domain.moved and isinstance(rows.lineage, PlacementsOfOne):
             lineage = rows.lineage.own
         inputs = self._domain.of(name, rows.inputs)
-        return replace(rows, inputs=inputs, seeds=self._changers[name].seeds, lineage=lineage)
+        return replace(rows, inputs=inputs, seeds=self._seeds_of(name, rows.seeds), lineage=lineage)
+
+    def _seeds_of(self, name: str, seeds: Seeds) -> Seeds:
+        if self._seeds[0] is not seeds:
+            self._seeds = seeds, {one: of_one(self._domain, one, seeds) for one in self._mutators}
+        return self._seeds[1][name]
 
     def _followed(self, name: str, lineage: Lineage, rows: Tensor, made: Lineage) -> Lineage:
         """The lineage of all rows, once some of them have been moved."""
@@ -85,6 +86,11 @@ class Each:
 def _placements(lineage: Lineage) -> Tensor:
     """[rows, 2, 3]"""
     return unmoved(lineage.count) if isinstance(lineage, Untouched) else lineage.rows
+
+
+def of_one(domain: Several, name: str, seeds: Seeds) -> Seeds:
+    """The seeds of one input, as if there were no others."""
+    return replace(seeds, inputs=domain.of(name, seeds.inputs), domain=domain.domains[name])
 
 
 def _note(name: str, rows: Tensor, made: tuple[Mutation, ...], operations: list[tuple[str, ...]]) -> None:
@@ -102,25 +108,25 @@ def each_of(mutators: Mapping[str, Part[Mutator]]) -> Part[Mutator]:
         if not isinstance(domain, Several):
             raise UsageError("--mutator each is for several inputs, and there is one: name another mutator")
         known = [name for name in mutators if name not in OF_WHOLE_ROWS]
-        changers = {
-            name: _changer(mutators[chosen(f"--input {name}:", mutator, known)], name, domain, settings, context)
+        made = {
+            name: _made(mutators[chosen(f"--input {name}:", mutator, known)], name, domain, settings, context)
             for name, mutator in domain.mutators.items()
         }
-        return Each(domain, changers)
+        return Each(domain, made)
 
     groups = dict.fromkeys(group for part in mutators.values() for group in part.options)
     return Part(first_line(Each), make, tuple(groups))
 
 
-def _changer(part: Part[Mutator], name: str, domain: Several, settings: Settings, context: PartContext) -> Changer:
+def _made(part: Part[Mutator], name: str, domain: Several, settings: Settings, context: PartContext) -> Mutator:
     if domain.mutators[name] == MOVES and len(domain.layout.field(name).shape) != 3:
         shape = list(domain.layout.field(name).shape)
         raise PreflightFailed(
             f"--input {name}={MOVES}: inputs of shape {shape} are no images [channels, height, width]: use noise"
         )
-    own = domain.domains[name]
-    seeds = replace(context.seeds, inputs=domain.of(name, context.seeds.inputs), domain=own)
-    return Changer(part.make(_ranged(settings, own), replace(context, seeds=seeds)), seeds)
+    return part.make(
+        _ranged(settings, domain.domains[name]), replace(context, seeds=of_one(domain, name, context.seeds))
+    )
 
 
 def _ranged(settings: Settings, domain: object) -> Settings:
