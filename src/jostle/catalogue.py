@@ -10,6 +10,7 @@ from jostle.errors import UsageError
 from jostle.feedback.nearest import MAGNITUDE, NEAREST
 from jostle.feedback.neuron_parts import NEURON_CRITERIA
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
+from jostle.mutators.audio import AUDIO
 from jostle.mutators.each import each_of
 from jostle.mutators.gradient_part import GRADIENT
 from jostle.mutators.metamorphic import METAMORPHIC
@@ -35,7 +36,12 @@ from jostle.schedulers.with_seeds import WithSeeds, WithSeedsOptions
 from jostle.task import OF_LABELS
 
 OWN_PROPERTY = "FILE.py:function"
-OF_ONE_INPUT: Mapping[str, Part[Mutator]] = {"noise": NOISE, "metamorphic": METAMORPHIC, "gradient": GRADIENT}
+OF_ONE_INPUT: Mapping[str, Part[Mutator]] = {
+    "noise": NOISE,
+    "metamorphic": METAMORPHIC,
+    "gradient": GRADIENT,
+    "audio": AUDIO,
+}
 MUTATORS: Mapping[str, Part[Mutator]] = {**OF_ONE_INPUT, "each": each_of(OF_ONE_INPUT)}
 SCHEDULERS: Mapping[str, Part[Scheduler]] = {
     "uniform": UNIFORM,
@@ -69,7 +75,7 @@ class PartOptions:
     )
     mutator: tuple[str, ...] = option(
         choices(lambda: MUTATORS, "a mutator"),
-        "noise, metamorphic (image transformations), gradient, or several",
+        f"{', '.join(MUTATORS)}, or several",
         Theme.MUTATION,
         default=(),
     )

@@ -16,6 +16,7 @@ from jostle.inputs.value_range import IMAGE, ValueRange
 from jostle.interfaces import Mutator
 from jostle.layout import Field, Layout
 from jostle.mutators.ascent import Ascent
+from jostle.mutators.audio import Sounding
 from jostle.mutators.each import Each
 from jostle.mutators.goals import AnotherClass
 from jostle.mutators.metamorphic import Metamorphic
@@ -34,6 +35,7 @@ VALUES = ((5, 3), (2, 3, 8, 8), (1, 7, 2))
 IMAGES = ((2, 3, 8, 8), (2, 1, 9, 6), (2, 1, 3, 8, 8))  # the last are volumes
 VOLUMES = ((2, 3, 5, 8, 6), (3, 1, 1, 6, 6))
 DIGITS = ((3, 1, 28, 28),)  # what a LeNet takes
+WAVES = ((2, 1, 400), (3, 2, 300), (4, 250))  # sounds with one channel, with two, and without
 PACKED = ((2, 38), (5, 38))  # a picture of 5 by 7 pixels, and three numbers
 
 
@@ -52,7 +54,7 @@ class Case:
     @property
     def parents(self) -> tuple[int, ...]:
         """The shape of a few parents."""
-        shapes = {DIGITS: (6, 1, 28, 28), VOLUMES: (6, 1, 3, 4, 4), PACKED: (6, 38)}
+        shapes = {DIGITS: (6, 1, 28, 28), VOLUMES: (6, 1, 3, 4, 4), PACKED: (6, 38), WAVES: (6, 1, 300)}
         return shapes.get(self.shapes, (6, 1, 4, 4))
 
 
@@ -104,6 +106,8 @@ MUTATORS: dict[str, Case] = {
     "noise and gradient": Case(
         lambda: mixed(noise=Noise(0.1, 0, 1), gradient=towards_neurons()), shapes=DIGITS, fewer=True
     ),
+    "audio": Case(lambda: Sounding(8000), -1, 1, away=0.1, shapes=WAVES),
+    "audio, far from the seed": Case(lambda: Sounding(8000, snr=0), -1, 1, shapes=WAVES),
     "each, in a ball": Case(
         lambda: each(-1, 1, picture=Noise(0.3, -1, 1, 0.2), numbers=Noise(0.1, -1, 1, 0.2)),
         *(-1, 1, 0.2),

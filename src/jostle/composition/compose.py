@@ -14,6 +14,7 @@ from jostle.composition.recipe import Recipe
 from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled
 from jostle.composition.suited import suited
 from jostle.errors import PreflightFailed, UsageError
+from jostle.inputs.audio import Audio
 from jostle.inputs.distances import are_image_files, as_image_file
 from jostle.inputs.preflight import Flight, ModelFacts, check_images, check_normalisation, preflight
 from jostle.inputs.several import layout_of
@@ -160,6 +161,8 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
     images = are_image_files(seeds.inputs, low, high)
     recipe = suited(recipe, domain, flight.task)
+    if isinstance(domain, Audio) and "range" not in given:
+        given = given.over(range=(-1.0, 1.0))
     refuse_unread(recipe, given, flight.task)
     settings = settled(recipe, given, flight.task, images)
     as_images = settings[FindingOptions].as_images

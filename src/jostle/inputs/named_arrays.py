@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from jostle.domain import Domain
 from jostle.errors import SeedsRefused, UsageError
+from jostle.inputs.audio import AUDIO, Audio
 from jostle.inputs.several import MOVES, Several, mask_among
 from jostle.inputs.value_range import IMAGE, ValueRange
 from jostle.layout import WHOLE_UP_TO, Field, Layout
@@ -20,13 +22,23 @@ Arrays = Mapping[str, np.ndarray[Any, Any]]
 UNSIGNED = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}  # which torch cannot compute with
 
 
-def packed_seeds(
-    source: str, arrays: Arrays, by_name: bool, inputs: Sequence[str], low: float, high: float
-) -> tuple[Tensor, Several]:
-    """Rows [seeds, total] of arrays [seeds, ...], and their domain.
+@dataclass(frozen=True)
+class Wanted:
+    """What a user says of several inputs: which are changed and how, as NAME=MUTATOR, and facts of some kinds."""
 
-    `inputs` are what the user wants changed, as NAME=MUTATOR; images range from low to high, all else as its seeds do.
-    """
+    inputs: Sequence[str] = ()
+    low: float = 0.0  # of images
+    high: float = 1.0
+    rate: int | None = None  # of waves
+
+
+NOTHING_SAID = Wanted()
+
+
+def packed_seeds(
+    source: str, arrays: Arrays, by_name: bool = True, wanted: Wanted = NOTHING_SAID
+) -> tuple[Tensor, Several]:
+    """Rows [seeds, total] of arrays [seeds, ...], and their domain."""
     counts = {name: len(array) if array.ndim else 0 for name, array in arrays.items()}
     if len(set(counts.values())) > 1 or not all(counts.values()):
         told = ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -34,7 +46,7 @@ def packed_seeds(
     tensors = {name: _tensor(f"{source}: {name}", array) for name, array in arrays.items()}
     fields = tuple(Field(name, tuple(value.shape[1:]), value.dtype) for name, value in tensors.items())
     layout = Layout(fields, by_name)
-    return layout.packed(tensors), _domain(layout, tensors, inputs, low, high)
+    return layout.packed(tensors), _domain(layout, tensors, wanted)
 
 
 def _tensor(what: str, array: np.ndarray[Any, Any]) -> Tensor:
@@ -52,17 +64,17 @@ def _tensor(what: str, array: np.ndarray[Any, Any]) -> Tensor:
         return torch.from_numpy(np.array(array, dtype=dtype))
 
 
-def _domain(layout: Layout, arrays: Mapping[str, Tensor], inputs: Sequence[str], low: float, high: float) -> Several:
+def _domain(layout: Layout, arrays: Mapping[str, Tensor], said: Wanted) -> Several:
     masks = {name: mask for name in layout.names if (mask := mask_among(name, arrays)) is not None}
-    wanted = _wanted(inputs, layout.names)
+    wanted = _wanted(said.inputs, layout.names)
     for name in wanted:
         if name in masks:
             raise UsageError(f"--input {name}: it follows {masks[name].of}, so name that instead")
-    domains = {name: _range(name, values, low, high) for name, values in arrays.items()}
+    domains = {name: _domain_of(name, values, wanted.get(name), said) for name, values in arrays.items()}
     changed = list(wanted) or [name for name in layout.names if name not in masks and _varies(arrays[name])]
     mutators = {name: wanted.get(name) or domains[name].mutator for name in changed}
-    if list(mutators.values()).count(MOVES) > 1:
-        raise UsageError(f"--input: {MOVES} moves one input only: name another mutator for the others")
+    if sum(mutator in MOVES for mutator in mutators.values()) > 1:
+        raise UsageError(f"--input: {' or '.join(MOVES)} moves one input only: name another mutator for the others")
     if not mutators:
         raise UsageError("every input is the same in all seeds, so that nothing tells how it may change: give --input")
     return Several(layout, domains, mutators, masks)
@@ -79,8 +91,16 @@ def _wanted(inputs: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     return wanted
 
 
+def _domain_of(name: str, values: Tensor, mutator: str | None, said: Wanted) -> Domain:
+    """Waves are what `audio` changes, images range as the user says, and all else as its seeds do."""
+    if mutator != AUDIO:
+        return _range(name, values, said.low, said.high)
+    if said.rate is None:
+        raise UsageError(f"--input {name}=audio: give the --rate of these waves")
+    return Audio(said.rate, tuple(values.shape[1:]))
+
+
 def _range(name: str, values: Tensor, low: float, high: float) -> Domain:
-    """Images range as the user says, bytes of images over all bytes, and all else as its seeds do."""
     least, most = float(values.min()), float(values.max())
     if ValueRange.of(values, low, high).kind != IMAGE:
         return ValueRange(least, most)

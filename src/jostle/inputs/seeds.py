@@ -19,7 +19,8 @@ from torch.utils.data import Dataset
 
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
-from jostle.inputs.named_arrays import packed_seeds
+from jostle.inputs.named_arrays import Wanted, packed_seeds
+from jostle.inputs.wave_files import AS_THEY_ARE, WaveForm, wave_files, waves_of, with_rate
 from jostle.named_objects import find_object, names_object
 from jostle.records import NO_LABEL, Seeds
 from jostle.untrusted.files import check_regular, check_unpacked
@@ -43,6 +44,7 @@ class ImageForm:
     channels: int | None = None  # 1 or 3; None is grey if all are grey, else colour
     size: tuple[int, int] | None = None  # height, width
     inputs: tuple[str, ...] = ()  # of several, what is changed and how, as NAME=MUTATOR
+    waves: WaveForm = AS_THEY_ARE
 
 
 def load_seeds(spec: str, form: ImageForm) -> Seeds:
@@ -57,6 +59,8 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
         raise SeedsRefused(
             f"seeds {spec} do not exist: give a folder of images, a .npy or .npz file, or FILE.py:function"
         )
+    if sounds := _wave_files(path):
+        return _seeds_from_waves(path if path.is_dir() else path.parent, sounds, form)
     if path.is_dir():
         return _seeds_from_images(path, _image_files(path), form)
     if path.suffix.lower() in IMAGES:
@@ -64,6 +68,20 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
     if path.suffix in (".npy", ".npz"):
         return _seeds_from_arrays(path, form)
     raise SeedsRefused(f"seeds {spec}: give a folder of images, a .npy or .npz file, or FILE.py:function")
+
+
+def _wave_files(path: Path) -> list[Path]:
+    """The .wav files that are meant; of a folder that holds some beside images, the images are."""
+    found = wave_files(path)
+    images = path.is_dir() and found and any(file.suffix.lower() in IMAGES for file in path.rglob("*"))
+    return [] if images else found
+
+
+def _seeds_from_waves(folder: Path, files: list[Path], form: ImageForm) -> Seeds:
+    _refuse_image_form(form)
+    waves, domain = waves_of(files, form.waves)
+    names = tuple(str(file.relative_to(folder)) for file in files)
+    return Seeds(waves, _folder_labels(folder, files), names, domain)
 
 
 def _refuse_image_form(form: ImageForm) -> None:
@@ -82,15 +100,15 @@ class Stream:
 def stream_seeds(spec: str, form: ImageForm, size: int) -> Stream:
     """As `load_seeds`, in parts of this size; images and .npy files are read as their turn comes."""
     path = Path(spec)
-    if path.is_dir():
+    if path.is_dir() and not _wave_files(path):
         files = _image_files(path)
         form = replace(form, channels=form.channels or _channels(files))
         return Stream(len(files), (_seeds_from_images(path, some, form) for some in _parts(files, size)))
     if path.is_file() and path.suffix == ".npy":
         _refuse_image_form(form)
         array = _array_file(path)["x"]
-        _checked(str(path), array[:1] if array.ndim else array, None)
-        return Stream(len(array), (_checked(str(path), some, None) for some in _parts(array, size)))
+        _one_alone(str(path), form, array[:1] if array.ndim else array, None)
+        return Stream(len(array), (_one_alone(str(path), form, some, None) for some in _parts(array, size)))
     seeds = load_seeds(spec, form)
     rows = torch.arange(len(seeds)).split(size)
     parts = (
@@ -247,7 +265,7 @@ def _seeds_from_object(spec: str, form: ImageForm) -> Seeds:
 def _one_alone(source: str, form: ImageForm, inputs: object, labels: object) -> Seeds:
     if form.inputs:
         raise SeedsRefused(f"--input chooses among several inputs, and {source} holds one: leave it out")
-    return _checked(source, inputs, labels)
+    return with_rate(_checked(source, inputs, labels), form.waves, source)
 
 
 def _several(source: str, arrays: Mapping[str, object] | tuple[object, ...], labels: object, form: ImageForm) -> Seeds:
@@ -259,7 +277,8 @@ def _several(source: str, arrays: Mapping[str, object] | tuple[object, ...], lab
     held = attempt(lambda: {name: _as_array(value) for name, value in found.items()})
     if isinstance(held, Crash) or not held:
         raise SeedsRefused(f"{source} gives no arrays: return a dict of them by the names of the model's parameters")
-    inputs, domain = packed_seeds(source, held, by_name, form.inputs, form.low, form.high)
+    wanted = Wanted(form.inputs, form.low, form.high, form.waves.rate)
+    inputs, domain = packed_seeds(source, held, by_name, wanted)
     names = tuple(f"{source}[{row}]" for row in range(len(inputs)))
     return Seeds(inputs, _checked_labels(source, labels, len(inputs)), names, domain)
 

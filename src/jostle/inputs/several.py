@@ -18,7 +18,7 @@ from jostle.lineage import Lineage
 from jostle.records import Seeds
 
 SEVERAL = "several"
-MOVES = "metamorphic"  # the mutator that moves images, so that references move with them
+MOVES = ("metamorphic", "audio")  # mutators that move inputs, so that references move with them
 INTEGER_KINDS = ("tokens",)  # kinds of domains whose values are whole numbers, not floats that were rounded
 
 
@@ -45,7 +45,7 @@ class Several:
     mutator: str = "each"
 
     def of(self, name: str, rows: Tensor) -> Tensor:
-        """One input [batch, ...] of rows [batch, total] as domain and mutator take it; single numbers are [batch, 1]."""
+        """One input [batch, ...] of rows [batch, total] as domain and mutator take it; single ones are [batch, 1]."""
         values = self.layout.values(rows, name).reshape(len(rows), *(self.layout.field(name).shape or (1,)))
         return values.round().long() if self.domains[name].kind in INTEGER_KINDS else values
 
@@ -109,7 +109,7 @@ class Several:
     @property
     def moved(self) -> str | None:
         """The input that a mutator moves, so that references move with it."""
-        return next((name for name, mutator in self.mutators.items() if mutator == MOVES), None)
+        return next((name for name, mutator in self.mutators.items() if mutator in MOVES), None)
 
     def placed(self, rows: Tensor, border: Border = Border.DARK) -> Lineage:
         """The lineage with these placements [batch, 2, 3]."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.geometry import border_of, unmoved
-from jostle.inputs.several import MOVES, PlacementsOfOne, Several
+from jostle.inputs.several import PlacementsOfOne, Several
 from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import Learner, Mutator
 from jostle.lineage import UNCHANGED, Change, Lineage, Mutation, Untouched
@@ -119,10 +119,10 @@ def each_of(mutators: Mapping[str, Part[Mutator]]) -> Part[Mutator]:
 
 
 def _made(part: Part[Mutator], name: str, domain: Several, settings: Settings, context: PartContext) -> Mutator:
-    if domain.mutators[name] == MOVES and len(domain.layout.field(name).shape) != 3:
+    if domain.mutators[name] == "metamorphic" and len(domain.layout.field(name).shape) not in (3, 4):
         shape = list(domain.layout.field(name).shape)
         raise PreflightFailed(
-            f"--input {name}={MOVES}: inputs of shape {shape} are no images [channels, height, width]: use noise"
+            f"--input {name}=metamorphic: inputs of shape {shape} are no images [channels, height, width]: use noise"
         )
     return part.make(
         _ranged(settings, domain.domains[name]), replace(context, seeds=of_one(domain, name, context.seeds))

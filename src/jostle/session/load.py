@@ -10,6 +10,7 @@ from jostle.digests import digest_of
 from jostle.inputs.preflight import Flight
 from jostle.inputs.seeds import ImageForm, load_seeds
 from jostle.inputs.several import layout_of
+from jostle.inputs.wave_files import WaveForm
 from jostle.isolation.client import WorkerClient
 from jostle.options.campaign import InputOptions
 from jostle.options.schema import Given, Settings
@@ -71,4 +72,4 @@ def digest_of_all(seeds: Seeds, models: str) -> str:
 
 
 def image_form(inputs: InputOptions) -> ImageForm:
-    return ImageForm(*inputs.range, inputs.channels, inputs.size, inputs.input)
+    return ImageForm(*inputs.range, inputs.channels, inputs.size, inputs.input, WaveForm(inputs.rate, inputs.length))

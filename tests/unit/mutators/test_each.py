@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from jostle.inputs.task import Task
 
 from jostle.catalogue import mutator_of
 from jostle.composition.settle import settled
 from jostle.errors import PreflightFailed, UsageError
-from jostle.inputs.named_arrays import packed_seeds
-from jostle.inputs.task import Task
+from jostle.inputs.named_arrays import Wanted, packed_seeds
 from jostle.interfaces import Mutator
 from jostle.lineage import Change
 from jostle.mutators.each import Each
@@ -28,7 +28,7 @@ AGES = torch.arange(20, 60).numpy()
 
 
 def parents(*inputs: str) -> Candidates:
-    rows, domain = packed_seeds("seeds", {"image": IMAGES, "age": AGES}, True, inputs, 0, 1)
+    rows, domain = packed_seeds("seeds", {"image": IMAGES, "age": AGES}, wanted=Wanted(inputs))
     return replace(seeds_of(rows), domain=domain).as_candidates()
 
 
@@ -114,8 +114,8 @@ def test_it_needs_several_inputs() -> None:
 
 
 def test_two_moved_images_are_refused() -> None:
-    with pytest.raises(UsageError, match="metamorphic moves one input only"):
-        packed_seeds("seeds", {"a": IMAGES, "b": IMAGES}, True, ("a=metamorphic", "b=metamorphic"), 0, 1)
+    with pytest.raises(UsageError, match="metamorphic or audio moves one input only"):
+        packed_seeds("seeds", {"a": IMAGES, "b": IMAGES}, wanted=Wanted(("a=metamorphic", "b=metamorphic")))
 
 
 def test_the_mutators_of_inputs_see_their_own_input_alone() -> None:
