@@ -12,7 +12,7 @@ from torch import Tensor
 
 from jostle.composition.settle import FUZZ
 from jostle.foreign import Crash
-from jostle.inputs.geometry import Placements
+from jostle.inputs.geometry import unmoved
 from jostle.lineage import Mutation, Untouched
 from jostle.options.schema import Given
 from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Lesson, Outcome, Seeds, Summary, Trace
@@ -69,7 +69,7 @@ def texts_of(rows: Candidates) -> tuple[str, ...]:
 
 def placements_of(rows: Candidates) -> Tensor:
     """How each row was moved [batch, 2, 3]."""
-    return Placements.of(rows.lineage).rows
+    return unmoved(len(rows)) if isinstance(rows.lineage, Untouched) else rows.lineage.rows
 
 
 def trace_of(

@@ -10,6 +10,8 @@ from jostle.errors import UsageError
 from jostle.feedback.nearest import MAGNITUDE, NEAREST
 from jostle.feedback.neuron_parts import NEURON_CRITERIA
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
+from jostle.mutators.audio import AUDIO
+from jostle.mutators.each import each_of
 from jostle.mutators.gradient_part import GRADIENT
 from jostle.mutators.metamorphic import METAMORPHIC
 from jostle.mutators.mixed import Costed, Mixed
@@ -40,12 +42,14 @@ from jostle.schedulers.with_seeds import WithSeeds, WithSeedsOptions
 from jostle.task import OF_LABELS
 
 OWN_PROPERTY = "FILE.py:function"
-MUTATORS: Mapping[str, Part[Mutator]] = {
+OF_ONE_INPUT: Mapping[str, Part[Mutator]] = {
     "noise": NOISE,
     "metamorphic": METAMORPHIC,
     "gradient": GRADIENT,
     "table": TABLE_STEPS,
+    "audio": AUDIO,
 }
+MUTATORS: Mapping[str, Part[Mutator]] = {**OF_ONE_INPUT, "each": each_of(OF_ONE_INPUT)}
 SCHEDULERS: Mapping[str, Part[Scheduler]] = {
     "uniform": UNIFORM,
     "recent": RECENT,
@@ -89,7 +93,7 @@ class PartOptions:
     )
     mutator: tuple[str, ...] = option(
         choices(lambda: MUTATORS, "a mutator"),
-        "noise, metamorphic (image transformations), gradient, table, or several",
+        f"{', '.join(MUTATORS)}, or several",
         Theme.MUTATION,
         default=(),
     )
@@ -119,7 +123,8 @@ def parts_named(kind: str, value: Any) -> Iterator[Part[Any]]:
 
 def readers_of(group: type) -> dict[str, list[str]]:
     """By option, the names of the parts that read these options."""
-    named = {kind: [name for name, part in parts.items() if group in part.options] for kind, parts in PARTS.items()}
+    single = {**PARTS, "mutator": OF_ONE_INPUT}  # `each` reads what those that it is made of read
+    named = {kind: [name for name, part in parts.items() if group in part.options] for kind, parts in single.items()}
     return {kind: names for kind, names in named.items() if names}
 
 

@@ -12,11 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jostle.domain import Domain
+from jostle.inputs.several import Several
 from jostle.inputs.table import Table
 from jostle.inputs.table_columns import Column, ColumnKind
 from jostle.inputs.table_groups import Group, Together
+from jostle.inputs.value_range import IMAGE, ValueRange
 from jostle.interfaces import Mutator
+from jostle.layout import Field, Layout
 from jostle.mutators.ascent import Ascent
+from jostle.mutators.audio import Sounding
+from jostle.mutators.each import Each
 from jostle.mutators.goals import AnotherClass
 from jostle.mutators.metamorphic import Metamorphic
 from jostle.mutators.mixed import Costed, Mixed
@@ -35,6 +40,8 @@ VALUES = ((5, 3), (2, 3, 8, 8), (1, 7, 2))
 IMAGES = ((2, 3, 8, 8), (2, 1, 9, 6), (2, 1, 3, 8, 8))  # the last are volumes
 VOLUMES = ((2, 3, 5, 8, 6), (3, 1, 1, 6, 6))
 DIGITS = ((3, 1, 28, 28),)  # what a LeNet takes
+WAVES = ((2, 1, 400), (3, 2, 300), (4, 250))  # sounds with one channel, with two, and without
+PACKED = ((2, 38), (5, 38))  # a picture of 5 by 7 pixels, and three numbers
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class Case:
     @property
     def parents(self) -> tuple[int, ...]:
         """The shape of a few parents."""
-        shapes = {DIGITS: (6, 1, 28, 28), VOLUMES: (6, 1, 3, 4, 4), ROWS: (6, 7)}
+        shapes = {DIGITS: (6, 1, 28, 28), VOLUMES: (6, 1, 3, 4, 4), ROWS: (6, 7), PACKED: (6, 38), WAVES: (6, 1, 300)}
         return shapes.get(self.shapes, (6, 1, 4, 4))
 
 
@@ -90,6 +97,13 @@ def mixed(**mutators: Mutator) -> Mixed:
     return Mixed({name: Costed(mutator) for name, mutator in mutators.items()})
 
 
+def each(low: float, high: float, **mutators: Mutator) -> Each:
+    layout = Layout((Field("picture", (1, 5, 7)), Field("numbers", (3,))))
+    domains = {"picture": ValueRange(low, high, IMAGE), "numbers": ValueRange(low, high)}
+    named = {name: "metamorphic" if isinstance(one, Metamorphic) else "noise" for name, one in mutators.items()}
+    return Each(Several(layout, domains, named, {}), mutators)
+
+
 MUTATORS: dict[str, Case] = {
     "noise": Case(lambda: Noise(0.1, 0, 1)),
     "violent noise": Case(lambda: Noise(50, 0, 1)),
@@ -118,6 +132,16 @@ MUTATORS: dict[str, Case] = {
     "table": Case(lambda: table_steps(), 0, 10, shapes=ROWS, domain=TABLE),
     "table in a ball": Case(lambda: table_steps(radius=0.2, columns=7), 0, 10, 2.0, shapes=ROWS, domain=TABLE),
     "table, columns together": Case(lambda: table_steps(joint=1.0), 0, 10, shapes=ROWS, domain=TABLE),
+    "audio": Case(lambda: Sounding(8000), -1, 1, away=0.1, shapes=WAVES),
+    "audio, far from the seed": Case(lambda: Sounding(8000, snr=0), -1, 1, shapes=WAVES),
+    "each, in a ball": Case(
+        lambda: each(-1, 1, picture=Noise(0.3, -1, 1, 0.2), numbers=Noise(0.1, -1, 1, 0.2)),
+        *(-1, 1, 0.2),
+        shapes=PACKED,
+    ),
+    "each, moved": Case(
+        lambda: each(0, 1, picture=Metamorphic(0, 1), numbers=Noise(0.1, 0, 1)), away=0.1, shapes=PACKED
+    ),
 }
 every_mutator = pytest.mark.parametrize("name", MUTATORS)
 

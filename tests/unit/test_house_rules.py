@@ -19,6 +19,7 @@ GROUND = {
     for name in (
         *(
             "domain",
+            "layout",
             "lineage",
             "records",
             "interfaces",

@@ -58,7 +58,7 @@ def _parameter(option: Option, positional: bool, required: bool) -> inspect.Para
 
 
 def _type(option: Option, positional: bool) -> Any:
-    if positional and option.kind is NAMES:
+    if option.kind.repeats or (positional and option.kind is NAMES):
         return list[str] | None
     return bool | None if option.kind is FLAG else str | None
 

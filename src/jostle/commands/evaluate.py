@@ -16,6 +16,7 @@ from jostle.foreign import Crash, attempt
 from jostle.inputs.domains import domain_of
 from jostle.inputs.preflight import preflight
 from jostle.inputs.seeds import load_seeds
+from jostle.inputs.several import layout_of
 from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
 from jostle.options.schema import Given
 from jostle.part import TRIED
@@ -56,7 +57,8 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     given = campaign.given.over(trust_model=trust_model)  # consent is the user's to give, not the folder's
     inputs, batch = given.of(InputOptions), given.of(BatchOptions).batch
     seeds = load_seeds(inputs.seeds, image_form(inputs))
-    models_of_campaign = load_models(given)
+    layout = layout_of(seeds)
+    models_of_campaign = load_models(given).taking(layout)
     own = models_of_campaign.own
     if digest_of_all(seeds, models_of_campaign.digest) != campaign.record.digest:
         raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
@@ -73,7 +75,8 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     scores = [judge.score(given.of(ModelOptions).model, [own])]
     for name in models:
         draws = range(repeats if is_drawn(name) else 1)
-        scores.append(judge.score(name, (twin_or_model(given, "MODEL", name, own, draw) for draw in draws)))
+        others = (twin_or_model(given, "MODEL", name, own, draw).taking(layout) for draw in draws)
+        scores.append(judge.score(name, others))
     return Evaluation(len(planted), len(tests), repeats, tuple(scores))
 
 

@@ -14,9 +14,11 @@ from jostle.composition.recipe import Recipe
 from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled, settled_by_seeds
 from jostle.composition.suited import suited
 from jostle.errors import PreflightFailed, UsageError
+from jostle.inputs.audio import Audio
 from jostle.inputs.distances import are_image_files, as_image_file
 from jostle.inputs.domains import domain_of, with_declared_range
 from jostle.inputs.preflight import Flight, ModelFacts, check_images, check_normalisation, preflight
+from jostle.inputs.several import layout_of
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
     BatchOptions,
@@ -117,7 +119,7 @@ def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping
     given = FUZZ.parsed({**options, **named, "profile": None, "recipe": recipe.name})
     refuse_contradictions(given)
     given = with_declared_range(given)
-    models = with_companions(given, subject, subjects)
+    models = with_companions(given, subject, subjects).taking(layout_of(seeds))
     model = models.instrumented(watching(recipe, given), seeds.inputs[:TRIED]).contained()
     prepared = prepare(recipe, given, model, seeds)
     return compose(prepared, lambda: profile_of_seeds(prepared) if profile is None else profile).campaign()
@@ -147,6 +149,8 @@ def watching(recipe: Recipe, given: Given) -> Instrumentation:
 def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> Prepared:
     """Clears model and seeds, and settles what was left open."""
     inputs, executions = given.of(InputOptions), given.of(BudgetOptions).executions
+    if inputs.mean and layout_of(seeds) is not None:
+        raise UsageError("--mean and --std are of one input, and there are several: normalise them inside the model")
     check_normalisation(inputs.mean, inputs.std, seeds.inputs.shape[1])
     if executions is not None and executions < len(seeds):
         raise UsageError(f"--executions {executions}: the {len(seeds)} seeds run first, so give at least as many")
@@ -158,6 +162,8 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
     images = are_image_files(seeds.inputs, low, high)
     recipe = suited(recipe, domain, flight.task)
+    if isinstance(domain, Audio) and "range" not in given:
+        given = given.over(range=(-1.0, 1.0))
     refuse_unread(recipe, given, flight.task)
     settings = settled_by_seeds(settled(recipe, given, flight.task, images), flight.seeds)
     as_images = settings[FindingOptions].as_images

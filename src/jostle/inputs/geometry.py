@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from jostle.domain import Domain
 from jostle.lineage import Lineage, Untouched
 
 # From each place of the result to a place of the image, x then y, measured in half sides from the middle.
@@ -130,3 +132,22 @@ def _grid(planes: Tensor, placements: Tensor) -> Tensor:
 def _centres(side: int, like: Tensor) -> Tensor:
     """Where the centres of pixels lie, from -1 to 1 over the whole side."""
     return (torch.arange(side, dtype=like.dtype, device=like.device) * 2 + 1) / side - 1
+
+
+@runtime_checkable
+class Moving(Protocol):
+    """A domain whose inputs are moved otherwise than images."""
+
+    def placed(self, rows: Tensor, border: Border) -> Lineage:
+        """The lineage with these placements [batch, 2, 3]."""
+
+
+def lineage_of(domain: Domain | None, rows: Tensor, border: Border = Border.DARK) -> Lineage:
+    """The lineage with these placements [batch, 2, 3] of inputs of a domain."""
+    return domain.placed(rows, border) if isinstance(domain, Moving) else Placements(rows, border)
+
+
+def border_of(lineage: Lineage) -> Border:
+    """What comes in where images are moved; of a lineage that knows nothing of images, as if all was dark there."""
+    border: Border = getattr(lineage, "border", Border.DARK)
+    return border

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,9 @@ from torch.utils.data import Dataset
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.domains import declared_orders
+from jostle.inputs.named_arrays import SaidOfInputs, packed_seeds
 from jostle.inputs.table_files import TABLES, seeds_from_table
+from jostle.inputs.wave_files import AS_THEY_ARE, WaveForm, wave_files, waves_of, with_rate
 from jostle.named_objects import find_object, names_object
 from jostle.records import NO_LABEL, Seeds
 from jostle.untrusted.files import check_regular, check_unpacked
@@ -29,6 +31,9 @@ from jostle.untrusted.files import check_regular, check_unpacked
 FORMATS = ("PNG", "JPEG", "BMP", "DIB", "GIF", "TIFF", "WEBP", "PPM")
 UNPACKED = 256 * 2**20  # bytes that an .npz may unpack to, however small it is
 RATIO = 100  # and how much larger than itself beyond that
+ALONE = ("x", "inputs", "images", "data", "arr_0")  # what the only input may be called
+LABELS = ("y", "labels")
+UNNAMED = {"arr_0", "arr_1"}  # as np.savez calls what it is given without names: inputs and labels
 IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"}
 
 
@@ -42,6 +47,8 @@ class ImageForm:
     size: tuple[int, int] | None = None  # height, width
     label: str | None = None  # the column of a table that holds the labels
     domain: str | None = None  # a file that orders the categories of a table
+    inputs: tuple[str, ...] = ()  # of several, what is changed and how, as NAME=MUTATOR
+    waves: WaveForm = AS_THEY_ARE
 
 
 def load_seeds(spec: str, form: ImageForm) -> Seeds:
@@ -53,28 +60,44 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
     if names_object(spec) or path.suffix not in TABLES:
         _refuse_label(form)
     if names_object(spec):
-        return _seeds_from_object(spec)
+        return _seeds_from_object(spec, form)
     if not path.exists():
         raise SeedsRefused(
-            f"seeds {spec} do not exist: give a folder of images, a .npy, .npz, .csv or .parquet file, or "
-            f"FILE.py:function"
+            f"seeds {spec} do not exist: give a folder of images or .wav files, a .npy, .npz, .csv or .parquet "
+            f"file, or FILE.py:function"
         )
+    if sounds := _wave_files(path):
+        return _seeds_from_waves(path if path.is_dir() else path.parent, sounds, form)
     if path.is_dir():
         return _seeds_from_images(path, _image_files(path), form)
     if path.suffix.lower() in IMAGES:
         return _seeds_from_images(path.parent, [path], form)
     if path.suffix in (".npy", ".npz"):
-        return _seeds_from_arrays(path)
+        return _seeds_from_arrays(path, form)
     if path.suffix in TABLES:
         return seeds_from_table(path, form.label, declared_orders(form.domain))
     raise SeedsRefused(
-        f"seeds {spec}: give a folder of images, a .npy, .npz, .csv or .parquet file, or FILE.py:function"
+        f"seeds {spec}: give a folder of images or .wav files, a .npy, .npz, .csv or .parquet file, or FILE.py:function"
     )
 
 
 def _refuse_label(form: ImageForm) -> None:
     if form.label is not None:
         raise SeedsRefused("--label names a column of a .csv or .parquet file: leave it out for other seeds")
+
+
+def _wave_files(path: Path) -> list[Path]:
+    """The .wav files that are meant; of a folder that holds some beside images, the images are."""
+    found = wave_files(path)
+    images = path.is_dir() and found and any(file.suffix.lower() in IMAGES for file in path.rglob("*"))
+    return [] if images else found
+
+
+def _seeds_from_waves(folder: Path, files: list[Path], form: ImageForm) -> Seeds:
+    _refuse_image_form(form)
+    waves, domain = waves_of(files, form.waves)
+    names = tuple(str(file.relative_to(folder)) for file in files)
+    return Seeds(waves, _folder_labels(folder, files), names, domain)
 
 
 def _refuse_image_form(form: ImageForm) -> None:
@@ -93,19 +116,20 @@ class Stream:
 def stream_seeds(spec: str, form: ImageForm, size: int) -> Stream:
     """As `load_seeds`, in parts of this size; images and .npy files are read as their turn comes."""
     path = Path(spec)
-    if path.is_dir():
+    if path.is_dir() and not _wave_files(path):
         files = _image_files(path)
         form = replace(form, channels=form.channels or _channels(files))
         return Stream(len(files), (_seeds_from_images(path, some, form) for some in _parts(files, size)))
     if path.is_file() and path.suffix == ".npy":
         _refuse_image_form(form)
         array = _array_file(path)["x"]
-        _checked(str(path), array[:1] if array.ndim else array, None)
-        return Stream(len(array), (_checked(str(path), some, None) for some in _parts(array, size)))
+        _one_alone(str(path), form, array[:1] if array.ndim else array, None)
+        return Stream(len(array), (_one_alone(str(path), form, some, None) for some in _parts(array, size)))
     seeds = load_seeds(spec, form)
     rows = torch.arange(len(seeds)).split(size)
     parts = (
-        Seeds(seeds.inputs[some], seeds.labels[some], tuple(seeds.names[i] for i in some.tolist())) for some in rows
+        Seeds(seeds.inputs[some], seeds.labels[some], tuple(seeds.names[i] for i in some.tolist()), seeds.domain)
+        for some in rows
     )
     return Stream(len(seeds), parts)
 
@@ -224,18 +248,21 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, 
         return np.lib.format.read_array(member, allow_pickle=False)
 
 
-def _seeds_from_arrays(path: Path) -> Seeds:
+def _seeds_from_arrays(path: Path, form: ImageForm) -> Seeds:
     arrays = _array_file(path)
-    inputs = next((arrays[name] for name in ("x", "inputs", "images", "data", "arr_0") if name in arrays), None)
-    labels = next((arrays[name] for name in ("y", "labels", "arr_1") if name in arrays), None)
+    inputs = next((arrays[name] for name in ALONE if name in arrays), None)
+    labels = next((arrays[name] for name in (*LABELS, "arr_1") if name in arrays), None)
+    if len(arrays.keys() - {*LABELS}) > 1 and not (arrays.keys() == UNNAMED and arrays["arr_1"].ndim == 1):
+        unnamed = all(name.startswith("arr_") for name in arrays)
+        return _several(str(path), tuple(arrays.values()) if unnamed else arrays, None, form)
     if inputs is None:
         raise SeedsRefused(f"{path} has no array named x (found {', '.join(arrays)}): save it as np.savez(f, x=…, y=…)")
-    return _checked(str(path), inputs, labels)
+    return _one_alone(str(path), form, inputs, labels)
 
 
-def _seeds_from_object(spec: str) -> Seeds:
+def _seeds_from_object(spec: str, form: ImageForm) -> Seeds:
     found = find_object(spec)
-    if not isinstance(found, Dataset | Tensor | np.ndarray | tuple):
+    if not isinstance(found, Dataset | Tensor | np.ndarray | tuple | dict):
         function: Callable[[], object] = found  # type: ignore[assignment]
         found = attempt(lambda: function())
     if isinstance(found, Crash):
@@ -246,7 +273,30 @@ def _seeds_from_object(spec: str) -> Seeds:
             raise SeedsRefused(f"the dataset {spec} raised {pairs.error} in {pairs.where}: {pairs.message}")
         found = pairs
     inputs, labels = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
-    return _checked(spec, inputs, labels)
+    if isinstance(inputs, dict | tuple):
+        return _several(spec, inputs, labels, form)
+    return _one_alone(spec, form, inputs, labels)
+
+
+def _one_alone(source: str, form: ImageForm, inputs: object, labels: object) -> Seeds:
+    if form.inputs:
+        raise SeedsRefused(f"--input chooses among several inputs, and {source} holds one: leave it out")
+    return with_rate(_checked(source, inputs, labels), form.waves, source)
+
+
+def _several(source: str, arrays: Mapping[str, object] | tuple[object, ...], labels: object, form: ImageForm) -> Seeds:
+    """Seeds of several inputs, by name or in their order; labels may stand among the names."""
+    by_name = isinstance(arrays, dict)
+    found = dict(arrays) if isinstance(arrays, dict) else {str(place): one for place, one in enumerate(arrays)}
+    for name in LABELS if by_name and labels is None else ():
+        labels = found.pop(name, labels)
+    held = attempt(lambda: {name: _as_array(value) for name, value in found.items()})
+    if isinstance(held, Crash) or not held:
+        raise SeedsRefused(f"{source} gives no arrays: return a dict of them by the names of the model's parameters")
+    wanted = SaidOfInputs(form.inputs, form.low, form.high, form.waves.rate)
+    inputs, domain = packed_seeds(source, held, by_name, wanted)
+    names = tuple(f"{source}[{row}]" for row in range(len(inputs)))
+    return Seeds(inputs, _checked_labels(source, labels, len(inputs)), names, domain)
 
 
 def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:

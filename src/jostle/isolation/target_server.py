@@ -21,7 +21,9 @@ class TargetOpener(Protocol):
     def load(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """Loads what the fields name; what a person should know of it."""
 
-    def watch(self, sample: Tensor) -> tuple[ModelTarget, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
+    def watch(
+        self, sample: Tensor, fields: Mapping[str, Any]
+    ) -> tuple[ModelTarget, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
         """The target, the same as a differentiable one, and what a campaign must know of both."""
 
 
@@ -42,7 +44,8 @@ class TargetServer:
         }
 
     def _watch(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        self._target, self._gradients, facts, arrays = self._opener.watch(self._arrays(request)["inputs"].clone())
+        sample = self._arrays(request)["inputs"].clone()
+        self._target, self._gradients, facts, arrays = self._opener.watch(sample, request)
         return self._answered(arrays, facts=facts)
 
     def _predict(self, request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from jostle.options.kinds import (
     DEVIATIONS,
     DURATION,
     FLAG,
+    INPUTS,
     NAMES,
     NUMBERS,
     RANGE,
@@ -77,6 +78,11 @@ class InputOptions:
     std: tuple[float, ...] = option(DEVIATIONS, "Per channel; divided by before the model", Theme.WHAT, default=())
     channels: int | None = option(CHANNELS, "Read image files as 1 (grey) or 3 (colour) channels", Theme.WHAT)
     size: tuple[int, int] | None = option(SIZE, "Resize image files to HEIGHT,WIDTH", Theme.WHAT)
+    rate: int | None = option(COUNT, "Samples a second of waves; .wav files tell theirs", Theme.WHAT)
+    length: int | None = option(COUNT, "Pad and cut waves to so many samples", Theme.WHAT)
+    input: tuple[str, ...] = option(
+        INPUTS, "Of several inputs, one to change, and how: --input image=metamorphic", Theme.MUTATION, default=()
+    )
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -30,6 +30,7 @@ class Kind:
     check: Callable[[Any], Any]
     bad: tuple[Any, ...] = ()
     show: Callable[[Any], str] = lambda value: default_text(value)
+    repeats: bool = False  # its flag may be given several times
 
 
 def default_text(value: Any) -> str:
@@ -158,6 +159,14 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts)
 
 
+def _inputs(value: Any) -> tuple[str, ...]:
+    """NAME or NAME=MUTATOR, several with commas or in a list."""
+    parts = tuple(name for part in _names(value) for name in _names(part))
+    if not all(re.fullmatch(r"[^=]+(=[^=]+)?", part) for part in parts):
+        raise ValueError("give NAME or NAME=MUTATOR, such as image=metamorphic")
+    return parts
+
+
 def _numbers(value: Any) -> tuple[float, ...]:
     parts = value.split(",") if isinstance(value, str) else [value] if isinstance(value, int | float) else value
     try:
@@ -223,6 +232,7 @@ TEXT = Kind("TEXT", _as_it_is, _text, ("", 3, True, "a\0b", "a" * (LONGEST + 1))
 FLAG = Kind("", _as_it_is, _flag, (1, "yes"))
 COUNT = whole(1)
 NAMES = Kind("NAMES", _as_it_is, _names, ("a,,b", ",", 3))
+INPUTS = Kind("NAME=MUTATOR", _as_it_is, _inputs, ("image=", "=noise", "a=b=c", ",", 3), repeats=True)
 NUMBERS = Kind("NUMBERS", _as_it_is, _numbers, ("a", "0.1,,0.2", "nan", "1e999"))
 RANGE = Kind("LOW,HIGH", _as_it_is, _range, ("1,0", "0,0", "0", "0,1,2", "a,b", "nan,1", "0,inf", "-1e308,1e308", ""))
 DEVIATIONS = Kind("NUMBERS", _as_it_is, _deviations, ("0", "-1", "0.1,0"))

@@ -13,6 +13,7 @@ from jostle.errors import ModelRefused, PreflightFailed, UsageError
 from jostle.foreign import FailedElsewhere
 from jostle.isolation.client import Answer, WorkerClient
 from jostle.isolation.process import Limits, most_memory
+from jostle.layout import Layout
 from jostle.options.campaign import IsolationOptions, ModelOptions, PanelOptions
 from jostle.options.schema import Given
 from jostle.subjects.instrument import Instrumented
@@ -46,8 +47,13 @@ def named_models(given: Given) -> list[str]:
     return [options.model, *given.of(PanelOptions).models, *filter(None, (options.twin, options.weights))]
 
 
-def isolated(given: Given, sample: Tensor, limits: Limits) -> tuple[Instrumented, WorkerClient]:
-    """All models as one target in a worker; layers are those that run on inputs of the sample [some, ...]."""
+def isolated(
+    given: Given, sample: Tensor, limits: Limits, layout: Layout | None = None
+) -> tuple[Instrumented, WorkerClient]:
+    """All models as one target in a worker; layers are those that run on inputs of the sample [some, ...].
+
+    A layout tells where in a row each of several inputs lies.
+    """
     service = WorkerClient(WORKER, limits)
     try:
         options = json.loads(json.dumps(dict(given.values)))
@@ -56,7 +62,7 @@ def isolated(given: Given, sample: Tensor, limits: Limits) -> tuple[Instrumented
         fix = "give more" if failure.crash.error == "MemoryLimit" else "check where the file comes from"
         model = given.of(ModelOptions).model
         raise ModelRefused(f"{model} ends the process that loads it ({failure}): {fix}") from failure
-    answer, incoming = _instrumented(service, sample)
+    answer, incoming = _instrumented(service, sample, None if layout is None else layout.as_json())
     target = Isolated(service)
     facts: dict[str, Any] = answer["facts"]
     facts["traits"] = Traits.from_json(facts["traits"])
@@ -64,11 +70,11 @@ def isolated(given: Given, sample: Tensor, limits: Limits) -> tuple[Instrumented
     return Instrumented(target=target, gradients=target, incoming=copies, **facts).contained(), service
 
 
-def _instrumented(service: WorkerClient, sample: Tensor) -> Answer:
+def _instrumented(service: WorkerClient, sample: Tensor, layout: dict[str, Any] | None) -> Answer:
     """Asks on fewer and fewer inputs, because one that ends the process is a finding and no reason to give up."""
     for first in range(min(len(sample), MOST_DEATHS)):
         try:
-            return service.open("watch", {"inputs": sample[first:]})
+            return service.open("watch", {"inputs": sample[first:]}, layout=layout)
         except FailedElsewhere as failure:
             reason = str(failure)
     raise PreflightFailed(f"the model ends its process on the first seeds ({reason}): check their shape and range")

@@ -10,6 +10,8 @@ from jostle.digests import digest_of
 from jostle.inputs.domains import with_declared_range
 from jostle.inputs.preflight import Flight
 from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.several import layout_of
+from jostle.inputs.wave_files import WaveForm
 from jostle.isolation.client import WorkerClient
 from jostle.options.campaign import InputOptions
 from jostle.options.schema import Given, Settings
@@ -56,9 +58,10 @@ def load(given: Given) -> Loaded:
     with ExitStack() as undone:
         service = None
         if limits is None:
-            model = load_models(given).instrumented(watching(recipe, given), sample).contained()
+            models = load_models(given).taking(layout_of(seeds))
+            model = models.instrumented(watching(recipe, given), sample).contained()
         else:
-            model, service = isolated(given, sample, limits)
+            model, service = isolated(given, sample, limits, layout_of(seeds))
             undone.callback(service.close)
         prepared = prepare(recipe, given, model, seeds)
         undone.pop_all()
@@ -71,4 +74,14 @@ def digest_of_all(seeds: Seeds, models: str) -> str:
 
 
 def image_form(inputs: InputOptions) -> ImageForm:
-    return ImageForm(*inputs.bounds, inputs.channels, inputs.size, inputs.label, inputs.domain)
+    low, high = inputs.bounds
+    return ImageForm(
+        low,
+        high,
+        inputs.channels,
+        inputs.size,
+        label=inputs.label,
+        domain=inputs.domain,
+        inputs=inputs.input,
+        waves=WaveForm(inputs.rate, inputs.length),
+    )

@@ -16,6 +16,7 @@ from jostle.composition.settle import FUZZ
 from jostle.interfaces import Differentiable, ModelTarget
 from jostle.isolation.server import connected, serve
 from jostle.isolation.target_server import TargetServer
+from jostle.layout import Layout
 from jostle.recipes.all_recipes import recipe_of
 from jostle.subjects.models import load_models
 
@@ -32,8 +33,12 @@ class ModelOpener:
         self._models, self._watching = load_models(given), watching(recipe_of(given), given)
         return {}
 
-    def watch(self, sample: Tensor) -> tuple[ModelTarget, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
-        model = self._models.instrumented(self._watching, sample)
+    def watch(
+        self, sample: Tensor, fields: Mapping[str, Any]
+    ) -> tuple[ModelTarget, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
+        layout = fields["layout"]
+        models = self._models.taking(None if layout is None else Layout.parsed(layout))
+        model = models.instrumented(self._watching, sample)
         facts = {name: getattr(model, name) for name in FACTS} | {"traits": asdict(model.traits)}
         return model.target, model.gradients, facts, model.incoming
 

@@ -11,7 +11,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 from jostle.digests import digest_of
-from jostle.inputs.geometry import Border, Placements, are_moved
+from jostle.inputs.geometry import Border, are_moved, border_of, lineage_of, unmoved
 from jostle.lineage import Lineage, Mutation, Untouched
 from jostle.records import Candidates, Seeds
 from jostle.storage.files import parsed_json
@@ -19,13 +19,13 @@ from jostle.storage.files import parsed_json
 
 def encode_entries(kept: Candidates) -> bytes:
     arrays = {name: tensor.contiguous().numpy() for name, tensor in _tensors(kept).items()}
-    told = {"steps": _mutations(kept), "border": Placements.of(kept.lineage).border.value}
+    told = {"steps": _mutations(kept), "border": border_of(kept.lineage).value}
     return safetensors.numpy.save(arrays, told)  # four times as fast as for tensors
 
 
 def _tensors(kept: Candidates) -> dict[str, Tensor]:
     """What a file holds of entries besides their mutations; every file has placements, also of what is no image."""
-    placements = Placements.of(kept.lineage).rows
+    placements = unmoved(len(kept)) if isinstance(kept.lineage, Untouched) else kept.lineage.rows
     return {"inputs": kept.inputs, "parents": kept.parents, "roots": kept.roots, "placements": placements}
 
 
@@ -53,13 +53,13 @@ def decode_entries(path: Path, seeds: Seeds) -> Candidates:
     if len(texts) and not 0 <= int(roots.min()) <= int(roots.max()) < len(seeds):
         raise ValueError(f"{path.name} names seeds that do not exist")
     mutations = tuple(map(Mutation.parsed, texts))
-    lineage = _lineage(placements, Border(told.get("border", Border.DARK)))  # files without it are of before the choice
-    return Candidates(inputs, seeds, parents, roots, mutations, lineage)
+    border = Border(told.get("border", Border.DARK))  # files without it are of before the choice
+    return Candidates(inputs, seeds, parents, roots, mutations, _lineage(seeds, placements, border))
 
 
-def _lineage(placements: Tensor, border: Border) -> Lineage:
+def _lineage(seeds: Seeds, placements: Tensor, border: Border) -> Lineage:
     """Rows of which none was moved say nothing of how the others of their campaign are moved."""
-    return Placements(placements, border) if are_moved(placements).any() else Untouched(len(placements))
+    return lineage_of(seeds.domain, placements, border) if are_moved(placements).any() else Untouched(len(placements))
 
 
 def digest_of_entries(kept: Candidates) -> str:

@@ -1,8 +1,8 @@
-"""Pictures of findings whose inputs are images."""
+"""Pictures of findings whose inputs are images or sounds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -11,15 +11,20 @@ import torch
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
+from jostle.inputs.audio import INPUT as WAVE
 from jostle.inputs.distances import LEVELS
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray
 from jostle.storage.findings import PICTURE, array_in, recorded
+from jostle.storage.waveforms import drawn_wave
 
 CHANNELS = (1, 3)
 SMALLEST_SIDE = 140  # pixels; smaller images are enlarged
 GAP = 4
 CAPTION = 14  # pixels of height
+Draw = Callable[
+    [Tensor, Tensor, Tensor], Tensor
+]  # an array, its lowest and its highest value -> uint8 [3, height, width]
 
 
 def draw_pictures(findings: Path) -> None:
@@ -27,7 +32,8 @@ def draw_pictures(findings: Path) -> None:
     for folder, record in recorded(findings):
         if not (folder / PICTURE).exists():
             arrays = {name: array_in(folder, name) for name in ("seed", "reference", "input", "minimised")}
-            picture = picture_of({name: array for name, array in arrays.items() if array is not None}, _answers(record))
+            known = {name: array for name, array in arrays.items() if array is not None}
+            picture = picture_of(known, _answers(record), sound=(folder / WAVE).exists())
             if picture is not None:
                 write_whole(folder / PICTURE, _png(picture))
 
@@ -58,33 +64,37 @@ def _png(image: Image.Image) -> bytes:
     return content.getvalue()
 
 
-def picture_of(arrays: Mapping[str, Tensor], answers: Mapping[str, str], changed: str = "change") -> Image.Image | None:
+def picture_of(
+    arrays: Mapping[str, Tensor], answers: Mapping[str, str], changed: str = "change", sound: bool = False
+) -> Image.Image | None:
     """Seed, change and mutant side by side, and the same of the minimised one, with what the model says of each.
 
     Arrays are `input` and `reference`, where there are such also `seed`, which was moved to make the reference, and
     `minimised`. Of a volume or video [channels, depth, height, width] the slice is shown that changed most. None for
-    inputs that are no image [channels, height, width] either.
+    inputs that are no image [channels, height, width] either, unless they are sounds [..., time].
     """
     input, reference = arrays["input"].float(), arrays["reference"].float()
-    if input.ndim not in (3, 4) or input.shape[0] not in CHANNELS or not input.isfinite().all():
+    image_like = input.ndim in (3, 4) and input.shape[0] in CHANNELS
+    if not (image_like or sound) or not input.isfinite().all():
         return None
     if input.ndim == 4:
         number = int((input - reference).abs().amax((0, 2, 3)).argmax())
         shown = {name: array[:, number] for name, array in arrays.items()}
         return picture_of(shown, answers, changed=f"slice {number + 1}")
+    draw = drawn_wave if sound else _grey
     low, high = min(input.min(), reference.min()), max(input.max(), reference.max())
     panels: list[tuple[str, Tensor]] = []
     if "seed" in arrays:
-        panels.append((_caption("seed", answers.get("seed")), _grey(arrays["seed"].float(), low, high)))
+        panels.append((_caption("seed", answers.get("seed")), draw(arrays["seed"].float(), low, high)))
     panels.append(
-        (_caption("seed, moved" if "seed" in arrays else "seed", answers.get("reference")), _grey(reference, low, high))
+        (_caption("seed, moved" if "seed" in arrays else "seed", answers.get("reference")), draw(reference, low, high))
     )
     for name, word in (("input", "mutant"), ("minimised", "minimised")):
         if name in arrays:
-            panels.append(_change(arrays[name].float() - reference, changed))
-            panels.append((_caption(word, answers.get(name)), _grey(arrays[name].float(), low, high)))
+            panels.append(_change(arrays[name].float() - reference, changed, draw))
+            panels.append((_caption(word, answers.get(name)), draw(arrays[name].float(), low, high)))
     image = Image.fromarray(_side_by_side([panel for _, panel in panels]).numpy())
-    scale = max(1, SMALLEST_SIDE // max(input.shape[1:]))
+    scale = 1 if sound else max(1, SMALLEST_SIDE // max(input.shape[1:]))
     enlarged = image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
     return _captioned(enlarged, tuple(caption for caption, _ in panels))
 
@@ -93,11 +103,11 @@ def _caption(what: str, answer: str | None) -> str:
     return what if answer is None else f"{what}: {answer}"
 
 
-def _change(change: Tensor, changed: str) -> tuple[str, Tensor]:
+def _change(change: Tensor, changed: str, draw: Draw) -> tuple[str, Tensor]:
     """The change scaled to be seen, with what changed and how much at most."""
     reach = change.abs().max().clamp(min=1e-12)
     caption = f"{changed}, at most {float(reach):.3g}" if change.any() else "no change"
-    return caption, _grey(change, -reach, reach)
+    return caption, draw(change, -reach, reach)
 
 
 def _side_by_side(panels: list[Tensor]) -> Tensor:

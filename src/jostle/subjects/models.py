@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from torch import Tensor
 
+from jostle.layout import Layout
 from jostle.named_objects import names_object
 from jostle.options.campaign import ModelOptions, PanelOptions, RunOptions
 from jostle.options.choices import chosen
@@ -30,6 +31,12 @@ class Models:
     def digest(self) -> str:
         """Equal for the same models."""
         return "".join(one.digest for one in (self.own, self.twin, *self.others.values()) if one is not None)
+
+    def taking(self, layout: Layout | None) -> Models:
+        """All of them, given several inputs in one row if there is a layout, else one."""
+        others = {spec: other.taking(layout) for spec, other in self.others.items()}
+        twin = None if self.twin is None else self.twin.taking(layout)
+        return Models(self.own.taking(layout), twin, others)
 
     def instrumented(self, watching: Instrumentation, sample: Tensor) -> Instrumented:
         """All of them as one target; their layers are those that run on inputs of the sample [some, ...]."""

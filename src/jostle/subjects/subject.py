@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
 from jostle.interfaces import DifferentiableTarget, ModelTarget
+from jostle.layout import Layout
 from jostle.options.campaign import CHANNEL_MEANS
 from jostle.subjects.layers import Layer
 from jostle.traits import Traits
 
-# (inputs, outputs, labels) -> values by name, each [batch, ...]
-Metadata = Callable[[Tensor, Tensor, Tensor], Mapping[str, Tensor]]
+# (inputs, outputs, labels) -> values by name, each [batch, ...]; several inputs are a dict of them
+Metadata = Callable[[Any, Tensor, Tensor], Mapping[str, Tensor]]
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,12 @@ class Subject(Protocol):
 
     def target(self, watch: Watch = OUTPUTS_ONLY) -> DifferentiableTarget:
         """The model as a target."""
+
+    def taking(self, layout: Layout | None) -> Subject:
+        """The same model, given several inputs in one row if there is a layout, else one.
+
+        ModelRefused where they are not those that it takes.
+        """
 
     def twin(self, name: str, seed: int) -> Subject | None:
         """A changed copy by its name, None if this kind of model has no such twin; the seed draws random ones."""

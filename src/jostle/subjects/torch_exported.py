@@ -6,30 +6,39 @@ import warnings
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.utils._pytree import tree_unflatten
 
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.subject import Subject, SubjectKind
+from jostle.subjects.torch_arguments import Parameters
 from jostle.subjects.torch_module import TorchSubject
 from jostle.untrusted.exported_program import load_exported
 
 
 def _load(path: Path, trusted: bool) -> Subject:
     program = load_exported(path)
-    inputs = [
-        node.meta["val"]
+    inputs = {
+        node.name: node.meta["val"]
         for node in program.graph.nodes
         if node.op == "placeholder" and node.name in program.graph_signature.user_inputs
-    ]
-    if len(inputs) != 1:
-        raise ModelRefused(f"{path} takes {len(inputs)} inputs: export a module that takes one batch")
-    size = inputs[0].shape[0]
+    }
+    if not inputs or not all(isinstance(value, Tensor) and value.ndim for value in inputs.values()):
+        raise ModelRefused(f"{path} takes inputs that are no batches of tensors: export a module that takes these only")
+    size = next(iter(inputs.values())).shape[0]
     return TorchSubject(
         _unflattened(path, program),
         lambda: _unflattened(path, load_exported(path)),
         batch=size if isinstance(size, int) else None,
+        parameters=_parameters(program, tuple(inputs)),
     )
+
+
+def _parameters(program: torch.export.ExportedProgram, names: tuple[str, ...]) -> Parameters:
+    """The names in the order of the call that was exported, in which some may have been given by name."""
+    positional, named = tree_unflatten(list(names), program.call_spec.in_spec)
+    return Parameters(tuple(positional), tuple(named), frozenset((*positional, *named)))
 
 
 def _unflattened(path: Path, program: torch.export.ExportedProgram) -> nn.Module:

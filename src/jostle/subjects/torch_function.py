@@ -13,15 +13,19 @@ from jostle.subjects.torch_module import of_module
 
 
 class Function(nn.Module):
-    """A function of one batch; it gets a numpy array if its parameter is annotated so, else a tensor."""
+    """A function of a batch; it gets numpy arrays if its first parameter is annotated so, else tensors."""
 
-    def __init__(self, function: Callable[[Any], Any]):
+    def __init__(self, function: Callable[..., Any]):
         super().__init__()
-        self._function = function
+        self.wrapped = function
         self._numpy = takes_numpy(function)
 
-    def forward(self, inputs: Tensor) -> Any:
-        return self._function(inputs.detach().cpu().numpy() if self._numpy else inputs)
+    def forward(self, *inputs: Tensor, **named: Tensor) -> Any:
+        given = {name: self._converted(value) for name, value in named.items()}
+        return self.wrapped(*map(self._converted, inputs), **given)
+
+    def _converted(self, inputs: Tensor) -> Any:
+        return inputs.detach().cpu().numpy() if self._numpy else inputs
 
 
 def takes_numpy(function: Callable[..., Any]) -> bool:

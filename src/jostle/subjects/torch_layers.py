@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from jostle.subjects.layers import Layer
+from jostle.subjects.torch_arguments import Arguments, called
 from jostle.subjects.values import first_tensor
 
 # Layers that pass on what another computed as it is.
@@ -16,7 +17,7 @@ SILENT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout,
 PASSIVE = (*SILENT, nn.ReLU, nn.ReLU6, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
 
 
-def layers_of(module: nn.Module, sample: Tensor) -> list[Layer]:
+def layers_of(module: nn.Module, sample: Tensor, arguments: Arguments | None = None) -> list[Layer]:
     """The leaf modules that run on the sample [batch, ...], in order of their first call."""
     found: dict[str, Layer] = {}
 
@@ -32,7 +33,7 @@ def layers_of(module: nn.Module, sample: Tensor) -> list[Layer]:
     ]
     try:
         with torch.no_grad():
-            module(sample)
+            called(module, sample, arguments)
     finally:
         for hook in hooks:
             hook.remove()

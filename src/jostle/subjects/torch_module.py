@@ -14,8 +14,10 @@ from torch import Tensor, nn
 from jostle.digests import digest_of
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
+from jostle.layout import Layout
 from jostle.subjects.layers import Layer
 from jostle.subjects.subject import OUTPUTS_ONLY, Subject, SubjectKind, Trainable, Watch
+from jostle.subjects.torch_arguments import Arguments, Parameters, check_takes_one, parameters_of
 from jostle.subjects.torch_layers import incoming_weights, layers_of
 from jostle.subjects.torch_target import TorchTarget
 from jostle.subjects.torch_training import TorchTrainable
@@ -32,6 +34,8 @@ class TorchSubject:
     module: nn.Module
     copy: Callable[[], nn.Module]
     batch: int | None = None
+    parameters: Parameters | None = None  # where they are not those of its signature
+    arguments: Arguments | None = None  # of several inputs in one row
 
     @property
     def digest(self) -> str:
@@ -46,26 +50,35 @@ class TorchSubject:
         return replace(self, batch=size)
 
     def traits(self, sample: Tensor) -> Traits:
-        seen = traits_of(self.module, self.target().prepared(sample))
+        positional, named = self.target().prepared(sample)
+        seen = traits_of(self.module, *positional, **named)
         return replace(seen, one_by_one=self.batch == 1)
 
     def outputs(self, sample: Tensor) -> dict[str, list[int]]:
         with torch.no_grad():
-            tensors = TorchTarget(self.module).outputs(sample.clone())
+            tensors = TorchTarget(self.module, arguments=self.arguments).outputs(sample.clone())
         return {name: list(tensor.shape) for name, tensor in tensors.items()}
 
     def layers(self, sample: Tensor) -> list[Layer]:
-        return layers_of(self.module.eval(), sample)
+        return layers_of(self.module.eval(), sample, self.arguments)
 
     def incoming(self, layers: Sequence[Layer]) -> dict[str, Tensor]:
         return incoming_weights(self.module, layers)
 
     def target(self, watch: Watch = OUTPUTS_ONLY) -> TorchTarget:
-        return _target(self.module, watch)
+        return self._target(self.module, watch)
+
+    def taking(self, layout: Layout | None) -> Subject:
+        parameters = self.parameters or parameters_of(self.module)
+        if layout is None:
+            check_takes_one(parameters)
+            return self
+        return replace(self, arguments=Arguments.fitting(layout, parameters))
 
     def twin(self, name: str, seed: int) -> Subject | None:
         module = twin_named(name, self.copy, seed)
-        return None if module is None else TorchSubject(module, self.copy, self.batch)
+        parameters = self.parameters or parameters_of(self.module)  # a twin may hide them
+        return None if module is None else replace(self, module=module, parameters=parameters)
 
     def with_weights(self, path: Path) -> Subject:
         """A copy, so that nothing else that the user's code built changes with it."""
@@ -79,27 +92,27 @@ class TorchSubject:
 
     def trainable(self, watch: Watch = OUTPUTS_ONLY) -> Trainable:
         module = self.copy()
-        return TorchTrainable(module, _target(module, watch))
+        return TorchTrainable(module, self._target(module, watch))
+
+    def _target(self, module: nn.Module, watch: Watch) -> TorchTarget:
+        return TorchTarget(
+            module,
+            watch.layers,
+            watch.units,
+            watch.mean,
+            watch.std,
+            watch.metadata,
+            watch.gradients,
+            watch.extremes,
+            watch.scores,
+            watch.output,
+            self.arguments,
+        )
 
 
 def of_module(module: nn.Module) -> TorchSubject:
     """A module as a subject; copies are deep ones."""
     return TorchSubject(module, lambda: copy.deepcopy(module))
-
-
-def _target(module: nn.Module, watch: Watch) -> TorchTarget:
-    return TorchTarget(
-        module,
-        watch.layers,
-        watch.units,
-        watch.mean,
-        watch.std,
-        watch.metadata,
-        watch.gradients,
-        watch.extremes,
-        watch.scores,
-        watch.output,
-    )
 
 
 def _wrapped(found: object) -> Subject | None:

@@ -12,6 +12,7 @@ from jostle.foreign import NotOneRowPerInput
 from jostle.options.campaign import CHANNEL_MEANS
 from jostle.records import MODEL, Candidates, Linearised, Outcome, Trace
 from jostle.subjects.subject import Metadata
+from jostle.subjects.torch_arguments import Arguments, Call, called
 from jostle.subjects.torch_probes import REDUCTIONS, Probes, channel_means, every_unit
 from jostle.subjects.values import answer_among, named_tensors, one_row_each
 
@@ -33,10 +34,12 @@ class TorchTarget:
         extremes: bool = False,
         scores: str | None = None,
         output: str | None = None,
+        arguments: Arguments | None = None,
     ):
         """`scores` names the layer that gives class scores, where the model itself ends in softmax.
 
-        `output` names the tensor that carries the answer, where the model returns several.
+        `output` names the tensor that carries the answer, where the model returns several; `arguments` tell how several
+        inputs in one row reach the module.
         """
         self._module = module.eval()
         weights = next((p for p in module.parameters() if p.is_floating_point()), torch.empty(0))
@@ -45,7 +48,7 @@ class TorchTarget:
         self._std = torch.tensor(std, device=self._device, dtype=self._dtype)
         self._metadata = metadata
         self._gradients = gradients
-        self._output = output
+        self._output, self._arguments = output, arguments
         self._probes = Probes(module, watch, REDUCTIONS[units], extremes)
         self._graph_probes = Probes(module, watch, REDUCTIONS[units])
         self._scores = Probes(module, [] if scores is None else [scores], every_unit)
@@ -87,13 +90,15 @@ class TorchTarget:
 
         return Linearised(_detached(scores), _detached(seen.activations), seen.extremes, pull)
 
-    def prepared(self, inputs: Tensor) -> Tensor:
+    def prepared(self, inputs: Tensor) -> Call:
         """What the module is given for inputs in the user's value range: on its device, normalised."""
-        return self._normalised(self._own(inputs))
+        own = self._own(inputs)
+        return ((self._normalised(own),), {}) if self._arguments is None else self._arguments.of(own, self._dtype)
 
     def _own(self, inputs: Tensor) -> Tensor:
         """A copy, because a model may work in place: in its precision, but for tokens, which are int64."""
-        return inputs.to(self._device, None if inputs.dtype == torch.int64 else self._dtype, copy=True)
+        whole = inputs.dtype == torch.int64 or self._arguments is not None  # several inputs are narrowed one by one
+        return inputs.to(self._device, None if whole else self._dtype, copy=True)
 
     def _forward(self, inputs: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """The output that carries the answer, and all others that have one row per input."""
@@ -111,7 +116,8 @@ class TorchTarget:
 
     def outputs(self, inputs: Tensor) -> dict[str, Tensor]:
         """Every tensor that the module returns, by name."""
-        return named_tensors(one_row_each(self._module(self._normalised(inputs)), len(inputs)))
+        returned = called(self._module, self._normalised(inputs), self._arguments, self._dtype)
+        return named_tensors(one_row_each(returned, len(inputs)))
 
     def _normalised(self, inputs: Tensor) -> Tensor:
         if not len(self._mean):
@@ -123,7 +129,8 @@ class TorchTarget:
         """The user's values for this batch and, if asked for, their gradients with respect to the input."""
         if self._metadata is None:
             return {}
-        returned = self._metadata(inputs, outputs, labels.to(self._device))
+        seen = inputs if self._arguments is None else self._arguments.layout.unpacked(inputs)
+        returned = self._metadata(seen, outputs, labels.to(self._device))
         if not isinstance(returned, Mapping):
             raise ValueError("--metadata must return a dict of name: one value per input, such as {'loss': loss}")
         values = dict(returned)

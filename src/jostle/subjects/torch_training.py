@@ -14,6 +14,7 @@ from torch.nn import functional
 from jostle.errors import ModelRefused, OutputRefused
 from jostle.foreign import Crash, attempt
 from jostle.scores import are_probabilities
+from jostle.subjects.torch_arguments import Call
 from jostle.subjects.torch_target import TorchTarget
 from jostle.subjects.values import first_tensor
 
@@ -34,7 +35,8 @@ class TorchTrainable:
         optimiser = torch.optim.Adam(weights, rate)
         self._module.train()
         for inputs, labels in batches:
-            scores = first_tensor(self._module(self.target.prepared(inputs)))
+            positional, named = self.target.prepared(inputs)
+            scores = first_tensor(self._module(*positional, **named))
             if scores is None:
                 raise ModelRefused("the model gives no scores in training: name one that does with --model")
             optimiser.zero_grad()
@@ -62,10 +64,17 @@ def loss(scores: Tensor, labels: Tensor) -> Tensor:
     return functional.cross_entropy(scores, labels)
 
 
-def _exported(module: nn.Module, sample: Tensor) -> bytes:
-    content, two = BytesIO(), torch.cat([sample, sample])  # with one row, its size would be taken for fixed
+def _exported(module: nn.Module, sample: Call) -> bytes:
+    content, batch = BytesIO(), {0: torch.export.Dim("batch", min=1)}
+    positional = tuple(map(_twice, sample[0]))
+    named = {name: _twice(value) for name, value in sample[1].items()}
+    shapes = (*(batch for _ in positional), *(batch for _ in named))  # in the order of the call
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own, about what it does inside
-        shapes = ({0: torch.export.Dim("batch", min=1)},)
-        torch.export.save(torch.export.export(module, (two,), dynamic_shapes=shapes), content)
+        torch.export.save(torch.export.export(module, positional, named, dynamic_shapes=shapes), content)
     return content.getvalue()
+
+
+def _twice(values: Tensor) -> Tensor:
+    """With one row, its size would be taken for fixed."""
+    return torch.cat([values, values])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +13,9 @@ from jostle.traits import Traits
 DYNAMIC = ".quantized.dynamic."  # in the module path of torch's layers that quantise what they are given
 
 
-def traits_of(module: nn.Module, sample: Tensor) -> Traits:
-    """The traits of a module that runs on this sample [batch, ...] of its own; what it raises, this raises."""
-    changes_input = _changes(module.eval(), sample)  # run first, because a model may change its mode as it runs
+def traits_of(module: nn.Module, *inputs: Tensor, **named: Tensor) -> Traits:
+    """The traits of a module that runs on these inputs [batch, ...] of its own; what it raises, this raises."""
+    changes_input = _changes(module.eval(), inputs, named)  # run first, because a model may change its mode as it runs
     return Traits(
         in_training=any(child.training for child in module.modules()),
         over_batch=tuple(_over_batch(module)),
@@ -31,12 +31,12 @@ def _over_batch(module: nn.Module) -> Iterator[str]:
             yield _told(name, child)
 
 
-def _changes(module: nn.Module, sample: Tensor) -> bool:
-    """Whether the module writes into its input: torch counts writes, and numpy's show in the values."""
-    before, version = sample.clone(), sample._version
+def _changes(module: nn.Module, inputs: Sequence[Tensor], named: Mapping[str, Tensor]) -> bool:
+    """Whether the module writes into its inputs: torch counts writes, and numpy's show in the values."""
+    before = [(sample, sample.clone(), sample._version) for sample in (*inputs, *named.values())]
     with torch.no_grad():
-        module(sample)
-    return sample._version != version or not torch.equal(sample, before)
+        module(*inputs, **named)
+    return any(sample._version != version or not torch.equal(sample, was) for sample, was, version in before)
 
 
 def _told(name: str, child: nn.Module) -> str:

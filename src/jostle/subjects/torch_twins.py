@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,11 +22,25 @@ class InPrecision(nn.Module):
         self._module = module.to(dtype)
         self._dtype = dtype
 
-    def forward(self, inputs: Tensor) -> Tensor | dict[str, Tensor]:
-        own = inputs.to(self._dtype) if inputs.is_floating_point() else inputs
-        outputs = named_tensors(one_row_each(self._module(own), len(inputs)))
+    def forward(self, *inputs: Tensor, **named: Tensor) -> Tensor | dict[str, Tensor]:
+        own = self._module(*map(self._own, inputs), **{name: self._own(value) for name, value in named.items()})
+        outputs = named_tensors(one_row_each(own, len(next(iter((*inputs, *named.values()))))))
         floats = {name: value.float() if value.is_floating_point() else value for name, value in outputs.items()}
         return floats[""] if floats.keys() == {""} else floats
+
+    def _own(self, values: Tensor) -> Tensor:
+        return values.to(self._dtype) if values.is_floating_point() else values
+
+
+class Container(nn.Module):
+    """A module as the only child of another."""
+
+    def __init__(self, module: nn.Module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, *inputs: Tensor, **named: Tensor) -> Any:
+        return self.module(*inputs, **named)
 
 
 def float16(own: nn.Module) -> nn.Module:
@@ -59,7 +74,7 @@ def int8(own: nn.Module) -> nn.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # torch announces that it will move this function
         # In a container, because only children are replaced and the model may be a linear layer itself.
-        twin: nn.Module = torch.ao.quantization.quantize_dynamic(nn.Sequential(own), {nn.Linear}, dtype=torch.qint8)
+        twin: nn.Module = torch.ao.quantization.quantize_dynamic(Container(own), {nn.Linear}, dtype=torch.qint8)
     return twin
 
 

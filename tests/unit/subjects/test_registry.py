@@ -135,14 +135,14 @@ def test_an_exported_program_computes_as_before_and_tells_its_batch_size(
             assert model.module(torch.rand(rows, 2)).shape == (rows, 2)
 
 
-def test_an_exported_program_of_two_inputs_is_refused(tmp_path: Path) -> None:
+def test_an_exported_program_of_two_inputs_needs_seeds_of_two(tmp_path: Path) -> None:
     class Sum(nn.Module):
         def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
             return a + b
 
     torch.export.save(torch.export.export(Sum(), (torch.zeros(2), torch.zeros(2))), tmp_path / "sum.pt2")
-    with pytest.raises(ModelRefused, match="takes 2 inputs"):
-        load_subject(str(tmp_path / "sum.pt2"))
+    with pytest.raises(ModelRefused, match=r"takes a, b, and seeds are one array: give an \.npz"):
+        load_subject(str(tmp_path / "sum.pt2")).taking(None)
 
 
 class Canary:

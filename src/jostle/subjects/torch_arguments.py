@@ -1,0 +1,102 @@
+"""How several inputs reach a torch module: by position, or by the names of its parameters."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from jostle.errors import ModelRefused
+from jostle.layout import Layout
+
+Call = tuple[tuple[Tensor, ...], dict[str, Tensor]]  # by position, and by name
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What a module can be called with."""
+
+    positional: tuple[str, ...] = ()  # in their order, never by name
+    named: tuple[str, ...] = ()
+    required: frozenset[str] = frozenset()
+    open: bool = False  # it takes any number by position, so that its signature tells nothing
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.positional, *self.named)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Where in a call each of the inputs in a row stands."""
+
+    layout: Layout
+    positional: tuple[str, ...]
+    named: tuple[str, ...] = ()
+
+    @staticmethod
+    def fitting(layout: Layout, parameters: Parameters) -> Arguments:
+        """How a module with these parameters is called; ModelRefused where the inputs are not those it takes."""
+        names = set(layout.names)
+        if not layout.by_name or (parameters.open and not names <= set(parameters.names)):
+            _check_count(layout, parameters)
+            return Arguments(layout, layout.names)
+        if not parameters.required <= names <= set(parameters.names):
+            raise ModelRefused(
+                f"seeds have the inputs {', '.join(layout.names)}, and the model takes "
+                f"{', '.join(parameters.names)}: give arrays of these names"
+            )
+        by_position = tuple(name for name in parameters.positional if name in names)
+        return Arguments(layout, by_position, tuple(name for name in layout.names if name not in by_position))
+
+    def of(self, rows: Tensor, dtype: torch.dtype) -> Call:
+        """The arguments for rows [batch, total], of which floating-point ones are in this precision."""
+        values = {
+            name: (value.to(dtype) if value.is_floating_point() else value).contiguous()
+            for name, value in self.layout.unpacked(rows).items()
+        }
+        return tuple(values[name] for name in self.positional), {name: values[name] for name in self.named}
+
+
+def _check_count(layout: Layout, parameters: Parameters) -> None:
+    given, most = len(layout.fields), len(parameters.names)
+    if not parameters.open and not len(parameters.required) <= given <= most:
+        raise ModelRefused(
+            f"seeds have {given} inputs, and the model takes {most} ({', '.join(parameters.names)}): give as many "
+            f"arrays"
+        )
+
+
+def check_takes_one(parameters: Parameters) -> None:
+    """Refuses a module that needs several inputs where there is one."""
+    if len(parameters.required) > 1:
+        names = ", ".join(name for name in parameters.names if name in parameters.required)
+        raise ModelRefused(f"the model takes {names}, and seeds are one array: give an .npz with arrays of these names")
+
+
+def parameters_of(module: nn.Module) -> Parameters:
+    """What the module's own signature says."""
+    if isinstance(module, torch.jit.ScriptModule):
+        arguments = module.forward.schema.arguments[1:]  # type: ignore[attr-defined]
+        needed = frozenset(one.name for one in arguments if not one.has_default_value())
+        return Parameters(named=tuple(one.name for one in arguments), required=needed)
+    try:
+        found = inspect.signature(getattr(module, "wrapped", module.forward)).parameters.values()
+    except ValueError:  # a built-in function without a signature
+        return Parameters(open=True)
+    by_position = tuple(one.name for one in found if one.kind is one.POSITIONAL_ONLY)
+    named = tuple(one.name for one in found if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY))
+    required = (one.name for one in found if one.default is one.empty and one.name in (*by_position, *named))
+    open_ended = any(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in found)
+    return Parameters(by_position, named, frozenset(required), open_ended)
+
+
+def called(module: nn.Module, inputs: Tensor, arguments: Arguments | None, dtype: torch.dtype = torch.float32) -> Any:
+    """What a module returns for inputs [batch, ...], which hold several of them if there are arguments."""
+    if arguments is None:
+        return module(inputs)
+    positional, named = arguments.of(inputs, dtype)
+    return module(*positional, **named)
