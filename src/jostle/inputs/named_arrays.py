@@ -94,7 +94,7 @@ def _wanted(inputs: Sequence[str], names: Sequence[str]) -> dict[str, str]:
 
 
 def _domain_of(name: str, values: Tensor, mutator: str | None, said: SaidOfInputs) -> Domain:
-    """Waves are what `audio` changes, rows of numbers are tables; images range as the user says, all else as seeds do."""
+    """Waves are what `audio` changes, rows of numbers are tables; images range as the user says, all else as seeds."""
     if mutator != AUDIO:
         return _range(name, values, said.low, said.high)
     if said.rate is None:
