@@ -18,7 +18,7 @@ from jostle.errors import OutputRefused, UsageError
 from jostle.foreign import CRASH, Crash, attempt
 from jostle.inputs.geometry import Placements
 from jostle.inputs.value_range import domain_of
-from jostle.lineage import Untouched
+from jostle.lineage import Lineage, Untouched
 from jostle.named_objects import make_working_folder_importable, names_object
 from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.schema import Given
@@ -42,6 +42,7 @@ from jostle.subjects.instrument import Instrumented
 from jostle.task import LabelReading, Task
 
 NOTHING_ELSE = Given({})
+IMAGE_LIKE = (3, 4)  # dimensions of images and of volumes
 MOST_SEEDS = 10_000_000  # of a campaign; a record that tells of more is damaged
 OF_ONE_MODEL = ("weights", "layers")  # options that do not hold of another model
 NOT_JUDGED = (CRASH, "nan")  # an input that shows one of these cannot be judged by other oracles
@@ -170,7 +171,7 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
             _refuse_enclosed(campaign.names(), [kept.finding.folder for kept in group])
         limits = limits_of(given)
         assert limits is not None, "isolated"
-        model, service = isolated(given, _sample(group), limits)
+        model, service = isolated(given, _sample(group), limits, campaign.record.origin.layout)
         with closing(service):
             changed = campaign.files_changed() or not campaign.record.digest.endswith(model.digest)
             bench = _Bench(given, model, campaign.record.origin, other="model" in changes)
@@ -194,6 +195,13 @@ def _sample(group: Sequence[KeptFinding]) -> Tensor:
     """Inputs to see the model's layers on: seeds, and nothing but zeros, should the model die of those."""
     seeds = torch.stack([kept.root.seed for kept in group[: TRIED - 1]])
     return torch.cat([seeds, torch.zeros_like(seeds[:1])])
+
+
+def _lineage(root: SavedRoot) -> Lineage:
+    """How an image was moved; other inputs are compared with their seeds."""
+    if root.placement is None or root.seed.ndim not in IMAGE_LIKE:
+        return Untouched(1)
+    return Placements(root.placement[None])
 
 
 @dataclass(frozen=True)
@@ -223,8 +231,7 @@ class _Bench:
         answers = None if answer is None else answer.expand(count, *answer.shape[1:])
         seeds = Seeds(seed, label, (record.seed,) * count, answers=answers)
         seeds = replace(seeds, domain=domain_of(seeds, *self.given.of(InputOptions).range))
-        lineage = Untouched(1) if root.placement is None else Placements(root.placement[None])
-        at = torch.tensor([record.root])
+        at, lineage = torch.tensor([record.root]), _lineage(root)
         return Candidates(kept.finding.input[None], seeds, torch.tensor([NO_PARENT]), at, (record.mutation,), lineage)
 
     def _answer(self, root: SavedRoot) -> Tensor | None:

@@ -23,7 +23,7 @@ UNSIGNED = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}  # which to
 
 
 @dataclass(frozen=True)
-class Wanted:
+class InputWishes:
     """What a user says of several inputs: which are changed and how, as NAME=MUTATOR, and facts of some kinds."""
 
     inputs: Sequence[str] = ()
@@ -32,11 +32,11 @@ class Wanted:
     rate: int | None = None  # of waves
 
 
-NOTHING_SAID = Wanted()
+NOTHING_SAID = InputWishes()
 
 
 def packed_seeds(
-    source: str, arrays: Arrays, by_name: bool = True, wanted: Wanted = NOTHING_SAID
+    source: str, arrays: Arrays, by_name: bool = True, wanted: InputWishes = NOTHING_SAID
 ) -> tuple[Tensor, Several]:
     """Rows [seeds, total] of arrays [seeds, ...], and their domain."""
     counts = {name: len(array) if array.ndim else 0 for name, array in arrays.items()}
@@ -64,7 +64,7 @@ def _tensor(what: str, array: np.ndarray[Any, Any]) -> Tensor:
         return torch.from_numpy(np.array(array, dtype=dtype))
 
 
-def _domain(layout: Layout, arrays: Mapping[str, Tensor], said: Wanted) -> Several:
+def _domain(layout: Layout, arrays: Mapping[str, Tensor], said: InputWishes) -> Several:
     masks = {name: mask for name in layout.names if (mask := mask_among(name, arrays)) is not None}
     wanted = _wanted(said.inputs, layout.names)
     for name in wanted:
@@ -91,7 +91,7 @@ def _wanted(inputs: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     return wanted
 
 
-def _domain_of(name: str, values: Tensor, mutator: str | None, said: Wanted) -> Domain:
+def _domain_of(name: str, values: Tensor, mutator: str | None, said: InputWishes) -> Domain:
     """Waves are what `audio` changes, images range as the user says, and all else as its seeds do."""
     if mutator != AUDIO:
         return _range(name, values, said.low, said.high)

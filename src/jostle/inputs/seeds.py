@@ -19,7 +19,7 @@ from torch.utils.data import Dataset
 
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
-from jostle.inputs.named_arrays import Wanted, packed_seeds
+from jostle.inputs.named_arrays import InputWishes, packed_seeds
 from jostle.inputs.wave_files import AS_THEY_ARE, WaveForm, wave_files, waves_of, with_rate
 from jostle.named_objects import find_object, names_object
 from jostle.records import NO_LABEL, Seeds
@@ -277,7 +277,7 @@ def _several(source: str, arrays: Mapping[str, object] | tuple[object, ...], lab
     held = attempt(lambda: {name: _as_array(value) for name, value in found.items()})
     if isinstance(held, Crash) or not held:
         raise SeedsRefused(f"{source} gives no arrays: return a dict of them by the names of the model's parameters")
-    wanted = Wanted(form.inputs, form.low, form.high, form.waves.rate)
+    wanted = InputWishes(form.inputs, form.low, form.high, form.waves.rate)
     inputs, domain = packed_seeds(source, held, by_name, wanted)
     names = tuple(f"{source}[{row}]" for row in range(len(inputs)))
     return Seeds(inputs, _checked_labels(source, labels, len(inputs)), names, domain)

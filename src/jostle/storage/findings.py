@@ -116,14 +116,14 @@ def read_root(finding: SavedFinding) -> SavedRoot:
         raise OutputRefused(f"{folder} has no label.npy, as findings of older versions of Jostle: find it again")
     seed, answer, placement = (_if_there(folder, name) for name in ("seed", "answer", "placement"))
     root = SavedRoot(finding.reference if seed is None else seed, _needed(folder, "label"), answer, placement)
-    if root.seed.shape != finding.input.shape or (placement is not None and not _places(placement, root.seed)):
+    if root.seed.shape != finding.input.shape or (placement is not None and not _places(placement)):
         raise OutputRefused(f"{folder} holds a seed and an input that do not fit together: move the folder away")
     return root
 
 
-def _places(placement: Tensor, image: Tensor) -> bool:
-    """Whether a placement can be one of an image."""
-    return placement.shape == (2, 3) and placement.dtype is torch.float32 and image.ndim == 3
+def _places(placement: Tensor) -> bool:
+    """Whether a placement can be one."""
+    return placement.shape == (2, 3) and placement.dtype is torch.float32
 
 
 def finish_finding(

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from jostle.inputs.task import Task
 
 from jostle.catalogue import mutator_of
 from jostle.composition.settle import settled
 from jostle.errors import PreflightFailed, UsageError
-from jostle.inputs.named_arrays import Wanted, packed_seeds
+from jostle.inputs.named_arrays import InputWishes, packed_seeds
 from jostle.interfaces import Mutator
 from jostle.lineage import Change
 from jostle.mutators.each import Each
@@ -21,6 +20,7 @@ from jostle.part import PartContext
 from jostle.randomness import randomness
 from jostle.recipes.random import RANDOM
 from jostle.records import Candidates, Seeds
+from jostle.task import Task
 from making import options, placements_of, seeds_of, texts_of
 
 IMAGES = torch.rand(40, 1, 8, 8, generator=torch.Generator().manual_seed(0)).numpy()
@@ -28,7 +28,7 @@ AGES = torch.arange(20, 60).numpy()
 
 
 def parents(*inputs: str) -> Candidates:
-    rows, domain = packed_seeds("seeds", {"image": IMAGES, "age": AGES}, wanted=Wanted(inputs))
+    rows, domain = packed_seeds("seeds", {"image": IMAGES, "age": AGES}, wanted=InputWishes(inputs))
     return replace(seeds_of(rows), domain=domain).as_candidates()
 
 
@@ -115,7 +115,7 @@ def test_it_needs_several_inputs() -> None:
 
 def test_two_moved_images_are_refused() -> None:
     with pytest.raises(UsageError, match="metamorphic or audio moves one input only"):
-        packed_seeds("seeds", {"a": IMAGES, "b": IMAGES}, wanted=Wanted(("a=metamorphic", "b=metamorphic")))
+        packed_seeds("seeds", {"a": IMAGES, "b": IMAGES}, wanted=InputWishes(("a=metamorphic", "b=metamorphic")))
 
 
 def test_the_mutators_of_inputs_see_their_own_input_alone() -> None:
