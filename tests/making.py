@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,18 @@ def batch_of(inputs: Tensor, labels: Tensor | None = None, references: Tensor | 
     return Candidates(inputs, seeds, parents, roots, (NOISE,) * count, Untouched(count))
 
 
+def answered(
+    batch: Candidates,
+    answers: Tensor,  # [seeds, ...]
+    others: Mapping[str, Tensor] | None = None,  # by name, [seeds, ...]
+    labels: Tensor | None = None,
+) -> Candidates:
+    """The same batch, where the model said this of the seeds."""
+    labels = batch.seeds.labels if labels is None else labels
+    seeds = replace(batch.seeds, answers=answers, other_answers=others or {}, labels=labels)
+    return replace(batch, seeds=seeds)
+
+
 def texts_of(rows: Candidates) -> tuple[str, ...]:
     """The mutation of each row as it is written down."""
     return tuple(map(str, rows.mutations))
@@ -66,6 +79,7 @@ def trace_of(
     metadata: Mapping[str, Tensor] | None = None,
     extremes: Mapping[str, Tensor] | None = None,
     crashed: Sequence[int] = (),
+    others: Mapping[str, Tensor] | None = None,
 ) -> Trace:
     """A trace in which the crashed rows hold NaN everywhere."""
     outcome = torch.full((len(output),), Outcome.OK)
@@ -79,7 +93,8 @@ def trace_of(
 
     outputs = {MODEL: output} if twin is None else {MODEL: output, TWIN: twin}
     crashes = dict.fromkeys(crashed, CRASH)
-    return Trace(outcome, blanked(outputs), blanked(activations), blanked(extremes), blanked(metadata), crashes)
+    inside = blanked(activations), blanked(extremes), blanked(metadata)
+    return Trace(outcome, blanked(outputs), *inside, crashes, others=blanked(others))
 
 
 def lesson(kept: Candidates, gains: Tensor, found: Sequence[Mutation] = ()) -> Lesson:

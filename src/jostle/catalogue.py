@@ -16,15 +16,21 @@ from jostle.mutators.gradient_part import GRADIENT
 from jostle.mutators.metamorphic import METAMORPHIC
 from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.noise import NOISE
+from jostle.mutators.table import TABLE_STEPS
 from jostle.named_objects import names_object
 from jostle.options.declaration import Theme, option
 from jostle.options.kinds import choice, choices
 from jostle.options.schema import Settings
 from jostle.oracles.agreement import AGREE
+from jostle.oracles.boxes import BOXES_KEPT
 from jostle.oracles.crash import CRASHES
+from jostle.oracles.embedding import EMBEDDING
 from jostle.oracles.labels import FLIP
+from jostle.oracles.masks import MASKS
+from jostle.oracles.moved import MOVED
 from jostle.oracles.numeric import NAN
 from jostle.oracles.properties import property_named
+from jostle.oracles.sequence import SEQUENCE
 from jostle.oracles.unanimity import DIFFER
 from jostle.part import Part, PartContext
 from jostle.schedulers.adaptive import ADAPTIVE
@@ -40,6 +46,7 @@ OF_ONE_INPUT: Mapping[str, Part[Mutator]] = {
     "noise": NOISE,
     "metamorphic": METAMORPHIC,
     "gradient": GRADIENT,
+    "table": TABLE_STEPS,
     "audio": AUDIO,
 }
 MUTATORS: Mapping[str, Part[Mutator]] = {**OF_ONE_INPUT, "each": each_of(OF_ONE_INPUT)}
@@ -52,7 +59,18 @@ SCHEDULERS: Mapping[str, Part[Scheduler]] = {
     "list": LIST,
     "adaptive": ADAPTIVE,
 }
-ORACLES: Mapping[str, Part[Oracle]] = {"nan": NAN, "crash": CRASHES, "flip": FLIP, "differ": DIFFER, "agree": AGREE}
+ORACLES: Mapping[str, Part[Oracle]] = {
+    "nan": NAN,
+    "crash": CRASHES,
+    "flip": FLIP,
+    "differ": DIFFER,
+    "agree": AGREE,
+    "moved": MOVED,
+    "masks": MASKS,
+    "boxes": BOXES_KEPT,
+    "embedding": EMBEDDING,
+    "sequence": SEQUENCE,
+}
 CRITERIA: Mapping[str, Part[Feedback]] = {"nearest": NEAREST, "magnitude": MAGNITUDE, **NEURON_CRITERIA}
 PARTS: Mapping[str, Mapping[str, Part[Any]]] = {
     "coverage": CRITERIA,

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from torch import Tensor
 
 from jostle.domain import Domain
+from jostle.errors import UsageError
 from jostle.interfaces import Differentiable
 from jostle.options.schema import Settings
 from jostle.profile import Profile
@@ -40,6 +41,24 @@ class PartContext:
         assert self.seeds.domain is not None, "known once seeds are cleared"
         return self.seeds.domain
 
+    @property
+    def answer_shape(self) -> tuple[int, ...]:
+        """The shape of what the model says of one seed."""
+        assert self.seeds.answers is not None, "known once seeds are cleared"
+        return tuple(self.seeds.answers.shape[1:])
+
+    def unfit(self, oracle: str, needs: str) -> UsageError:
+        """What to say where an oracle cannot judge such answers."""
+        given = ", ".join(("batch", *map(str, self.answer_shape)))
+        return UsageError(
+            f"--oracle {oracle} needs {needs}, and this model gives [{given}]: name another output with --output, or "
+            f"leave {oracle} out"
+        )
+
+
+def nothing_to_settle(settings: Settings, seeds: Seeds) -> Settings:
+    return settings
+
 
 @dataclass(frozen=True)
 class Part(Generic[Made]):
@@ -48,6 +67,7 @@ class Part(Generic[Made]):
     line: str
     make: Callable[[Settings, PartContext], Made]
     options: tuple[type, ...] = ()
+    settle: Callable[[Settings, Seeds], Settings] = nothing_to_settle  # what seeds and answers tell, for the record
     cost: float = 1  # of a mutant, in passes of the model
     neurons: bool = False  # it looks at the neurons of all layers
     extremes: bool = False  # it needs the smallest and the largest value of each layer

@@ -41,6 +41,7 @@ class Seeds:
     names: tuple[str, ...]
     domain: Domain | None = None  # what inputs may be, once it is known
     answers: Tensor | None = None  # [seeds, ...] what the model said of each, once it was asked
+    other_answers: Mapping[str, Tensor] = field(default_factory=dict)  # by name, [seeds, ...]: all else it returned
 
     def __len__(self) -> int:
         return len(self.names)
@@ -99,6 +100,11 @@ class Candidates:
         if self.seeds.answers is None:
             raise ValueError("the model has not been asked about the seeds")
         return self.seeds.answers.index_select(0, self.roots)
+
+    @property
+    def other_answers(self) -> dict[str, Tensor]:
+        """All else that the model returned for each root, by name [batch, ...]."""
+        return {name: value.index_select(0, self.roots) for name, value in self.seeds.other_answers.items()}
 
     def select(self, rows: Tensor) -> Candidates:
         """These rows, given as positions."""
@@ -263,6 +269,15 @@ class Verdicts:
     ) -> Verdicts:
         """Verdicts over the rows that ran; a crashed row has no values to judge."""
         return Verdicts(kind, torch.where(violating & trace.ran, bugs, NO_BUG), describe)
+
+
+@dataclass(frozen=True)
+class OnSeeds:
+    """What labels say of the model's answers on the seeds themselves."""
+
+    wrong: Tensor  # [seeds] bool, false where the label is unknown
+    measure: str  # what the figure is: "mean absolute error"
+    figure: float  # over the seeds whose label is known
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,9 @@ def test_a_finding_is_replayed_and_a_mended_model_is_seen_to_be_mended(jostle: R
     finding = sorted((out / "findings").iterdir())[0]
     told = json.loads((finding / "finding.json").read_text())
     again = jostle("replay", str(finding), "--json")
-    assert again.code == Exit.FINDINGS and again.json()["recorded"] == told["fingerprint"]
-    assert again.json()["again"] and not again.json()["changed"]
+    (shown,) = again.json()["findings"]
+    assert again.code == Exit.FINDINGS and shown["recorded"] == told["fingerprint"]
+    assert shown["status"] == "shown again" and not shown["changed"]
     right = f"lambda x: torch.eye(10)[torch.full((len(x),), {told['details']['label']})]"
     source(tmp_path, f"import torch\n\ndef build():\n    return {right}")
     mended = jostle("replay", str(finding))

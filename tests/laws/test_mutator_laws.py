@@ -11,7 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jostle.domain import Domain
 from jostle.inputs.several import Several
+from jostle.inputs.table import Table
+from jostle.inputs.table_columns import Column, ColumnKind
+from jostle.inputs.table_groups import Group, Together
 from jostle.inputs.value_range import IMAGE, ValueRange
 from jostle.interfaces import Mutator
 from jostle.layout import Field, Layout
@@ -24,6 +28,7 @@ from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.neuron_choice import NeuronChoice, near, uncovered
 from jostle.mutators.noise import Noise
 from jostle.mutators.perturbations import occlusion
+from jostle.mutators.table import TableSteps
 from jostle.mutators.transform_ranges import careful
 from jostle.randomness import randomness
 from jostle.records import Candidates
@@ -50,12 +55,36 @@ class Case:
     away: float = 1.0  # how far parents may be from their root, as a share of the range
     shapes: tuple[tuple[int, ...], ...] = VALUES  # among those that it takes
     fewer: bool = False  # may make fewer children than it is given rows, though never none
+    domain: Domain | None = None  # that it keeps, where that is more than a range
 
     @property
     def parents(self) -> tuple[int, ...]:
         """The shape of a few parents."""
-        shapes = {DIGITS: (6, 1, 28, 28), VOLUMES: (6, 1, 3, 4, 4), PACKED: (6, 38), WAVES: (6, 1, 300)}
+        shapes = {
+            DIGITS: (6, 1, 28, 28),
+            VOLUMES: (6, 1, 3, 4, 4),
+            ROWS: (6, 7),
+            PACKED: (6, 38),
+            WAVES: (6, 1, 300),
+        }
         return shapes.get(self.shapes, (6, 1, 4, 4))
+
+
+ROWS = ((5, 7), (1, 7))  # of the table
+TABLE = Table(
+    (
+        *(Column(name, ColumnKind.REAL, 0, 10) for name in ("a", "b", "c")),
+        *(Column(name, ColumnKind.INTEGER, 0, 10) for name in ("d", "e")),
+        Column("f", ColumnKind.CATEGORY, 0, 10, codes=(0.0, 5.0, 10.0)),
+        Column("g", ColumnKind.BOOLEAN, 0, 1),
+    ),
+    (Group(Together.ORDERED, (0, 1)),),
+)
+
+
+def table_steps(**choices: Any) -> TableSteps:
+    seeds = TABLE.nearest(torch.rand(50, 7, generator=randomness(5, 0)) * 10, torch.zeros(50, 7))
+    return TableSteps(TABLE, seeds, **choices)
 
 
 WATCHED = (("conv1", 4), ("conv2", 12))
@@ -116,6 +145,9 @@ MUTATORS: dict[str, Case] = {
     "each, moved": Case(
         lambda: each(0, 1, picture=Metamorphic(0, 1), numbers=Noise(0.1, 0, 1)), away=0.1, shapes=PACKED
     ),
+    "table": Case(lambda: table_steps(), 0, 10, shapes=ROWS, domain=TABLE),
+    "table in a ball": Case(lambda: table_steps(radius=0.2, columns=7), 0, 10, 2.0, shapes=ROWS, domain=TABLE),
+    "table, columns together": Case(lambda: table_steps(joint=1.0), 0, 10, shapes=ROWS, domain=TABLE),
 }
 every_mutator = pytest.mark.parametrize("name", MUTATORS)
 
@@ -128,7 +160,10 @@ def parents_for(case: Case, seed: int, shape: tuple[int, ...] = ()) -> Candidate
     references = (torch.rand(shape, generator=rng) * 1.4 - 0.2).clamp(0, 1) * span + case.low
     away = (torch.rand(shape, generator=rng) * 2 - 1) * min(case.radius, case.away * span)
     labels = torch.full(shape[:1], 8)  # what a LeNet takes most such noise for
-    return batch_of((references + away).clamp(case.low, case.high), labels, references)
+    inputs = (references + away).clamp(case.low, case.high)
+    if case.domain is not None:
+        references = inputs = case.domain.nearest(inputs, references)
+    return batch_of(inputs, labels, references)
 
 
 def own_parents(children: Candidates, parents: Candidates) -> Candidates:
@@ -145,6 +180,7 @@ def test_children_stay_in_the_range_and_in_the_ball_around_their_root(name: str,
     children = case.make().mutate(parents, randomness(seed, 1))
     assert children.inputs.isfinite().all()
     assert case.low <= float(children.inputs.min()) <= float(children.inputs.max()) <= case.high
+    assert case.domain is None or case.domain.outside(children.inputs) is None
     change = (children.inputs.double() - own_parents(children, parents).references.double()).abs().max()
     assert float(change) <= case.radius + 1e-6 * case.high
 

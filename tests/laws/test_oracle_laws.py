@@ -21,14 +21,19 @@ from jostle.frameworks.judging.signature import Signature
 from jostle.interfaces import Oracle
 from jostle.lineage import Untouched
 from jostle.oracles.agreement import Agreement, Close, SameTop
+from jostle.oracles.boxes import BOXES, SCORES, BoxesKept
 from jostle.oracles.crash import NoCrash
+from jostle.oracles.embedding import EmbeddingKept
 from jostle.oracles.labels import LabelKept
+from jostle.oracles.masks import MaskForm, MaskKept
+from jostle.oracles.moved import PredictionKept, Tolerance
 from jostle.oracles.numeric import Finite
 from jostle.oracles.properties import Element, Property
+from jostle.oracles.sequence import SequenceKept
 from jostle.oracles.unanimity import Unanimous
 from jostle.randomness import randomness
-from jostle.records import NO_BUG, NO_LABEL, Candidates, Trace
-from making import CRASH, NOISE, batch_of, seeds_of, trace_of
+from jostle.records import MODEL, NO_BUG, NO_LABEL, Candidates, Trace, Verdicts
+from making import CRASH, NOISE, answered, batch_of, seeds_of, trace_of
 
 CLASSES = 3
 
@@ -41,6 +46,25 @@ def large_loss(element: Element) -> bool:
     return bool(element.metadata["loss"] > 1) and bool(element.output[0] > 0)
 
 
+def turned(element: Element) -> Tensor:
+    return (element.output - element.seed_output).abs().max() > 1
+
+
+class OfMasks:
+    """An oracle of masks, given the values of each output as pixels of one row."""
+
+    looks_inside, compares_with_truth = False, True
+
+    def __init__(self, oracle: MaskKept):
+        self._oracle = oracle
+
+    def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
+        assert candidates.seeds.answers is not None
+        seeds = replace(candidates.seeds, answers=candidates.seeds.answers[:, None, None])
+        outputs = {MODEL: trace.outputs[MODEL][:, None, None]}
+        return self._oracle.judge(replace(candidates, seeds=seeds), replace(trace, outputs=outputs))
+
+
 JUDGES_VALUES: dict[str, Callable[[], Oracle]] = {
     "nan": Finite,
     "flip": LabelKept,
@@ -50,6 +74,16 @@ JUDGES_VALUES: dict[str, Callable[[], Oracle]] = {
     "agree 1e-3": lambda: Agreement(Close(1e-3)),
     "property of a batch": lambda: Property("large_output", large_output),
     "property of an element": lambda: Property("large_loss", large_loss),
+    "property of the seed's output": lambda: Property("turned", turned),
+    "moved 0.5": lambda: PredictionKept(Tolerance(torch.tensor([0.5]))),
+    "moved 10%": lambda: PredictionKept(Tolerance(torch.zeros(1), 0.1)),
+    "masks of one class": lambda: OfMasks(MaskKept(MaskForm.LOGITS)),
+    "masks of several": lambda: OfMasks(MaskKept(MaskForm.CLASSES, 0.7)),
+    "boxes": lambda: BoxesKept(0.3, 0.5, in_pixels=False),
+    "embedding": EmbeddingKept,
+    "sequence": SequenceKept,
+    "sequence with a field": lambda: SequenceKept("2", "0:1", end_token=3),
+    "sequence with an output as field": lambda: SequenceKept("3", "scores"),
 }
 PLAIN = Signature("torch", "predict", "values", "relu", "-", "float32", "-")
 OTHER_WORDS = Signature("torch-inductor", "gradient", "crash", "conv+relu", "groups>1", "int64", "ValueError@model.py")
@@ -94,14 +128,18 @@ def batch_from(seed: int, count: int) -> tuple[Candidates, Trace]:
     def whole(low: int, high: int, many: int = count) -> Tensor:
         return torch.randint(low, high, (many,), generator=rng)
 
-    def values(*shape: int) -> Tensor:
-        shape = (count, *shape)
+    def values(*shape: int, many: int = count) -> Tensor:
+        shape = (many, *shape)
         strange = STRANGE[torch.randint(len(STRANGE), shape, generator=rng)]
         ordinary = ORDINARY[torch.randint(len(ORDINARY), shape, generator=rng)]
         return torch.where(torch.rand(shape, generator=rng) < 0.1, strange, ordinary)
 
     inputs = whole(0, len(FAULTS) + 2).view(-1, 1)  # numbers of graphs, of which two show nothing
-    seeds = seeds_of(torch.rand(4, 2, generator=rng), whole(NO_LABEL, CLASSES, many=4))
+    seeds = replace(
+        seeds_of(torch.rand(4, 2, generator=rng), whole(NO_LABEL, CLASSES, many=4)),
+        answers=values(CLASSES, many=4),
+        other_answers={BOXES: values(CLASSES, 4, many=4), SCORES: values(CLASSES, many=4)},
+    )
     candidates = Candidates(inputs, seeds, whole(0, 50), whole(0, 4), (NOISE,) * count, Untouched(count))
     trace = trace_of(
         output=values(CLASSES),
@@ -109,6 +147,7 @@ def batch_from(seed: int, count: int) -> tuple[Candidates, Trace]:
         activations={"conv": values(2), "fc": values(CLASSES)},
         metadata={"loss": values()},
         crashed=(whole(0, 5) == 0).nonzero().flatten().tolist(),
+        others={BOXES: values(CLASSES, 4), SCORES: values(CLASSES)},
     )
     return candidates, trace
 
@@ -174,12 +213,15 @@ WORST = trace_of(
     twin=torch.tensor([[0.0, 3.0, 0.0], [0.0, 3.0, 1.0]]),
     metadata={"loss": torch.tensor([3.0, 3.0])},
     crashed=[0],
+    others={BOXES: torch.zeros(2, 3, 4), SCORES: torch.zeros(2, 3)},
 )
+BOX = torch.tensor([[0.0, 0.0, 1.0, 1.0]]).repeat(2, 3, 1)
 
 
 @every_oracle
 def test_every_oracle_finds_something_in_the_worst_of_traces(name: str) -> None:
     candidates = batch_of(torch.zeros(2, 1), labels=torch.tensor([1, 1]))
+    candidates = answered(candidates, torch.tensor([[0.0, 3.0, 4.0]] * 2), {BOXES: BOX, SCORES: torch.ones(2, 3)})
     trace = WORST
     if name == "nan":
         trace = trace_of(torch.tensor([[0.0], [torch.inf]]))

@@ -33,6 +33,7 @@ PAGES = [
     Page("deephunter.md", ("fuzz", "profile", "coverage", "evaluate", "evaluate"), 3, "'kmnc': {'covered': 0."),
     Page("campaigns.md", ("fuzz", "status", "cmin", "fuzz"), 0, "'journal.jsonl', 'lock', 'quarantine', 'status.json'"),
     Page("dlfuzz.md", ("fuzz", "fuzz", "fuzz", "retrain"), 1, "{'flip': "),
+    Page("tasks.md", ("fuzz", "fuzz", "fuzz", "fuzz", "fuzz"), 0, "{'property': 1}"),
 ]
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
@@ -41,6 +42,7 @@ pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 @pages
 def test_the_commands_run_one_after_another(page: Page, tmp_path: Path) -> None:
     jostle = Path(sys.executable).with_name("jostle")
+    (tmp_path / "examples").symlink_to(DOCS.parent / "examples")
     commands = re.findall(r"^\$ (jostle .*)$", page.text, re.MULTILINE)
     assert tuple(command.split()[1] for command in commands) == page.commands
     for command in commands:

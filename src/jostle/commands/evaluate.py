@@ -13,10 +13,10 @@ from torch import Tensor
 
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import Crash, attempt
+from jostle.inputs.domains import domain_of
 from jostle.inputs.preflight import preflight
 from jostle.inputs.seeds import load_seeds
 from jostle.inputs.several import layout_of
-from jostle.inputs.value_range import domain_of
 from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
 from jostle.options.schema import Given
 from jostle.part import TRIED
@@ -63,7 +63,7 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     if digest_of_all(seeds, models_of_campaign.digest) != campaign.record.digest:
         raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
     own_target = plain_target(fitted(own, inputs, seeds.inputs[:TRIED]), inputs)
-    flight = preflight(own_target, seeds, domain_of(seeds, *inputs.range), batch, force=True)
+    flight = preflight(own_target, seeds, domain_of(seeds, inputs), batch, force=True)
     if not flight.classes:
         raise UsageError("evaluation compares labels, and this campaign's model gives no class scores")
     kept = read_kept(folder, flight.seeds)

@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from jostle.catalogue import oracles_of
+from jostle.commands.kept_findings import KeptFinding, findings_in, kept_finding, record_in
 from jostle.composition.settle import settled
-from jostle.errors import OutputRefused, UsageError
-from jostle.foreign import CRASH, Crash, attempt
-from jostle.inputs.geometry import Placements
-from jostle.inputs.value_range import domain_of
-from jostle.lineage import Lineage, Untouched
+from jostle.domain import Domain
+from jostle.errors import UsageError
+from jostle.foreign import CRASH
+from jostle.inputs.domains import domain_of
+from jostle.inputs.geometry import Border
+from jostle.inputs.value_range import ValueRange
 from jostle.named_objects import make_working_folder_importable, names_object
 from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.schema import Given
 from jostle.part import TRIED, PartContext
 from jostle.recipes.all_recipes import recipe_of
-from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Violation
+from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Violation
 from jostle.session.isolate import isolated, limits_of
-from jostle.session.reopen import Reopened, python_file, recorded_campaign
-from jostle.storage.campaign_record import CONFIG, COPY, Origin
-from jostle.storage.finding_record import RECORD, FindingRecord
-from jostle.storage.findings import (
-    FINDINGS,
-    SavedFinding,
-    SavedRoot,
-    finding_folders,
-    read_finding,
-    read_record,
-    read_root,
-)
+from jostle.session.reopen import python_file
+from jostle.storage.campaign_record import CONFIG, Origin
+from jostle.storage.finding_record import FindingRecord
+from jostle.storage.findings import SavedRoot, lineage_of
 from jostle.subjects.instrument import Instrumented
 from jostle.task import LabelReading, Task
 
 NOTHING_ELSE = Given({})
-IMAGE_LIKE = (3, 4)  # dimensions of images and of volumes
-MOST_SEEDS = 10_000_000  # of a campaign; a record that tells of more is damaged
 OF_ONE_MODEL = ("weights", "layers")  # options that do not hold of another model
 NOT_JUDGED = (CRASH, "nan")  # an input that shows one of these cannot be judged by other oracles
 OF_GRADIENT = "it is of a gradient that is not finite, which a run of the model alone does not show"
@@ -87,64 +78,21 @@ class Replay:
         return self.status in (ReplayStatus.AGAIN, ReplayStatus.OTHERWISE)
 
 
-@dataclass(frozen=True)
-class KeptFinding:
-    """A finding with all that its folder holds, and its campaign."""
-
-    finding: SavedFinding
-    root: SavedRoot
-    campaign: Reopened
-
-    @property
-    def alike(self) -> str:
-        """Equal for findings that one model can be loaded for."""
-        return f"{self.campaign.record.as_json()} {tuple(self.finding.input.shape)} {self.finding.input.dtype}"
-
-
 def replay(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> list[Replay]:
     """Runs findings in a process of their own, as their campaigns did but for these options.
 
     A place is the folder of a finding, or one of a campaign or of several findings, which stands for all in it.
     """
     changes = _from_here(changes)
-    folders = dict.fromkeys(folder.resolve() for place in places for folder in _findings_in(place))
-    records = {folder: _record_in(folder) for folder in folders}
+    folders = dict.fromkeys(folder.resolve() for place in places for folder in findings_in(place))
+    records = {folder: record_in(folder) for folder in folders}
     groups: dict[str, list[KeptFinding]] = {}
     for folder, record in records.items():
         if not record.of_gradient:
-            kept = _kept(folder, record)
+            kept = kept_finding(folder, record)
             groups.setdefault(kept.alike, []).append(kept)
     done = {one.folder: one for group in groups.values() for one in _replayed(group, changes)}
     return [done.get(folder, Replay(folder, record, ran=False)) for folder, record in records.items()]
-
-
-def _findings_in(place: Path) -> list[Path]:
-    """The folders of findings that a place stands for; of a place that holds none, itself."""
-    if (place / FINDINGS).is_dir():
-        return finding_folders(place / FINDINGS)
-    several = [folder for folder in finding_folders(place) if (folder / RECORD).exists()]
-    return [place] if (place / RECORD).exists() or not several else several
-
-
-def _record_in(folder: Path) -> FindingRecord:
-    try:
-        return read_record(folder)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UsageError(
-            f"{folder} holds no finding ({reason}): give one of the folders under CAMPAIGN/findings, or the campaign's"
-        ) from error
-
-
-def _kept(folder: Path, record: FindingRecord) -> KeptFinding:
-    """A finding with the record of its campaign, of which findings of older versions have no copy."""
-    own = (folder / COPY).exists()
-    campaign = recorded_campaign(folder if own else folder.parent.parent, COPY if own else CONFIG)
-    finding = read_finding(folder, record)
-    root = read_root(finding)
-    if not 0 <= record.root < MOST_SEEDS or campaign.record.origin.task not in list(Task):
-        raise OutputRefused(f"{folder} tells of a seed or a task that cannot be: move the folder away")
-    return KeptFinding(finding, root, campaign)
 
 
 def _from_here(changes: Given) -> Given:
@@ -175,7 +123,11 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
         with closing(service):
             changed = campaign.files_changed() or not campaign.record.digest.endswith(model.digest)
             bench = _Bench(given, model, campaign.record.origin, other="model" in changes)
-            return [Replay(kept.finding.folder, kept.finding.record, bench.shown(kept), changed) for kept in group]
+            answers = bench.answers(group)
+            return [
+                Replay(kept.finding.folder, kept.finding.record, bench.shown(kept, answer), changed)
+                for kept, answer in zip(group, answers, strict=True)
+            ]
 
 
 def _refuse_enclosed(names: Iterable[str], findings: Sequence[Path]) -> None:
@@ -197,11 +149,23 @@ def _sample(group: Sequence[KeptFinding]) -> Tensor:
     return torch.cat([seeds, torch.zeros_like(seeds[:1])])
 
 
-def _lineage(root: SavedRoot) -> Lineage:
-    """How an image was moved; other inputs are compared with their seeds."""
-    if root.placement is None or root.seed.ndim not in IMAGE_LIKE:
-        return Untouched(1)
-    return Placements(root.placement[None])
+@dataclass(frozen=True)
+class _SeedAnswer:
+    """What a model says of the seed of a finding."""
+
+    answer: Tensor | None  # [1, ...], None where that is unknown
+    others: Mapping[str, Tensor]  # by name, [1, ...]: all else that it returned
+
+
+def _seed_of(root: SavedRoot) -> Candidates:
+    return Seeds(root.seed[None], root.label[None], ("seed",)).as_candidates()
+
+
+def _seed_answer(trace: Trace, root: SavedRoot) -> _SeedAnswer:
+    """What the model said in this run, or if it failed, what it said when the finding was made."""
+    if trace.ran[0]:
+        return _SeedAnswer(trace.outputs[MODEL], trace.others)
+    return _SeedAnswer(None if root.answer is None else root.answer[None], {})
 
 
 @dataclass(frozen=True)
@@ -213,33 +177,46 @@ class _Bench:
     origin: Origin
     other: bool  # another model than the campaign's
 
-    def shown(self, kept: KeptFinding) -> tuple[Violation, ...]:
-        """All that the input of a finding violates when it runs alone."""
-        row = self._row(kept)
+    def answers(self, group: Sequence[KeptFinding]) -> list[_SeedAnswer]:
+        """What the model says of each seed now; where it fails, what the campaign's model said."""
+        traces = [self.model.target.run(_seed_of(kept.root)) for kept in group]
+        failed = [trace.crashes[0] for trace in traces if not trace.ran[0]]
+        if self.other and len(failed) == len(traces):
+            raise UsageError(
+                f"--model fails on the seeds that the findings came from ({failed[0].error}: {failed[0].message}): "
+                f"give a model of the same task"
+            )
+        return [_seed_answer(trace, kept.root) for trace, kept in zip(traces, group, strict=True)]
+
+    def shown(self, kept: KeptFinding, answer: _SeedAnswer) -> tuple[Violation, ...]:
+        """All that the input of a finding violates when it runs alone, given the answer to its seed."""
+        row = self._row(kept, answer)
         trace = self.model.target.run(row)
         context = self._context(row.seeds)
         settings = settled(recipe_of(self.given), self.given, context.reading.task)
-        verdicts = [oracle.judge(row, trace) for oracle in oracles_of(settings, context).values()]
+        oracles = oracles_of(settings, context)
+        judges = list(oracles.values()) if trace.ran[0] else [oracles[CRASH]]  # there is nothing else to judge
+        verdicts = [oracle.judge(row, trace) for oracle in judges]
         return tuple(verdict.describe(0) for verdict in verdicts if int(verdict.bugs[0]) != NO_BUG)
 
-    def _row(self, kept: KeptFinding) -> Candidates:
+    def _row(self, kept: KeptFinding, said: _SeedAnswer) -> Candidates:
         """The input of a finding, whose seed stands where it stood among those of its campaign."""
         record, root = kept.finding.record, kept.root
         count = record.root + 1
         seed, label = (value[None].expand(count, *value.shape) for value in (root.seed, root.label))
-        answer = self._answer(root)
-        answers = None if answer is None else answer.expand(count, *answer.shape[1:])
-        seeds = Seeds(seed, label, (record.seed,) * count, answers=answers)
-        seeds = replace(seeds, domain=domain_of(seeds, *self.given.of(InputOptions).range))
-        at, lineage = torch.tensor([record.root]), _lineage(root)
+        answers = None if said.answer is None else said.answer.expand(count, *said.answer.shape[1:])
+        more = {name: value.expand(count, *value.shape[1:]) for name, value in said.others.items()}
+        seeds = Seeds(seed, label, (record.seed,) * count, answers=answers, other_answers=more)
+        seeds = replace(seeds, domain=self._domain(seeds))
+        lineage = lineage_of(kept.finding, Border(self.given.get("border", Border.DARK)))
+        at = torch.tensor([record.root])
         return Candidates(kept.finding.input[None], seeds, torch.tensor([NO_PARENT]), at, (record.mutation,), lineage)
 
-    def _answer(self, root: SavedRoot) -> Tensor | None:
-        """What the model says of the seed [1, ...] now; if it fails, what it said then."""
-        now = attempt(partial(self.model.target.predict, root.seed[None]))
-        if not isinstance(now, Crash):
-            return now
-        return None if root.answer is None else root.answer[None]
+    def _domain(self, seeds: Seeds) -> Domain:
+        """What inputs may be; several in one row are taken for an array, because nothing changes them here."""
+        options = self.given.of(InputOptions)
+        several = self.origin.layout is not None
+        return ValueRange.of(seeds.inputs, *options.bounds) if several else domain_of(seeds, options)
 
     def _context(self, seeds: Seeds) -> PartContext:
         task = Task(self.origin.task)

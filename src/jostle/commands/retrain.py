@@ -13,9 +13,9 @@ from torch import Tensor
 
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.foreign import Crash, attempt
+from jostle.inputs.domains import domain_of
 from jostle.inputs.preflight import check_inside, check_normalisation
 from jostle.inputs.seeds import load_seeds
-from jostle.inputs.value_range import domain_of
 from jostle.interfaces import ModelTarget
 from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
 from jostle.options.schema import Given
@@ -212,7 +212,7 @@ def _labelled(inputs: InputOptions, option: str, spec: str) -> Labelled:
         form = replace(form, channels=None, size=None)
     seeds = load_seeds(spec, form)
     check_normalisation(inputs.mean, inputs.std, seeds.inputs.shape[1])
-    check_inside(seeds, domain_of(seeds, *inputs.range))
+    check_inside(seeds, domain_of(seeds, inputs))
     if (seeds.labels == NO_LABEL).any():
         raise SeedsRefused(
             f"{option} {spec} has inputs without labels: give an .npz with x and y, folders named by class, or "

@@ -11,14 +11,14 @@ from jostle.campaign import Budget, Campaign
 from jostle.catalogue import feedbacks_of, mutator_of, oracles_of, parts_named, scheduler_of
 from jostle.composition.contradictions import refuse_contradictions
 from jostle.composition.recipe import Recipe
-from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled
+from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled, settled_by_seeds
 from jostle.composition.suited import suited
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.audio import Audio
 from jostle.inputs.distances import are_image_files, as_image_file
+from jostle.inputs.domains import domain_of, with_declared_range
 from jostle.inputs.preflight import Flight, ModelFacts, check_images, check_normalisation, preflight
 from jostle.inputs.several import layout_of
-from jostle.inputs.value_range import domain_of
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
     BatchOptions,
@@ -88,7 +88,7 @@ class Composition:
     def campaign(self) -> Campaign:
         """All of them in one loop."""
         settings = self.prepared.settings
-        low, high = settings[InputOptions].range
+        low, high = settings[InputOptions].bounds
         return Campaign(
             target=self.prepared.model.target,
             mutator=self.mutator,
@@ -118,6 +118,7 @@ def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping
     named, subjects = _named_companions(options)
     given = FUZZ.parsed({**options, **named, "profile": None, "recipe": recipe.name})
     refuse_contradictions(given)
+    given = with_declared_range(given)
     models = with_companions(given, subject, subjects).taking(layout_of(seeds))
     model = models.instrumented(watching(recipe, given), seeds.inputs[:TRIED]).contained()
     prepared = prepare(recipe, given, model, seeds)
@@ -153,9 +154,9 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
     check_normalisation(inputs.mean, inputs.std, seeds.inputs.shape[1])
     if executions is not None and executions < len(seeds):
         raise UsageError(f"--executions {executions}: the {len(seeds)} seeds run first, so give at least as many")
-    low, high = inputs.range
+    low, high = inputs.bounds
     batch, force = given.of(BatchOptions).batch, given.of(DoubtOptions).force
-    known, domain = ModelFacts(model.outputs, model.traits), domain_of(seeds, low, high)
+    known, domain = ModelFacts(model.outputs, model.traits), domain_of(seeds, inputs)
     flight = preflight(model.target, seeds, domain, batch, force, known, given.of(TaskOptions).named)
     if "layers" in given and not model.layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
@@ -164,7 +165,7 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
     if isinstance(domain, Audio) and "range" not in given:
         given = given.over(range=(-1.0, 1.0))
     refuse_unread(recipe, given, flight.task)
-    settings = settled(recipe, given, flight.task, images)
+    settings = settled_by_seeds(settled(recipe, given, flight.task, images), flight.seeds)
     as_images = settings[FindingOptions].as_images
     if images and as_images:  # exactly as files give them back, whatever arithmetic made them
         flight = replace(flight, seeds=replace(flight.seeds, inputs=as_image_file(flight.seeds.inputs, low, high)))

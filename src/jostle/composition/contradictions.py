@@ -12,7 +12,7 @@ from jostle.options.schema import Given
 
 def refuse_contradictions(given: Given) -> None:
     """The first contradiction is told."""
-    for contradiction, fix in (*_twins(given), *_panels(given), *_guidance(given)):
+    for contradiction, fix in (*_twins(given), *_panels(given), *_guidance(given), *_inputs(given)):
         if contradiction:
             raise UsageError(fix)
 
@@ -60,4 +60,11 @@ def _guidance(given: Given) -> Iterator[tuple[bool, str]]:
     yield (
         given.get("neurons") == 0 and "strategy" in given,
         "--strategy chooses neurons, and --neurons 0 are none: leave it out",
+    )
+
+
+def _inputs(given: Given) -> Iterator[tuple[bool, str]]:
+    yield (
+        "domain" in given and "range" in given,
+        "--domain and --range both say what inputs may hold: write low and high into the file, and leave out --range",
     )

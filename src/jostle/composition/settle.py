@@ -21,6 +21,7 @@ from jostle.options.campaign import (
 )
 from jostle.options.declaration import Facts, flag_of, options_of
 from jostle.options.schema import Given, Schema, Settings
+from jostle.records import Seeds
 from jostle.schedulers.with_seeds import WithSeedsOptions
 from jostle.task import Task, TaskOptions
 
@@ -31,7 +32,16 @@ FUZZ = Schema(
     *(WithSeedsOptions, BudgetOptions, BatchOptions, RunOptions, DoubtOptions, IsolationOptions),
 )
 # What is sought of each task's answers, unless the user says what.
-SOUGHT = {Task.CLASSES: "flip", Task.BINARY: "flip", Task.MULTILABEL: "flip"}
+SOUGHT = {
+    Task.CLASSES: "flip",
+    Task.BINARY: "flip",
+    Task.MULTILABEL: "flip",
+    Task.REGRESSION: "moved",
+    Task.SEGMENTATION: "masks",
+    Task.DETECTION: "boxes",
+    Task.EMBEDDING: "embedding",
+    Task.SEQUENCE: "sequence",
+}
 
 
 def settled(recipe: Recipe, given: Given, task: Task, images: bool = False) -> Settings:
@@ -42,8 +52,15 @@ def settled(recipe: Recipe, given: Given, task: Task, images: bool = False) -> S
     oracle = sought(recipe, given, task)
     given = given.over(oracle=oracle)
     chosen = {**recipe.choices(given), "as_images": images and recipe.shrinks, "minimise": recipe.shrinks}
-    facts = Facts(given.values, given.get("range", InputOptions.range), task is Task.CLASSES, images, oracle)
+    facts = Facts(given.values, given.of(InputOptions).bounds, task is Task.CLASSES, images, oracle)
     return FUZZ.settled(given, chosen, facts, unused=set(PART_GROUPS) - _read_by_parts(recipe, given))
+
+
+def settled_by_seeds(settings: Settings, seeds: Seeds) -> Settings:
+    """The same with what oracles left to the seeds and the model's answers, so that a finding alone can be judged."""
+    for part in parts_named("oracle", settings[PartOptions].oracle):
+        settings = part.settle(settings, seeds)
+    return settings
 
 
 def refuse_unread(recipe: Recipe, given: Given, task: Task) -> None:

@@ -6,11 +6,15 @@ from dataclasses import replace
 
 from jostle.composition.recipe import Chosen, Recipe
 from jostle.domain import Domain
+from jostle.inputs.table import TABLE
 from jostle.inputs.value_range import IMAGE
 from jostle.options.schema import Given
 from jostle.task import OF_LABELS, Task
 
 OF_IMAGES = ("noise", "metamorphic")  # what changes images, unless a recipe was named
+OF_GRADIENTS = ("gradient",)  # which can change tables too, column by column
+MAY_BE_MOVED = (*OF_LABELS, Task.SEGMENTATION, Task.DETECTION)  # images whose answers stay, or move with them
+KEPT = {"flip", "masks", "boxes"}  # the oracles of those
 OF_VALUES = "noise"  # the mutator of images and arrays, for which every recipe has its own
 
 
@@ -25,7 +29,9 @@ def suited(recipe: Recipe, domain: Domain, task: Task) -> Recipe:
 
 
 def _mutators(usual: tuple[str, ...], given: Given, domain: Domain, task: Task) -> tuple[str, ...]:
+    if domain.kind == TABLE and usual == OF_GRADIENTS:
+        return usual
     if domain.mutator != OF_VALUES:
         return (domain.mutator,)
-    no_recipe, compares = "recipe" not in given, "flip" in given.get("oracle", ("flip",))
-    return OF_IMAGES if no_recipe and compares and domain.kind == IMAGE and task in OF_LABELS else usual
+    no_recipe, compares = "recipe" not in given, bool(KEPT & set(given.get("oracle", KEPT)))
+    return OF_IMAGES if no_recipe and compares and domain.kind == IMAGE and task in MAY_BE_MOVED else usual

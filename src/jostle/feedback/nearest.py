@@ -92,7 +92,7 @@ class FarFromSeen:
 
     def _points(self, trace: Trace) -> tuple[Tensor, Tensor]:
         """One point per row [batch, dimensions], and which of them are finite [batch]."""
-        layers = [trace.activations[name] for name in self._layers] or [trace.outputs[MODEL].flatten(1)]
+        layers = [trace.activations[name] for name in self._layers] or [trace.outputs[MODEL].unsqueeze(-1).flatten(1)]
         points = self._embedding(layers)
         finite = points.isfinite().all(1)
         points = points.clamp(-LARGEST, LARGEST)

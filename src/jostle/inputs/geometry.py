@@ -25,6 +25,7 @@ class Border(StrEnum):
     REFLECT = "reflect"  # it is mirrored at its edge
 
 
+IMAGE_LIKE = (3, 4)  # dimensions of images and of volumes
 SAMPLED_BEYOND = {Border.DARK: "zeros", Border.EDGE: "border", Border.REFLECT: "reflection"}
 
 
@@ -86,6 +87,33 @@ def place(images: Tensor, placements: Tensor, border: Border = Border.DARK) -> T
     return _sampled(planes - darkest, grid, border).add_(darkest).view_as(images)
 
 
+def place_masks(masks: Tensor, placements: Tensor, unknown: int) -> Tensor:
+    """Whole numbers of pixels [batch, height, width], moved as their images are; what comes in is unknown."""
+    shifted = (masks - unknown).float()[:, None]  # outside the image, sampling gives 0
+    placed = functional.grid_sample(shifted, _grid(shifted, placements), mode="nearest", align_corners=False)
+    return placed.squeeze(1).round().to(masks.dtype) + unknown
+
+
+def place_boxes(boxes: Tensor, placements: Tensor) -> Tensor:
+    """Boxes [batch, boxes, 4] as left, top, right, bottom in shares of the sides, moved as their images are.
+
+    Of a box that was turned or sheared, the box that encloses it.
+    """
+    across, down = boxes[..., [0, 2, 0, 2]] * 2 - 1, boxes[..., [1, 1, 3, 3]] * 2 - 1  # [batch, boxes, corners]
+    a, b, right, c, d, below = placements.flatten(1)[:, :, None, None].unbind(1)  # [batch, 1, 1]
+    size = a * d - b * c
+    x = (d * (across - right) - b * (down - below)) / size
+    y = (a * (down - below) - c * (across - right)) / size
+    return (torch.stack([x.amin(2), y.amin(2), x.amax(2), y.amax(2)], 2) + 1) / 2
+
+
+def come_in(boxes: Tensor, placements: Tensor) -> Tensor:
+    """[batch, boxes] bool: of boxes as `place_boxes` gives them, those with their middle in what came in."""
+    x, y = (boxes[..., :2] + boxes[..., 2:] - 1).unbind(2)  # in half sides from the middle
+    a, b, right, c, d, below = placements.flatten(1)[:, :, None].unbind(1)  # [batch, 1]
+    return torch.maximum((a * x + b * y + right).abs(), (c * x + d * y + below).abs()) > 1
+
+
 def _sampled(planes: Tensor, grid: Tensor, border: Border) -> Tensor:
     return functional.grid_sample(planes, grid, padding_mode=SAMPLED_BEYOND[border], align_corners=False)
 
@@ -115,7 +143,7 @@ class Moving(Protocol):
         """The lineage with these placements [batch, 2, 3]."""
 
 
-def lineage_of(domain: Domain | None, rows: Tensor, border: Border = Border.DARK) -> Lineage:
+def placed(domain: Domain | None, rows: Tensor, border: Border = Border.DARK) -> Lineage:
     """The lineage with these placements [batch, 2, 3] of inputs of a domain."""
     return domain.placed(rows, border) if isinstance(domain, Moving) else Placements(rows, border)
 

@@ -13,12 +13,15 @@ from torch import Tensor
 from jostle.domain import Domain
 from jostle.errors import SeedsRefused, UsageError
 from jostle.inputs.audio import AUDIO, Audio
+from jostle.inputs.inferred_table import inferred_table
 from jostle.inputs.several import MOVES, Several, mask_among
+from jostle.inputs.table import Table
 from jostle.inputs.value_range import IMAGE, ValueRange
 from jostle.layout import WHOLE_UP_TO, Field, Layout
 from jostle.options.choices import chosen
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
+TABLE_DIMENSIONS = 2  # seeds, columns
 UNSIGNED = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}  # which torch cannot compute with
 
 
@@ -92,7 +95,7 @@ def _wanted(inputs: Sequence[str], names: Sequence[str]) -> dict[str, str]:
 
 
 def _domain_of(name: str, values: Tensor, mutator: str | None, said: InputWishes) -> Domain:
-    """Waves are what `audio` changes, images range as the user says, and all else as its seeds do."""
+    """Waves are what `audio` changes, images range as the user says, rows of numbers are tables."""
     if mutator != AUDIO:
         return _range(name, values, said.low, said.high)
     if said.rate is None:
@@ -101,6 +104,8 @@ def _domain_of(name: str, values: Tensor, mutator: str | None, said: InputWishes
 
 
 def _range(name: str, values: Tensor, low: float, high: float) -> Domain:
+    if values.ndim <= TABLE_DIMENSIONS:
+        return _table(name, values)
     least, most = float(values.min()), float(values.max())
     if ValueRange.of(values, low, high).kind != IMAGE:
         return ValueRange(least, most)
@@ -112,6 +117,13 @@ def _range(name: str, values: Tensor, low: float, high: float) -> Domain:
             f"{high:g}: give --range {min(least, 0):.9g},{max(most, 1):.9g} or rescale them"
         )
     return ValueRange(low, high, IMAGE)
+
+
+def _table(name: str, values: Tensor) -> Table:
+    """Single numbers are a column of the input's name, rows of them columns that are numbered."""
+    rows = values.reshape(len(values), -1)
+    names = [name] if rows.shape[1] == 1 else [f"{name}{place}" for place in range(rows.shape[1])]
+    return inferred_table(rows, names)
 
 
 def _varies(values: Tensor) -> bool:

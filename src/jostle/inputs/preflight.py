@@ -16,7 +16,7 @@ from jostle.inputs.behaviour import remarks_on_rows, remarks_on_traits
 from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import ModelTarget
 from jostle.part import TRIED
-from jostle.records import NO_LABEL, Seeds
+from jostle.records import NO_LABEL, Seeds, Trace
 from jostle.task import OF_LABELS, LabelReading, Question, Task
 from jostle.traits import NO_TRAITS, Traits
 
@@ -87,7 +87,8 @@ def preflight(
     answered = replace(seeds, domain=domain, answers=outputs, labels=_labels(task, reading, seeds.labels, outputs))
     wrong = _wrong(task, reading, seeds.labels, outputs)
     accuracy = _accuracy(task, wrong, seeds.labels, outputs)
-    _check_runs(target, answered, accepted)
+    if _check_runs(target, answered, accepted).others:
+        answered = replace(answered, other_answers=_other_outputs(target, answered, batch))
     seen = list(remarks_on_rows(target, seeds.inputs[_finite(outputs)], model.traits, batch))
     doubts = [
         *_doubts_about_span(seeds, domain),
@@ -222,13 +223,21 @@ def _some_outputs(target: ModelTarget, inputs: Tensor, like: Tensor, deaths: lis
     return torch.cat([_some_outputs(target, part, like, deaths) for part in inputs.tensor_split(parts)])
 
 
-def _check_runs(target: ModelTarget, seeds: Seeds, accepted: int) -> None:
+def _check_runs(target: ModelTarget, seeds: Seeds, accepted: int) -> Trace:
     """One seed through everything that is watched, so that a broken metadata function shows here."""
-    for crash in target.run(seeds.as_candidates().select(torch.tensor([accepted]))).crashes.values():
+    trace = target.run(seeds.as_candidates().select(torch.tensor([accepted])))
+    for crash in trace.crashes.values():
         raise PreflightFailed(
             f"the twin or --metadata fails on a seed that the model accepts ({crash.error} in {crash.where}: "
             f"{crash.message}): fix that function"
         )
+    return trace
+
+
+def _other_outputs(target: ModelTarget, seeds: Seeds, batch: int) -> Mapping[str, Tensor]:
+    """All that the model returns for the seeds beside the answer, by name [seeds, ...]."""
+    batches = seeds.as_candidates().split(batch)
+    return Trace.joined([target.run(some, watched=False) for some in batches]).others
 
 
 def _doubts_about_span(seeds: Seeds, domain: Domain) -> Iterator[str]:

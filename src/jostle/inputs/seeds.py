@@ -1,4 +1,4 @@
-"""Seeds from a folder of images, `.npy` and `.npz` files, Python functions and torch datasets."""
+"""Seeds from a folder of images, `.npy` and `.npz` files, tables, Python functions and torch datasets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from torch.utils.data import Dataset
 
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
+from jostle.inputs.domains import declared_orders
 from jostle.inputs.named_arrays import InputWishes, packed_seeds
+from jostle.inputs.table_files import TABLES, seeds_from_table
 from jostle.inputs.wave_files import AS_THEY_ARE, WaveForm, wave_files, waves_of, with_rate
 from jostle.named_objects import find_object, names_object
 from jostle.records import NO_LABEL, Seeds
@@ -43,6 +45,8 @@ class ImageForm:
     high: float = 1.0
     channels: int | None = None  # 1 or 3; None is grey if all are grey, else colour
     size: tuple[int, int] | None = None  # height, width
+    label: str | None = None  # the column of a table that holds the labels
+    domain: str | None = None  # a file that orders the categories of a table
     inputs: tuple[str, ...] = ()  # of several, what is changed and how, as NAME=MUTATOR
     waves: WaveForm = AS_THEY_ARE
 
@@ -53,11 +57,14 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
     images = not names_object(spec) and (path.is_dir() or path.suffix.lower() in IMAGES)
     if (path.is_file() or names_object(spec)) and not images:
         _refuse_image_form(form)
+    if names_object(spec) or path.suffix not in TABLES:
+        _refuse_label(form)
     if names_object(spec):
         return _seeds_from_object(spec, form)
     if not path.exists():
         raise SeedsRefused(
-            f"seeds {spec} do not exist: give a folder of images, a .npy or .npz file, or FILE.py:function"
+            f"seeds {spec} do not exist: give a folder of images, a .npy, .npz, .csv or .parquet file, or "
+            f"FILE.py:function"
         )
     if sounds := _wave_files(path):
         return _seeds_from_waves(path if path.is_dir() else path.parent, sounds, form)
@@ -67,7 +74,17 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
         return _seeds_from_images(path.parent, [path], form)
     if path.suffix in (".npy", ".npz"):
         return _seeds_from_arrays(path, form)
-    raise SeedsRefused(f"seeds {spec}: give a folder of images, a .npy or .npz file, or FILE.py:function")
+    if path.suffix in TABLES:
+        return seeds_from_table(path, form.label, declared_orders(form.domain))
+    raise SeedsRefused(
+        f"seeds {spec}: give a folder of images or of .wav files, a .npy, .npz, .csv or .parquet file, or "
+        f"FILE.py:function"
+    )
+
+
+def _refuse_label(form: ImageForm) -> None:
+    if form.label is not None:
+        raise SeedsRefused("--label names a column of a .csv or .parquet file: leave it out for other seeds")
 
 
 def _wave_files(path: Path) -> list[Path]:

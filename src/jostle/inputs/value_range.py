@@ -8,8 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from jostle.domain import Domain, Outside
-from jostle.records import Seeds
+from jostle.domain import Outside
 
 IMAGE, ARRAY = "image", "array"
 IMAGE_DIMENSIONS = 3  # channels, height, width
@@ -18,11 +17,6 @@ COLOURS = (1, 3, 4)  # channels that images have
 
 def _are_images(inputs: Tensor) -> bool:
     return inputs.ndim == IMAGE_DIMENSIONS + 1 and inputs.shape[1] in COLOURS
-
-
-def domain_of(seeds: Seeds, low: float, high: float) -> Domain:
-    """What the seeds say that inputs may be, or else the values of a range."""
-    return seeds.domain or ValueRange.of(seeds.inputs, low, high)
 
 
 @dataclass(frozen=True)

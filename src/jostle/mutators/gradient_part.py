@@ -13,6 +13,7 @@ from jostle.foreign import Crash, attempt
 from jostle.interfaces import Differentiable
 from jostle.mutators.ascent import Ascent, Reach
 from jostle.mutators.goals import AnotherClass, Goal, OneDeviates
+from jostle.mutators.in_domain import in_domain
 from jostle.mutators.neuron_choice import STRATEGIES, NeuronChoice
 from jostle.mutators.perturbations import PERTURBATIONS, SPATIAL
 from jostle.options.campaign import ActivityOptions, FindingOptions, InputOptions, PanelOptions, StepOptions
@@ -70,7 +71,7 @@ def ascent(settings: Settings, context: PartContext) -> Ascent:
     return Ascent(
         target,
         goal,
-        *settings[InputOptions].range,
+        *settings[InputOptions].bounds,
         choice=_choice(settings, context, passed) if options.neurons else None,
         weight=options.balance,
         perturbation=PERTURBATIONS[options.perturbation],
@@ -125,7 +126,7 @@ def _strengths(known: Tensor | None, size: int) -> Tensor:
 
 GRADIENT = Part(
     first_line(Ascent),
-    ascent,
+    in_domain(ascent),
     (GradientOptions, StepOptions, ActivityOptions),
     cost=PASSES,
     neurons=True,

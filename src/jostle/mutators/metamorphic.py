@@ -11,6 +11,7 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.inputs.geometry import Border, Placements, place
 from jostle.lineage import UNCHANGED, Change, Mutation
+from jostle.mutators.in_domain import in_domain
 from jostle.mutators.screening import Witnesses
 from jostle.mutators.transform_ranges import RANGES, transforms_named
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, Transform, blur, noise
@@ -299,7 +300,7 @@ def _rounds(tries: int) -> list[list[int]]:
 def _metamorphic(settings: Settings, context: PartContext) -> Metamorphic:
     options = settings[MetamorphicOptions]
     return Metamorphic(
-        *settings[InputOptions].range,
+        *settings[InputOptions].bounds,
         options.alpha,
         settings[ChangeOptions].beta,
         options.tries,
@@ -308,4 +309,4 @@ def _metamorphic(settings: Settings, context: PartContext) -> Metamorphic:
     )
 
 
-METAMORPHIC = Part(first_line(Metamorphic), _metamorphic, (MetamorphicOptions, ChangeOptions))
+METAMORPHIC = Part(first_line(Metamorphic), in_domain(_metamorphic), (MetamorphicOptions, ChangeOptions))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from jostle.mutators.in_domain import in_domain
 from jostle.named_objects import names_object
 from jostle.options.campaign import InputOptions
 from jostle.options.declaration import Derived, Facts, Theme, check, option
@@ -30,13 +31,13 @@ class NoiseOptions:
 
     sigma: float = option(
         number("the noise needs a standard deviation above 0", above=0),
-        "Standard deviation of the noise",
+        "Standard deviation of the noise; of tables, in shares of each column's span",
         Theme.MUTATION,
         default=Derived(lambda facts: SIGMA_SHARE * facts.span, "a tenth of the range"),
     )
     radius: float | None = option(
         number("the L∞ radius around the root seed must be above 0", above=0),
-        "Largest change from the root seed",
+        "Largest change from the root seed; of tables, in shares of each column's span",
         Theme.MUTATION,
         default=Derived(_radius, "a tenth of the range where answers are compared"),
     )
@@ -60,7 +61,7 @@ class Noise:
 
 def _noise(settings: Settings, context: PartContext) -> Noise:
     options = settings[NoiseOptions]
-    return Noise(options.sigma, *settings[InputOptions].range, options.radius)
+    return Noise(options.sigma, *settings[InputOptions].bounds, options.radius)
 
 
-NOISE = Part(first_line(Noise), _noise, (NoiseOptions,))
+NOISE = Part(first_line(Noise), in_domain(_noise), (NoiseOptions,))

@@ -24,8 +24,9 @@ from jostle.options.kinds import (
 )
 
 MODEL_HELP = "FILE.py:function, package.module:function, or a .pt2 file"
-DATA_HELP = "Folder of images, .npy/.npz file, or FILE.py:function"
+DATA_HELP = "Folder of images, .npy/.npz/.csv/.parquet file, or FILE.py:function"
 DEFAULT_BUDGET = 60.0  # seconds
+USUAL_RANGE = (0.0, 1.0)  # of input values
 CHANNEL_MEANS, EVERY_UNIT = UNITS = ("channels", "every")  # what a neuron is: the mean of a channel, or every unit
 SEED = whole(0, say="give a whole number from 0 to 2^63 - 1")
 
@@ -66,7 +67,13 @@ class InputOptions:
     """The inputs: where they come from, and what values they hold."""
 
     seeds: str = option(TEXT, DATA_HELP, Theme.FIRST)
-    range: tuple[float, float] = option(RANGE, "Lowest and highest input value", Theme.FIRST, default=(0.0, 1.0))
+    range: tuple[float, float] | None = option(
+        RANGE, "Lowest and highest input value (0,1; of tables, what each column of the seeds holds)", Theme.FIRST
+    )
+    domain: str | None = option(
+        TEXT, "TOML file that says what inputs may be, such as a campaign's domain.toml", Theme.WHAT, names_file=True
+    )
+    label: str | None = option(TEXT, "Column of a table that holds the labels (label, target or y)", Theme.WHAT)
     mean: tuple[float, ...] = option(NUMBERS, "Per channel; subtracted before the model", Theme.WHAT, default=())
     std: tuple[float, ...] = option(DEVIATIONS, "Per channel; divided by before the model", Theme.WHAT, default=())
     channels: int | None = option(CHANNELS, "Read image files as 1 (grey) or 3 (colour) channels", Theme.WHAT)
@@ -76,6 +83,11 @@ class InputOptions:
     input: tuple[str, ...] = option(
         INPUTS, "Of several inputs, one to change, and how: --input image=metamorphic", Theme.MUTATION, default=()
     )
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest value, also where none is given; columns of tables are scaled to it."""
+        return USUAL_RANGE if self.range is None else self.range
 
 
 @dataclass(frozen=True)

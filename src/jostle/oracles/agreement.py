@@ -100,7 +100,7 @@ class Agreement:
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         if trace.outputs[MODEL].shape != trace.outputs[TWIN].shape:
             return _misshapen(trace)
-        model, twin = trace.outputs[MODEL].flatten(1).float(), trace.outputs[TWIN].flatten(1).float()
+        model, twin = (trace.outputs[name].float().unsqueeze(-1).flatten(1) for name in (MODEL, TWIN))
         patterns_differ = _special(model).ne(_special(twin)).any(1)
         comparable = (model.isfinite() & twin.isfinite()).all(1)
         differs = comparable & self._comparison.differs(model, twin)

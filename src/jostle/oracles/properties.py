@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -14,6 +14,8 @@ from jostle.errors import UsageError
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object
 from jostle.records import MODEL, Candidates, Trace, Verdicts, Violation
+
+ANSWER = "output"  # the name of the output that carries the answer
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,13 @@ class Element:
     outputs: Mapping[str, Tensor]  # by variant: model, twin
     activations: Mapping[str, Tensor]
     metadata: Mapping[str, Tensor]
+    all_outputs: Mapping[str, Tensor] = field(default_factory=dict)  # by name: output is the answer, output.boxes more
+    seed_outputs: Mapping[str, Tensor] = field(default_factory=dict)  # the same of the root seed
+
+    @property
+    def seed_output(self) -> Tensor:
+        """What the model said of the root seed."""
+        return self.seed_outputs[ANSWER]
 
 
 class Property:
@@ -49,6 +58,8 @@ class Property:
             outputs=trace.outputs,
             activations=trace.activations,
             metadata=trace.metadata,
+            all_outputs={ANSWER: trace.outputs[MODEL], **trace.others},
+            seed_outputs=_of_seeds(candidates),
         )
         violating = self._asked(batch, len(candidates))
         violation = Violation(
@@ -92,6 +103,13 @@ class Property:
         return torch.tensor([bool(answer) for answer in answers])  # raises for more than one value
 
 
+def _of_seeds(candidates: Candidates) -> dict[str, Tensor]:
+    """What the model returned for the root seeds, by name; nothing if it was not asked."""
+    if candidates.seeds.answers is None:
+        return {}
+    return {ANSWER: candidates.answers, **candidates.other_answers}
+
+
 def _row(batch: Element, row: int) -> Element:
     def rows(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {name: value[row] for name, value in values.items()}
@@ -104,6 +122,8 @@ def _row(batch: Element, row: int) -> Element:
         rows(batch.outputs),
         rows(batch.activations),
         rows(batch.metadata),
+        rows(batch.all_outputs),
+        rows(batch.seed_outputs),
     )
 
 

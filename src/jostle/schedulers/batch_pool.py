@@ -77,7 +77,7 @@ class BatchPool:
 
 
 def _pool(settings: Settings, context: PartContext) -> BatchPool:
-    low, high = settings[InputOptions].range
+    low, high = settings[InputOptions].bounds
     return BatchPool(high - low, settings[ChangeOptions].beta, settings[PoolOptions].sample, priority_of(settings))
 
 

@@ -11,6 +11,7 @@ from jostle.catalogue import feedbacks_of
 from jostle.composition.compose import Composition, Prepared, budget_of, compose
 from jostle.composition.contradictions import refuse_contradictions
 from jostle.feedback.neuron_parts import ProfileOptions
+from jostle.inputs.domain_files import DOMAIN_FILE, encode_domain
 from jostle.inputs.several import layout_of
 from jostle.interfaces import Oracle
 from jostle.options.campaign import BudgetOptions, ModelOptions, RunOptions
@@ -26,6 +27,7 @@ from jostle.session.load import Loaded, load
 from jostle.session.profiles import save_profile, saved_profile, take_profile
 from jostle.session.session import Session
 from jostle.storage.archive import open_campaign
+from jostle.storage.files import write_whole
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
 from jostle.storage.wrong_on_seeds import write_wrong
@@ -57,6 +59,8 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
             save_profile(archive, composition.profile, loaded.model)
         if loaded.flight.wrong.any():
             write_wrong(archive.folder, loaded.flight.seeds, loaded.flight.wrong)
+        if not (archive.folder / DOMAIN_FILE).exists():
+            write_whole(archive.folder / DOMAIN_FILE, encode_domain(loaded.prepared.context().domain), synced=True)
         history = read_history(archive.folder, loaded.prepared.seeds, archive.quarantine)
         undone.pop_all()
     return Session(

@@ -17,17 +17,27 @@ from jostle.domain import Domain
 from jostle.errors import OutputRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.distances import as_image_file, columns, sizes
+from jostle.inputs.geometry import Border
 from jostle.interfaces import Differentiable, ModelTarget, Oracle
-from jostle.lineage import Untouched
+from jostle.lineage import joined
 from jostle.mutators.gradient_part import GradientOptions
+from jostle.mutators.metamorphic import MetamorphicOptions
 from jostle.options.campaign import FindingOptions, InputOptions
 from jostle.options.schema import Settings
 from jostle.progress import Progress, quietly
 from jostle.records import MODEL, NO_PARENT, Candidates, Seeds
 from jostle.scores import probabilities
-from jostle.storage.files import write_whole
 from jostle.storage.finding_record import Answer, ChangeSizes, FinishedArray
-from jostle.storage.findings import FINDINGS, Recorded, SavedFinding, finish_finding, read_finding, recorded
+from jostle.storage.findings import (
+    FINDINGS,
+    Recorded,
+    SavedFinding,
+    finish_finding,
+    lineage_of,
+    read_finding,
+    recorded,
+    write_files,
+)
 from jostle.storage.pictures import write_png
 from jostle.targets.contained import ContainedGradients
 from jostle.triage.minimise import Boundary, Shrinking, minimised
@@ -95,9 +105,8 @@ class InputFinisher:
     def _write(self, finding: SavedFinding, arrays: Mapping[str, Tensor], finished: FinishedArray) -> None:
         if self.settings[FindingOptions].as_images:
             for name, array in arrays.items():
-                write_png(finding.folder / f"{name}.png", array, *self.settings[InputOptions].range)
-        for file, content in self.domain.files(arrays["input"], finding.reference).items():
-            write_whole(finding.folder / file, content, synced=True)
+                write_png(finding.folder / f"{name}.png", array, *self.settings[InputOptions].bounds)
+        write_files(finding.folder, self.domain.files(arrays["input"], finding.reference), synced=True)
         finish_finding(finding, finished, {name: array for name, array in arrays.items() if name != "input"})
 
     @property
@@ -117,20 +126,21 @@ class InputFinisher:
             shapes = {finding.input.shape, finding.reference.shape}
             if not 0 <= finding.record.root < len(self.seeds) or shapes != {self.seeds.inputs.shape[1:]}:
                 raise OutputRefused(f"{finding.folder} is not of these seeds: move the folder away")
+        border = Border(self.settings[MetamorphicOptions].border)
         return Candidates(
             torch.stack([finding.input for finding in findings]),
             self.seeds,
             torch.full((len(findings),), NO_PARENT),
             roots,
             tuple(finding.record.mutation for finding in findings),
-            Untouched(len(findings)),
+            joined([lineage_of(finding, border, self.domain) for finding in findings]),
         )
 
     def _minimised(self, rows: Candidates, references: Tensor, findings: list[SavedFinding]) -> Tensor:
         kind = findings[0].record.kind
         oracle = self.oracles[kind]
         bugs = torch.tensor([finding.record.bug for finding in findings])
-        low, high = self.settings[InputOptions].range
+        low, high = self.settings[InputOptions].bounds
 
         def shows(some: Tensor, inputs: Tensor) -> Tensor:
             tried = replace(rows.select(some), inputs=inputs)

@@ -62,7 +62,7 @@ def _not_sought(given: Given, prepared: Prepared) -> dict[str, str]:
 def nothing_found(prepared: Prepared, summary: Summary) -> str:
     """What was tried, of a campaign without findings."""
     parts = prepared.settings[PartOptions]
-    radius = prepared.settings[NoiseOptions].radius if "noise" in parts.mutator else None
+    radius = prepared.settings[NoiseOptions].radius if {"noise", "table"} & set(parts.mutator) else None
     near = "" if radius is None else f" within {radius:g} of them"
     return (
         f"nothing found: {summary.executions:,} inputs, made from {len(prepared.seeds):,} seeds by "

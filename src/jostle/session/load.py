@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jostle.composition.compose import Prepared, prepare, watching
 from jostle.digests import digest_of
+from jostle.inputs.domains import with_declared_range
 from jostle.inputs.preflight import Flight
 from jostle.inputs.seeds import ImageForm, load_seeds
 from jostle.inputs.several import layout_of
@@ -50,6 +51,7 @@ class Loaded:
 
 def load(given: Given) -> Loaded:
     """Everything that options name, cleared by pre-flight."""
+    given = with_declared_range(given)
     inputs, recipe = given.of(InputOptions), recipe_of(given)
     seeds = load_seeds(inputs.seeds, image_form(inputs))
     sample, limits = seeds.inputs[:TRIED], limits_of(given)
@@ -72,4 +74,5 @@ def digest_of_all(seeds: Seeds, models: str) -> str:
 
 
 def image_form(inputs: InputOptions) -> ImageForm:
-    return ImageForm(*inputs.range, inputs.channels, inputs.size, inputs.input, WaveForm(inputs.rate, inputs.length))
+    waves = WaveForm(inputs.rate, inputs.length)
+    return ImageForm(*inputs.bounds, inputs.channels, inputs.size, inputs.label, inputs.domain, inputs.input, waves)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from jostle.errors import PreflightFailed, SeedsRefused, UsageError
 from jostle.feedback.neuron_parts import ProfileOptions
+from jostle.inputs.domains import domain_of
 from jostle.inputs.preflight import check_inside
 from jostle.inputs.seeds import stream_seeds
-from jostle.inputs.value_range import domain_of
 from jostle.options.campaign import BatchOptions, InputOptions
 from jostle.options.schema import Given
 from jostle.profile import Profile, encode_profile, load_profile, profiled
@@ -78,7 +78,7 @@ def data_parts(given: Given, spec: str, progress: Progress = quietly) -> Iterato
     stream = stream_seeds(spec, image_form(inputs), batch)
     shape = None
     for part in progress(stream.parts, stream.count):
-        check_inside(part, domain_of(part, *inputs.range))
+        check_inside(part, domain_of(part, inputs))
         shape = shape or part.inputs.shape[1:]
         if part.inputs.shape[1:] != shape:
             raise SeedsRefused(f"images in {spec} differ in size: give --size HEIGHT,WIDTH to resize all")

@@ -13,7 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from jostle.domain import Domain
 from jostle.errors import OutputRefused
+from jostle.inputs.geometry import IMAGE_LIKE, Border, Moving, placed
+from jostle.lineage import Lineage, Untouched
 from jostle.records import Finding
 from jostle.storage.files import make_folder, write_plain, write_whole
 from jostle.storage.finding_block import npy
@@ -119,6 +122,17 @@ def read_root(finding: SavedFinding) -> SavedRoot:
     if root.seed.shape != finding.input.shape or (placement is not None and not _places(placement)):
         raise OutputRefused(f"{folder} holds a seed and an input that do not fit together: move the folder away")
     return root
+
+
+def lineage_of(finding: SavedFinding, border: Border, domain: Domain | None = None) -> Lineage:
+    """What is known of the way of one finding's input from its seed, in a campaign with this border.
+
+    How anything but an image was moved, only its domain can tell; without it, the input is compared with its seed.
+    """
+    placement = _if_there(finding.folder, "placement")
+    if placement is None or not (isinstance(domain, Moving) or finding.input.ndim in IMAGE_LIKE):
+        return Untouched(1)
+    return placed(domain, placement[None], border)
 
 
 def _places(placement: Tensor) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from jostle.inputs.geometry import Border, Placements, are_moved, place, unmoved
+from jostle.inputs.geometry import Border, Placements, are_moved, place, place_boxes, place_masks, unmoved
 from jostle.randomness import randomness
 
 SHAPES = [(1, 1, 1), (1, 6, 6), (3, 4, 7), (5, 9, 2)]
@@ -131,3 +131,25 @@ def test_a_map_that_is_not_the_identity_moves() -> None:
     placements = torch.cat([unmoved(1), shift(1e-3, 0), unmoved(1), torch.eye(2, 3)[None] * 0.9])
     assert are_moved(placements).tolist() == [False, True, False, True]
     assert unmoved(0).shape == (0, 2, 3) and not are_moved(unmoved(5)).any()
+
+
+@settings(deadline=None, derandomize=True, max_examples=25)
+@given(seed=st.integers(0, 10**6))
+def test_masks_and_boxes_move_as_images_do(seed: int) -> None:
+    placements = unmoved(1) + torch.randn(1, 2, 3, generator=randomness(seed, 0)) * 0.15
+    image = torch.zeros(1, 1, 60, 80)
+    image[..., 20:35, 25:50] = 1
+    shown, mask = place(image, placements)[0, 0] > 0.5, place_masks(image[:, 0].long(), placements, -1)[0]
+    assert ((mask == 1) == shown).float().mean() > 0.98
+    rows, columns = shown.any(1).nonzero().flatten(), shown.any(0).nonzero().flatten()
+    sides = torch.tensor([80, 60, 80, 60])
+    (box,) = place_boxes(torch.tensor([[[25, 20, 50, 35]]]) / sides, placements)[0] * sides
+    inside = torch.minimum(box.clamp(min=0), sides.float()).tolist()
+    around = [columns[0], rows[0], columns[-1] + 1, rows[-1] + 1]
+    assert inside == pytest.approx([float(edge) for edge in around], abs=2)
+
+
+def test_what_comes_into_a_mask_is_unknown() -> None:
+    mask = torch.ones(1, 4, 4, dtype=torch.int64)
+    assert place_masks(mask, shift(0.5, 0), -1)[0, 0].tolist() == [-1, 1, 1, 1]
+    assert torch.equal(place_masks(mask * 300, unmoved(1), -1), mask * 300)

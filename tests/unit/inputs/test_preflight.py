@@ -192,3 +192,27 @@ def test_images_and_volumes_can_be_transformed(shape: tuple[int, ...]) -> None:
 def test_what_cannot_be_transformed_is_refused_with_the_fix(shape: tuple[int, ...], fix: str) -> None:
     with pytest.raises(PreflightFailed, match=fix):
         check_images(seeds_of(torch.zeros(2, *shape)))
+
+
+class Detecting(nn.Module):
+    """Returns boxes and scores by name; fails on bright inputs."""
+
+    def forward(self, inputs: Tensor) -> dict[str, Tensor]:
+        if (inputs > 0.99).any():
+            raise ValueError("too bright")
+        return {"boxes": inputs.reshape(-1, 1, 4), "scores": inputs[:, :1]}
+
+
+def test_all_that_the_model_said_of_the_seeds_is_kept() -> None:
+    inputs = torch.rand(40, 4, generator=torch.Generator().manual_seed(0)) * 0.9
+    inputs[7] = 1.0
+    seeds = checked(Detecting(), seeds_of(inputs)).seeds
+    inputs[7] = torch.nan  # of which it said nothing
+    assert seeds.answers is not None
+    torch.testing.assert_close(seeds.answers, inputs[:, None], equal_nan=True)
+    torch.testing.assert_close(dict(seeds.other_answers), {"output.scores": inputs[:, :1]}, equal_nan=True)
+    assert seeds.as_candidates().select(torch.tensor([3])).other_answers["output.scores"].tolist() == [[inputs[3, 0]]]
+
+
+def test_of_a_model_with_one_output_nothing_else_is_kept() -> None:
+    assert checked(lenet1(), digits()).seeds.other_answers == {}

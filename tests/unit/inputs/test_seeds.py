@@ -229,9 +229,9 @@ def test_a_function_that_gives_no_seeds_is_refused_with_the_cause(name: str, cau
 def test_what_does_not_exist_or_is_no_format_we_know_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="do not exist"):
         load(tmp_path / "nowhere")
-    (tmp_path / "seeds.csv").write_text("1,2")
+    (tmp_path / "seeds.odt").write_text("1,2")
     with pytest.raises(UsageError, match="give a folder of images"):
-        load(tmp_path / "seeds.csv")
+        load(tmp_path / "seeds.odt")
 
 
 @pytest.mark.parametrize("mode", ["I;16", "I", "F"])

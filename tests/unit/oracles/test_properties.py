@@ -12,7 +12,7 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.oracles.properties import Element, Property
 from jostle.records import NO_BUG, Verdicts
-from making import batch_of, trace_of
+from making import answered, batch_of, trace_of
 
 LOSS = torch.tensor([0.5, 0.5, 0.01, 0.5])
 GRADIENT = torch.tensor([[1e-5, -1e-6], [1e-5, 0.3], [1e-6, 1e-6], [-1e-5, 0.0]])
@@ -82,6 +82,31 @@ def test_an_element_holds_all_there_is_to_know_about_one_input() -> None:
     assert last.input.tolist() == [2.0, 3.0] and last.reference.tolist() == [1.0, 1.0] and int(last.label) == 4
     assert last.output.tolist() == [6.0] and last.outputs["twin"].tolist() == [8.0]
     assert last.activations["fc"].tolist() == [0.0, 1.0]
+
+
+SAID, SAYS = torch.tensor([[0.0, 1.0], [2.0, 3.0]]), torch.tensor([[0.1, 1.1], [2.0, 4.0]])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda e: (e.output - e.seed_output).abs().max() > 0.5,
+        lambda e: (e.output - e.seed_output).abs().amax(-1) > 0.5,
+        lambda e: (e.all_outputs["output.boxes"] != e.seed_outputs["output.boxes"]).any(-1),
+        lambda e: (e.all_outputs["output"] - e.seed_outputs["output"]).sum(-1) > 0.5,
+    ],
+    ids=["per element", "per batch", "another output", "the answer by its name"],
+)
+def test_a_property_may_compare_with_what_the_model_said_of_the_seed(function: Callable[[Element], Any]) -> None:
+    boxes = {"output.boxes": torch.tensor([[1.0], [1.0]])}, {"output.boxes": torch.tensor([[1.0], [7.0]])}
+    batch, trace = answered(batch_of(torch.zeros(2, 2)), SAID, boxes[0]), trace_of(SAYS, others=boxes[1])
+    assert (Property("turned", function).judge(batch, trace).bugs != NO_BUG).tolist() == [False, True]
+
+
+def test_a_property_sees_its_own_roots_outputs() -> None:
+    batch = answered(batch_of(torch.zeros(2, 2)), SAID).select(torch.tensor([1, 0, 1]))
+    verdicts = Property("low", lambda e: e.seed_output[..., 0] < 1).judge(batch, trace_of(SAYS[[1, 0, 1]]))
+    assert (verdicts.bugs != NO_BUG).tolist() == [False, True, False]
 
 
 def test_a_violation_shows_the_metadata_of_its_row() -> None:

@@ -100,7 +100,7 @@ def test_the_same_settings_go_on_where_they_stopped(nets: Path) -> None:
         ({"scheduler": "recnt"}, "did you mean recent"),
         ({"mutator": ("nois",)}, "did you mean noise"),
         ({"recency": 0.9}, "--recency needs --scheduler smooth"),
-        ({"recipe": "deephunter"}, "no images"),
+        ({"recipe": "deephunter", "mutator": ("metamorphic",)}, "no images"),
         ({"distance": "manhattan"}, "euclidean, cosine"),
         ({"twin": "float17"}, "did you mean float16"),
         ({"units": "some"}, "channels, every"),

@@ -279,6 +279,7 @@ def without_gradient(workshop: Path, tmp_path: Path) -> InputFinisher:
     """A campaign that came upon an input whose gradient is not finite, though that of its seed is."""
     nets = workshop / "nets.py"
     choices: dict[str, Any] = {"model": f"{nets}:Rooted", "seeds": f"{nets}:rows", "others": 2, "neurons": 0}
+    choices |= {"range": (0.0, 1.0)}
     choices |= {"mutator": ("noise", "gradient"), "coverage": ("nearest",), "scheduler": "uniform", "rounds": None}
     return run(workshop, tmp_path / "out", oracle=("nan",), batch=32, threshold=0.01, **choices)
 

@@ -1,0 +1,110 @@
+"""CSV and parquet files as seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow
+import pytest
+import torch
+from pyarrow import parquet
+
+from jostle.errors import SeedsRefused
+from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.table import Table
+from jostle.records import NO_LABEL, Seeds
+
+ROWS = "age,colour,owner,weight,label\n30,red,true,1.5,yes\n41, blue ,false,2.5,no\n52,red,true,3,yes\n"
+
+
+def read(folder: Path, text: str, label: str | None = None) -> Seeds:
+    path = folder / "rows.csv"
+    path.write_text(text, encoding="utf-8")
+    return load_seeds(str(path), ImageForm(label=label))
+
+
+def domain(seeds: Seeds) -> Table:
+    assert isinstance(seeds.domain, Table)
+    return seeds.domain
+
+
+def test_columns_of_text_are_coded_by_their_sorted_order_and_the_label_is_left_out(tmp_path: Path) -> None:
+    seeds = read(tmp_path, ROWS)
+    assert seeds.inputs.tolist() == [[30, 1, 1, 1.5], [41, 0, 0, 2.5], [52, 1, 1, 3]]
+    assert seeds.labels.tolist() == [1, 0, 1]
+    assert domain(seeds).names == ("age", "colour", "owner", "weight")
+    assert domain(seeds).columns[1].labels == ("blue", "red") and domain(seeds).label == "label"
+
+
+def test_any_column_can_be_the_label_and_fractions_are_no_classes(tmp_path: Path) -> None:
+    seeds = read(tmp_path, ROWS, label="weight")
+    assert seeds.labels.tolist() == [1.5, 2.5, 3.0] and "label" in domain(seeds).names
+
+
+def test_without_a_column_of_labels_none_are_known(tmp_path: Path) -> None:
+    assert read(tmp_path, "a;b\n1;2\n3;4\n").labels.tolist() == [NO_LABEL] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a,b\n1,2\n3,\n", "line 3, column b: the value is missing"),
+        ("a,b\n1,2\n3,NA\n", "line 3, column b: the value is missing"),
+        ("a,b\nred,2\n,3\n", "line 3, column a: the value is missing"),
+        ("a,b\n1,2\n3\n", "line 3 has 1 values, and the header has 2"),
+        ("1,2\n3,4\n", "write the names of the columns there"),
+        (",a\n0,4\n", "column 1 has no name"),
+        ("a,a\n0,4\n", "two columns are named a"),
+        ("a,b\n", "a header and no rows"),
+        ("label\n3\n", "nothing to change"),
+        ("", "it is empty"),
+    ],
+)
+def test_what_is_no_table_is_refused_with_its_place(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(SeedsRefused) as refused:
+        read(tmp_path, text)
+    assert problem in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_label_that_is_no_column_is_refused_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(SeedsRefused, match=r"--label wieght: .* only weight"):
+        read(tmp_path, ROWS, label="wieght")
+
+
+def test_a_label_is_refused_for_seeds_without_columns(tmp_path: Path) -> None:
+    with pytest.raises(SeedsRefused, match="--label names a column"):
+        load_seeds("jostle.zoo:mnist_sample", ImageForm(label="y"))
+
+
+def test_bytes_that_are_no_text_are_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_bytes(b"a,b\n\xff\xfe,2\n")
+    with pytest.raises(SeedsRefused, match="not a readable table"):
+        load_seeds(str(tmp_path / "rows.csv"), ImageForm())
+
+
+def test_a_parquet_file_gives_the_same_seeds_as_its_csv(tmp_path: Path) -> None:
+    columns = {"age": [30, 41, 52], "colour": ["red", "blue", "red"], "owner": [True, False, True]}
+    table = pyarrow.table({**columns, "weight": [1.5, 2.5, 3.0], "label": ["yes", "no", "yes"]})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    seeds, expected = load_seeds(str(tmp_path / "rows.parquet"), ImageForm()), read(tmp_path, ROWS)
+    assert torch.equal(seeds.inputs, expected.inputs) and torch.equal(seeds.labels, expected.labels)
+    assert seeds.domain == expected.domain
+
+
+def test_a_parquet_file_with_a_missing_value_or_damage_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pyarrow.table({"a": [1, None], "b": [1, 2]}), path)
+    with pytest.raises(SeedsRefused, match=r"line 2, column a: the value is missing"):
+        load_seeds(str(path), ImageForm())
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(SeedsRefused, match="not a readable table"):
+        load_seeds(str(path), ImageForm())
+
+
+def test_a_parquet_file_that_unpacks_to_too_many_values_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    many = pyarrow.nulls(20_000_001, pyarrow.int8())
+    parquet.write_table(pyarrow.table({"a": many}), path)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(SeedsRefused, match="it holds 20,000,001 values, and may hold"):
+        load_seeds(str(path), ImageForm())
