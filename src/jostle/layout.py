@@ -11,6 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float32)
+}
 WHOLE_UP_TO = 2**24  # beyond, float32 does not tell whole numbers apart
 
 
@@ -82,9 +86,18 @@ class Layout:
 
     @staticmethod
     def parsed(value: Mapping[str, Any]) -> Layout:
-        """The layout that has this JSON."""
-        fields = (Field(name, tuple(shape), getattr(torch, dtype)) for name, shape, dtype in value["fields"])
-        return Layout(tuple(fields), value["by_name"])
+        """The layout that has this JSON; ValueError where none has."""
+        try:
+            fields = tuple(Field(str(name), _shape(shape), DTYPES[dtype]) for name, shape, dtype in value["fields"])
+            return Layout(fields, bool(value["by_name"]))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no layout of several inputs: {error}") from error
+
+
+def _shape(sizes: Any) -> tuple[int, ...]:
+    if not all(isinstance(size, int) and 0 <= size < WHOLE_UP_TO for size in sizes):
+        raise ValueError("the shape of an input is no list of whole numbers")
+    return tuple(sizes)
 
 
 def _typed(values: Tensor, field: Field) -> Tensor:

@@ -60,7 +60,13 @@ class Case:
     @property
     def parents(self) -> tuple[int, ...]:
         """The shape of a few parents."""
-        shapes = {DIGITS: (6, 1, 28, 28), VOLUMES: (6, 1, 3, 4, 4), ROWS: (6, 7), PACKED: (6, 38), WAVES: (6, 1, 300)}
+        shapes = {
+            DIGITS: (6, 1, 28, 28),
+            VOLUMES: (6, 1, 3, 4, 4),
+            ROWS: (6, 7),
+            PACKED: (6, 38),
+            WAVES: (6, 1, 300),
+        }
         return shapes.get(self.shapes, (6, 1, 4, 4))
 
 
@@ -129,9 +135,6 @@ MUTATORS: dict[str, Case] = {
     "noise and gradient": Case(
         lambda: mixed(noise=Noise(0.1, 0, 1), gradient=towards_neurons()), shapes=DIGITS, fewer=True
     ),
-    "table": Case(lambda: table_steps(), 0, 10, shapes=ROWS, domain=TABLE),
-    "table in a ball": Case(lambda: table_steps(radius=0.2, columns=7), 0, 10, 2.0, shapes=ROWS, domain=TABLE),
-    "table, columns together": Case(lambda: table_steps(joint=1.0), 0, 10, shapes=ROWS, domain=TABLE),
     "audio": Case(lambda: Sounding(8000), -1, 1, away=0.1, shapes=WAVES),
     "audio, far from the seed": Case(lambda: Sounding(8000, snr=0), -1, 1, shapes=WAVES),
     "each, in a ball": Case(
@@ -142,6 +145,9 @@ MUTATORS: dict[str, Case] = {
     "each, moved": Case(
         lambda: each(0, 1, picture=Metamorphic(0, 1), numbers=Noise(0.1, 0, 1)), away=0.1, shapes=PACKED
     ),
+    "table": Case(lambda: table_steps(), 0, 10, shapes=ROWS, domain=TABLE),
+    "table in a ball": Case(lambda: table_steps(radius=0.2, columns=7), 0, 10, 2.0, shapes=ROWS, domain=TABLE),
+    "table, columns together": Case(lambda: table_steps(joint=1.0), 0, 10, shapes=ROWS, domain=TABLE),
 }
 every_mutator = pytest.mark.parametrize("name", MUTATORS)
 

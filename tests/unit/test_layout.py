@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 import torch
 
 from jostle.layout import Field, Layout
@@ -42,6 +43,21 @@ def test_one_input_is_replaced_and_no_other() -> None:
     other = LAYOUT.unpacked(LAYOUT.replaced(rows.clone(), "age", torch.full((5,), 9)))
     assert (other.pop("age") == 9).all()
     assert all(torch.equal(array, ARRAYS[name]) for name, array in other.items())
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {},
+        {"fields": 3, "by_name": True},
+        {"fields": [["a", [-1], "int64"]], "by_name": True},
+        {"fields": [["a", [2], "save"]], "by_name": True},
+        {"fields": [["a", ["2"], "int64"]], "by_name": True},
+    ],
+)
+def test_what_is_no_layout_is_refused(broken: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="input"):
+        Layout.parsed(broken)
 
 
 def test_a_layout_survives_json() -> None:

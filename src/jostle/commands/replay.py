@@ -14,10 +14,12 @@ from torch import Tensor
 from jostle.catalogue import oracles_of
 from jostle.commands.kept_findings import KeptFinding, findings_in, kept_finding, record_in
 from jostle.composition.settle import settled
+from jostle.domain import Domain
 from jostle.errors import UsageError
 from jostle.foreign import CRASH
 from jostle.inputs.domains import domain_of
 from jostle.inputs.geometry import Border
+from jostle.inputs.value_range import ValueRange
 from jostle.named_objects import make_working_folder_importable, names_object
 from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.schema import Given
@@ -117,7 +119,7 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
             _refuse_enclosed(campaign.names(), [kept.finding.folder for kept in group])
         limits = limits_of(given)
         assert limits is not None, "isolated"
-        model, service = isolated(given, _sample(group), limits)
+        model, service = isolated(given, _sample(group), limits, campaign.record.origin.layout)
         with closing(service):
             changed = campaign.files_changed() or not campaign.record.digest.endswith(model.digest)
             bench = _Bench(given, model, campaign.record.origin, other="model" in changes)
@@ -205,10 +207,16 @@ class _Bench:
         answers = None if said.answer is None else said.answer.expand(count, *said.answer.shape[1:])
         more = {name: value.expand(count, *value.shape[1:]) for name, value in said.others.items()}
         seeds = Seeds(seed, label, (record.seed,) * count, answers=answers, other_answers=more)
-        seeds = replace(seeds, domain=domain_of(seeds, self.given.of(InputOptions)))
+        seeds = replace(seeds, domain=self._domain(seeds))
         lineage = lineage_of(kept.finding, Border(self.given.get("border", Border.DARK)))
         at = torch.tensor([record.root])
         return Candidates(kept.finding.input[None], seeds, torch.tensor([NO_PARENT]), at, (record.mutation,), lineage)
+
+    def _domain(self, seeds: Seeds) -> Domain:
+        """What inputs may be; several in one row are taken for an array, because nothing changes them here."""
+        options = self.given.of(InputOptions)
+        several = self.origin.layout is not None
+        return ValueRange.of(seeds.inputs, *options.bounds) if several else domain_of(seeds, options)
 
     def _context(self, seeds: Seeds) -> PartContext:
         task = Task(self.origin.task)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from jostle.domain import Domain
 from jostle.errors import PreflightFailed, UsageError
+from jostle.inputs.audio import AUDIO, Audio
 from jostle.inputs.channel_range import checked_ends, declared_values
 from jostle.inputs.declared_table import category_orders, declared_table
 from jostle.inputs.domain_files import Section, read_domain_file
 from jostle.inputs.inferred_table import inferred_table
+from jostle.inputs.several import INPUT, SEVERAL, Several
 from jostle.inputs.table import TABLE, Table
 from jostle.inputs.value_range import ARRAY, IMAGE, ValueRange
 from jostle.options.campaign import InputOptions
+from jostle.options.choices import unknown
 from jostle.options.schema import Given
 from jostle.records import Seeds
 
@@ -21,6 +25,8 @@ READERS: Mapping[str, Callable[[Section, Seeds], Domain]] = {
     IMAGE: declared_values,
     ARRAY: declared_values,
     TABLE: declared_table,
+    AUDIO: lambda section, seeds: declared_audio(section, seeds),
+    SEVERAL: lambda section, seeds: declared_several(section, seeds),
 }
 
 
@@ -49,6 +55,29 @@ def _declared(file: str, seeds: Seeds) -> Domain:
             f"leave that seed out"
         )
     return domain
+
+
+def declared_audio(section: Section, seeds: Seeds) -> Domain:
+    """Waves at the rate that a file says."""
+    if not isinstance(seeds.domain, Audio):
+        raise section.wrong("kind", "seeds are no waves: give .wav files, or the --rate of arrays")
+    rate = section.only("kind", "rate").number("rate", seeds.domain.rate)
+    if rate != seeds.domain.rate:
+        raise section.wrong("rate", f"the seeds have {seeds.domain.rate} Hz: give that, or resample them")
+    return seeds.domain
+
+
+def declared_several(section: Section, seeds: Seeds) -> Domain:
+    """Several inputs, of which some have what a file says of them, and the others what the seeds do."""
+    own = seeds.domain
+    if not isinstance(own, Several):
+        raise section.wrong("kind", "seeds are one input: give the domain of one")
+    told = section.only("kind", INPUT).sections(INPUT)
+    for name in told:
+        if name not in own.domains:
+            raise section.wrong(INPUT, unknown(name, own.layout.names))
+    said = {name: READERS[_kind(one)](one, own.alone(name, seeds)) for name, one in told.items()}
+    return replace(own, domains={**own.domains, **said})
 
 
 def _kind(section: Section) -> str:

@@ -25,6 +25,7 @@ class Border(StrEnum):
     REFLECT = "reflect"  # it is mirrored at its edge
 
 
+IMAGE_LIKE = (3, 4)  # dimensions of images and of volumes
 SAMPLED_BEYOND = {Border.DARK: "zeros", Border.EDGE: "border", Border.REFLECT: "reflection"}
 
 
@@ -142,7 +143,7 @@ class Moving(Protocol):
         """The lineage with these placements [batch, 2, 3]."""
 
 
-def lineage_of(domain: Domain | None, rows: Tensor, border: Border = Border.DARK) -> Lineage:
+def placed(domain: Domain | None, rows: Tensor, border: Border = Border.DARK) -> Lineage:
     """The lineage with these placements [batch, 2, 3] of inputs of a domain."""
     return domain.placed(rows, border) if isinstance(domain, Moving) else Placements(rows, border)
 

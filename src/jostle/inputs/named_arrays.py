@@ -15,17 +15,18 @@ from jostle.errors import SeedsRefused, UsageError
 from jostle.inputs.audio import AUDIO, Audio
 from jostle.inputs.inferred_table import inferred_table
 from jostle.inputs.several import MOVES, Several, mask_among
+from jostle.inputs.table import Table
 from jostle.inputs.value_range import IMAGE, ValueRange
 from jostle.layout import WHOLE_UP_TO, Field, Layout
 from jostle.options.choices import chosen
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
-TABLE_DIMENSIONS = 2  # rows and columns
+TABLE_DIMENSIONS = 2  # seeds, columns
 UNSIGNED = {"uint16": "int32", "uint32": "int64", "uint64": "int64"}  # which torch cannot compute with
 
 
 @dataclass(frozen=True)
-class SaidOfInputs:
+class InputWishes:
     """What a user says of several inputs: which are changed and how, as NAME=MUTATOR, and facts of some kinds."""
 
     inputs: Sequence[str] = ()
@@ -34,11 +35,11 @@ class SaidOfInputs:
     rate: int | None = None  # of waves
 
 
-NOTHING_SAID = SaidOfInputs()
+NOTHING_SAID = InputWishes()
 
 
 def packed_seeds(
-    source: str, arrays: Arrays, by_name: bool = True, wanted: SaidOfInputs = NOTHING_SAID
+    source: str, arrays: Arrays, by_name: bool = True, wanted: InputWishes = NOTHING_SAID
 ) -> tuple[Tensor, Several]:
     """Rows [seeds, total] of arrays [seeds, ...], and their domain."""
     counts = {name: len(array) if array.ndim else 0 for name, array in arrays.items()}
@@ -66,7 +67,7 @@ def _tensor(what: str, array: np.ndarray[Any, Any]) -> Tensor:
         return torch.from_numpy(np.array(array, dtype=dtype))
 
 
-def _domain(layout: Layout, arrays: Mapping[str, Tensor], said: SaidOfInputs) -> Several:
+def _domain(layout: Layout, arrays: Mapping[str, Tensor], said: InputWishes) -> Several:
     masks = {name: mask for name in layout.names if (mask := mask_among(name, arrays)) is not None}
     wanted = _wanted(said.inputs, layout.names)
     for name in wanted:
@@ -93,8 +94,8 @@ def _wanted(inputs: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     return wanted
 
 
-def _domain_of(name: str, values: Tensor, mutator: str | None, said: SaidOfInputs) -> Domain:
-    """Waves are what `audio` changes, rows of numbers are tables; images range as the user says, all else as seeds."""
+def _domain_of(name: str, values: Tensor, mutator: str | None, said: InputWishes) -> Domain:
+    """Waves are what `audio` changes, images range as the user says, rows of numbers are tables."""
     if mutator != AUDIO:
         return _range(name, values, said.low, said.high)
     if said.rate is None:
@@ -103,9 +104,9 @@ def _domain_of(name: str, values: Tensor, mutator: str | None, said: SaidOfInput
 
 
 def _range(name: str, values: Tensor, low: float, high: float) -> Domain:
-    least, most = float(values.min()), float(values.max())
     if values.ndim <= TABLE_DIMENSIONS:
-        return inferred_table(values.float().reshape(len(values), -1))
+        return _table(name, values)
+    least, most = float(values.min()), float(values.max())
     if ValueRange.of(values, low, high).kind != IMAGE:
         return ValueRange(least, most)
     if values.dtype == torch.uint8:
@@ -116,6 +117,13 @@ def _range(name: str, values: Tensor, low: float, high: float) -> Domain:
             f"{high:g}: give --range {min(least, 0):.9g},{max(most, 1):.9g} or rescale them"
         )
     return ValueRange(low, high, IMAGE)
+
+
+def _table(name: str, values: Tensor) -> Table:
+    """Single numbers are a column of the input's name, rows of them columns that are numbered."""
+    rows = values.reshape(len(values), -1)
+    names = [name] if rows.shape[1] == 1 else [f"{name}{place}" for place in range(rows.shape[1])]
+    return inferred_table(rows, names)
 
 
 def _varies(values: Tensor) -> bool:

@@ -20,7 +20,7 @@ from torch.utils.data import Dataset
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.domains import declared_orders
-from jostle.inputs.named_arrays import SaidOfInputs, packed_seeds
+from jostle.inputs.named_arrays import InputWishes, packed_seeds
 from jostle.inputs.table_files import TABLES, seeds_from_table
 from jostle.inputs.wave_files import AS_THEY_ARE, WaveForm, wave_files, waves_of, with_rate
 from jostle.named_objects import find_object, names_object
@@ -77,7 +77,8 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
     if path.suffix in TABLES:
         return seeds_from_table(path, form.label, declared_orders(form.domain))
     raise SeedsRefused(
-        f"seeds {spec}: give a folder of images or .wav files, a .npy, .npz, .csv or .parquet file, or FILE.py:function"
+        f"seeds {spec}: give a folder of images or of .wav files, a .npy, .npz, .csv or .parquet file, or "
+        f"FILE.py:function"
     )
 
 
@@ -293,7 +294,7 @@ def _several(source: str, arrays: Mapping[str, object] | tuple[object, ...], lab
     held = attempt(lambda: {name: _as_array(value) for name, value in found.items()})
     if isinstance(held, Crash) or not held:
         raise SeedsRefused(f"{source} gives no arrays: return a dict of them by the names of the model's parameters")
-    wanted = SaidOfInputs(form.inputs, form.low, form.high, form.waves.rate)
+    wanted = InputWishes(form.inputs, form.low, form.high, form.waves.rate)
     inputs, domain = packed_seeds(source, held, by_name, wanted)
     names = tuple(f"{source}[{row}]" for row in range(len(inputs)))
     return Seeds(inputs, _checked_labels(source, labels, len(inputs)), names, domain)

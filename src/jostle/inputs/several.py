@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any
 
@@ -12,12 +12,13 @@ import torch
 from torch import Tensor
 
 from jostle.domain import Domain, Outside
-from jostle.inputs.geometry import Border, Placements, border_of, lineage_of
+from jostle.inputs.geometry import Border, Placements, border_of, placed
 from jostle.layout import Layout
 from jostle.lineage import Lineage
 from jostle.records import Seeds
 
 SEVERAL = "several"
+INPUT = "input"  # the key of a domain file below which inputs stand
 MOVES = ("metamorphic", "audio")  # mutators that move inputs, so that references move with them
 INTEGER_KINDS = ("tokens",)  # kinds of domains whose values are whole numbers, not floats that were rounded
 
@@ -48,6 +49,10 @@ class Several:
         """One input [batch, ...] of rows [batch, total] as domain and mutator take it; single ones are [batch, 1]."""
         values = self.layout.values(rows, name).reshape(len(rows), *(self.layout.field(name).shape or (1,)))
         return values.round().long() if self.domains[name].kind in INTEGER_KINDS else values
+
+    def alone(self, name: str, seeds: Seeds) -> Seeds:
+        """The seeds of one input, as if there were no others."""
+        return replace(seeds, inputs=self.of(name, seeds.inputs), domain=self.domains[name])
 
     def nearest(self, inputs: Tensor, roots: Tensor) -> Tensor:
         inside = roots.clone()
@@ -90,7 +95,7 @@ class Several:
 
     def as_toml(self) -> dict[str, Any]:
         domains = {name: domain.as_toml() for name, domain in self.domains.items()}
-        return {"kind": self.kind, "inputs": domains}
+        return {"kind": self.kind, INPUT: domains}
 
     def files(self, input: Tensor, reference: Tensor) -> Mapping[str, bytes]:
         """The named arrays, as the model takes them, and what each domain shows of its own."""
@@ -115,7 +120,7 @@ class Several:
         """The lineage with these placements [batch, 2, 3]."""
         if self.moved is None:
             return Placements(rows, border)
-        return PlacementsOfOne(lineage_of(self.domains[self.moved], rows, border), self.layout, self.moved)
+        return PlacementsOfOne(placed(self.domains[self.moved], rows, border), self.layout, self.moved)
 
 
 @dataclass(frozen=True)

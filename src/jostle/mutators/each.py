@@ -73,7 +73,7 @@ class Each:
 
     def _seeds_of(self, name: str, seeds: Seeds) -> Seeds:
         if self._seeds[0] is not seeds:
-            self._seeds = seeds, {one: of_one(self._domain, one, seeds) for one in self._mutators}
+            self._seeds = seeds, {one: self._domain.alone(one, seeds) for one in self._mutators}
         return self._seeds[1][name]
 
     def _followed(self, name: str, lineage: Lineage, rows: Tensor, made: Lineage) -> Lineage:
@@ -86,11 +86,6 @@ class Each:
 def _placements(lineage: Lineage) -> Tensor:
     """[rows, 2, 3]"""
     return unmoved(lineage.count) if isinstance(lineage, Untouched) else lineage.rows
-
-
-def of_one(domain: Several, name: str, seeds: Seeds) -> Seeds:
-    """The seeds of one input, as if there were no others."""
-    return replace(seeds, inputs=domain.of(name, seeds.inputs), domain=domain.domains[name])
 
 
 def _note(name: str, rows: Tensor, made: tuple[Mutation, ...], operations: list[tuple[str, ...]]) -> None:
@@ -124,9 +119,7 @@ def _made(part: Part[Mutator], name: str, domain: Several, settings: Settings, c
         raise PreflightFailed(
             f"--input {name}=metamorphic: inputs of shape {shape} are no images [channels, height, width]: use noise"
         )
-    return part.make(
-        _ranged(settings, domain.domains[name]), replace(context, seeds=of_one(domain, name, context.seeds))
-    )
+    return part.make(_ranged(settings, domain.domains[name]), replace(context, seeds=domain.alone(name, context.seeds)))
 
 
 def _ranged(settings: Settings, domain: object) -> Settings:

@@ -12,6 +12,7 @@ from jostle.composition.compose import Composition, Prepared, budget_of, compose
 from jostle.composition.contradictions import refuse_contradictions
 from jostle.feedback.neuron_parts import ProfileOptions
 from jostle.inputs.domain_files import DOMAIN_FILE, encode_domain
+from jostle.inputs.several import layout_of
 from jostle.interfaces import Oracle
 from jostle.options.campaign import BudgetOptions, ModelOptions, RunOptions
 from jostle.options.schema import Given
@@ -42,7 +43,8 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         loaded = load(given)
         undone.callback(loaded.close)
         settings = loaded.settings
-        record = record_of(settings, loaded.digest, reading=loaded.flight.reading)
+        reading, layout = loaded.flight.reading, layout_of(loaded.flight.seeds)
+        record = record_of(settings, loaded.digest, reading=reading, layout=layout)
         words = [Path(settings[ModelOptions].model).name, recipe_of(given).name]
         folder = folder_of(settings[RunOptions].out, words, record)
         check_folder(folder, record)

@@ -133,7 +133,7 @@ class InputFinisher:
             torch.full((len(findings),), NO_PARENT),
             roots,
             tuple(finding.record.mutation for finding in findings),
-            joined([lineage_of(finding, border) for finding in findings]),
+            joined([lineage_of(finding, border, self.domain) for finding in findings]),
         )
 
     def _minimised(self, rows: Candidates, references: Tensor, findings: list[SavedFinding]) -> Tensor:

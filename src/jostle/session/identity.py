@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from jostle.digests import digest_of_file
+from jostle.layout import Layout
 from jostle.options.schema import Settings
 from jostle.storage.campaign_record import CampaignRecord, Origin
 from jostle.storage.finding_record import InputType
@@ -23,11 +24,12 @@ def record_of(
     versions: Mapping[str, Mapping[str, str]] | None = None,
     input_type: InputType = InputType.ARRAY,
     reading: LabelReading = NO_LABEL_READING,
+    layout: Layout | None = None,
 ) -> CampaignRecord:
     """A campaign's settings, the files they name, and a digest of what it begins from."""
     named = {name: digest_of_file(name) for name in settings.named_files()}
     files = {name: content for name, content in named.items() if content is not None}
-    origin = Origin(str(Path.cwd()), str(reading.task), reading.cut)
+    origin = Origin(str(Path.cwd()), str(reading.task), reading.cut, layout)
     return CampaignRecord(settings.fixed(), settings.changeable(), digest, files, versions or {}, input_type, origin)
 
 

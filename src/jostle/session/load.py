@@ -74,14 +74,5 @@ def digest_of_all(seeds: Seeds, models: str) -> str:
 
 
 def image_form(inputs: InputOptions) -> ImageForm:
-    low, high = inputs.bounds
-    return ImageForm(
-        low,
-        high,
-        inputs.channels,
-        inputs.size,
-        label=inputs.label,
-        domain=inputs.domain,
-        inputs=inputs.input,
-        waves=WaveForm(inputs.rate, inputs.length),
-    )
+    waves = WaveForm(inputs.rate, inputs.length)
+    return ImageForm(*inputs.bounds, inputs.channels, inputs.size, inputs.label, inputs.domain, inputs.input, waves)

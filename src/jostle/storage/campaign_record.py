@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import OutputRefused, UsageError
+from jostle.layout import Layout
 from jostle.storage.files import read_json, write_json
 from jostle.storage.finding_record import INPUT_TYPE, InputType, input_type_in
 from jostle.storage.json_fields import fields, json_object, number, text, texts
@@ -20,7 +21,7 @@ CONFIG = "config.json"
 COPY = "campaign.json"  # the same content in the folder of a finding
 FORMAT_NAME = "folder format"
 FORMAT = 2  # of all that stands in a campaign's folder; another number, another layout
-MAY_CHANGE, FILES, VERSIONS, ORIGIN = "may change", "files", "versions", "origin"
+MAY_CHANGE, FILES, VERSIONS, ORIGIN, LAYOUT = "may change", "files", "versions", "origin", "layout"
 # What the digest is of, by type of input.
 DIGESTED = {InputType.ARRAY: "seeds and weights", InputType.GRAPH: "models to begin from"}
 RESERVED = {FORMAT_NAME, INPUT_TYPE, MAY_CHANGE, FILES, VERSIONS, ORIGIN, *DIGESTED.values()}
@@ -33,13 +34,16 @@ class Origin:
     folder: str = ""  # the working folder, in which relative names of files are
     task: str = ""
     cut: float = 0.0  # above which a score says yes
+    layout: Layout | None = None  # where in a row each of several inputs lies
 
     def as_json(self) -> dict[str, Any]:
-        return {"working folder": self.folder, "task": self.task, "cut": self.cut}
+        known = {"working folder": self.folder, "task": self.task, "cut": self.cut}
+        return known if self.layout is None else {**known, LAYOUT: self.layout.as_json()}
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Origin:
-        return Origin(text(content, "working folder"), text(content, "task"), number(content, "cut"))
+        layout = Layout.parsed(fields(content, LAYOUT)) if LAYOUT in content else None
+        return Origin(text(content, "working folder"), text(content, "task"), number(content, "cut"), layout)
 
 
 @dataclass(frozen=True)

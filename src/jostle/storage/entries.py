@@ -11,7 +11,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 from jostle.digests import digest_of
-from jostle.inputs.geometry import Border, are_moved, border_of, lineage_of, unmoved
+from jostle.inputs.geometry import Border, are_moved, border_of, placed, unmoved
 from jostle.lineage import Lineage, Mutation, Untouched
 from jostle.records import Candidates, Seeds
 from jostle.storage.files import parsed_json
@@ -59,7 +59,7 @@ def decode_entries(path: Path, seeds: Seeds) -> Candidates:
 
 def _lineage(seeds: Seeds, placements: Tensor, border: Border) -> Lineage:
     """Rows of which none was moved say nothing of how the others of their campaign are moved."""
-    return lineage_of(seeds.domain, placements, border) if are_moved(placements).any() else Untouched(len(placements))
+    return placed(seeds.domain, placements, border) if are_moved(placements).any() else Untouched(len(placements))
 
 
 def digest_of_entries(kept: Candidates) -> str:

@@ -13,7 +13,6 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from jostle.inputs.geometry import Placements
 from jostle.records import Candidates, Finding
 from jostle.storage.campaign_record import COPY
 from jostle.storage.files import parsed_json, portable
@@ -50,7 +49,7 @@ def encode_findings(findings: Mapping[str, Finding], input_type: InputType) -> b
 def _of_roots(rows: Candidates) -> dict[str, Tensor]:
     """What oracles must know of the seeds: labels, what the model said of them, and how inputs were moved."""
     answers = {} if rows.seeds.answers is None else {"answers": rows.answers}
-    placements = {"placements": Placements.of(rows.lineage).rows} if rows.moved.any() else {}
+    placements = {"placements": rows.lineage.rows} if rows.moved.any() else {}
     return {"labels": rows.labels, **answers, **placements}
 
 

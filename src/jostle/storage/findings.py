@@ -13,8 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from jostle.domain import Domain
 from jostle.errors import OutputRefused
-from jostle.inputs.geometry import Border, Placements
+from jostle.inputs.geometry import IMAGE_LIKE, Border, Moving, placed
 from jostle.lineage import Lineage, Untouched
 from jostle.records import Finding
 from jostle.storage.files import make_folder, write_plain, write_whole
@@ -118,20 +119,25 @@ def read_root(finding: SavedFinding) -> SavedRoot:
         raise OutputRefused(f"{folder} has no label.npy, as findings of older versions of Jostle: find it again")
     seed, answer, placement = (_if_there(folder, name) for name in ("seed", "answer", "placement"))
     root = SavedRoot(finding.reference if seed is None else seed, _needed(folder, "label"), answer, placement)
-    if root.seed.shape != finding.input.shape or (placement is not None and not _places(placement, root.seed)):
+    if root.seed.shape != finding.input.shape or (placement is not None and not _places(placement)):
         raise OutputRefused(f"{folder} holds a seed and an input that do not fit together: move the folder away")
     return root
 
 
-def lineage_of(finding: SavedFinding, border: Border) -> Lineage:
-    """What is known of the way of one finding's input from its seed, in a campaign with this border."""
+def lineage_of(finding: SavedFinding, border: Border, domain: Domain | None = None) -> Lineage:
+    """What is known of the way of one finding's input from its seed, in a campaign with this border.
+
+    How anything but an image was moved, only its domain can tell; without it, the input is compared with its seed.
+    """
     placement = _if_there(finding.folder, "placement")
-    return Untouched(1) if placement is None else Placements(placement[None], border)
+    if placement is None or not (isinstance(domain, Moving) or finding.input.ndim in IMAGE_LIKE):
+        return Untouched(1)
+    return placed(domain, placement[None], border)
 
 
-def _places(placement: Tensor, image: Tensor) -> bool:
-    """Whether a placement can be one of an image or a volume."""
-    return placement.shape == (2, 3) and placement.dtype is torch.float32 and image.ndim in (3, 4)
+def _places(placement: Tensor) -> bool:
+    """Whether a placement can be one."""
+    return placement.shape == (2, 3) and placement.dtype is torch.float32
 
 
 def finish_finding(

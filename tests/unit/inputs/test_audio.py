@@ -12,7 +12,7 @@ import torch
 
 from jostle.errors import SeedsRefused
 from jostle.inputs.audio import Audio, Warps, encoded_wave, warped
-from jostle.inputs.geometry import lineage_of, unmoved
+from jostle.inputs.geometry import placed, unmoved
 from jostle.inputs.seeds import ImageForm, load_seeds
 from jostle.inputs.wave_files import WaveForm
 from jostle.records import Seeds
@@ -115,6 +115,6 @@ def test_a_wave_begins_later_or_plays_faster_with_silence_around() -> None:
 def test_references_are_moved_as_inputs_were_and_saved_with_them() -> None:
     rows = unmoved(2)
     rows[1, 0, 2] = 1
-    lineage = lineage_of(Audio(RATE, (1, 3)), rows)
+    lineage = placed(Audio(RATE, (1, 3)), rows)
     assert isinstance(lineage, Warps) and lineage.moved.tolist() == [False, True]
     assert lineage.references(torch.tensor([[[1.0, 2, 3]]] * 2)).tolist() == [[[1, 2, 3]], [[2, 3, 0]]]

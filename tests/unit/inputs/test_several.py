@@ -11,9 +11,12 @@ import pytest
 import torch
 
 from jostle.errors import SeedsRefused, UsageError
+from jostle.inputs.domain_files import encode_domain
+from jostle.inputs.domains import domain_of
 from jostle.inputs.geometry import unmoved
 from jostle.inputs.seeds import ImageForm, load_seeds
 from jostle.inputs.several import Several, layout_of
+from jostle.options.campaign import InputOptions
 from jostle.records import Seeds
 
 RNG = np.random.default_rng(0)
@@ -69,7 +72,7 @@ def test_seeds_are_inside_and_what_leaves_is_named(tmp_path: Path) -> None:
     seeds, domain = several_in(tmp_path)
     assert domain.outside(seeds.inputs) is None
     beyond = domain.layout.replaced(seeds.inputs.clone(), "age", torch.tensor([20, 30, 40, 99, 60, 70]))
-    assert domain.outside(beyond) == (3, "age: x0 is 99, above 70")
+    assert domain.outside(beyond) == (3, "age: age is 99, above 70")
     unmasked = domain.layout.replaced(seeds.inputs.clone(), "mask", torch.ones(6, 4))
     assert domain.outside(unmasked) == (0, "mask is no mask of ids")
 
@@ -106,6 +109,20 @@ def test_findings_hold_the_named_arrays(tmp_path: Path) -> None:
     seeds, domain = several_in(tmp_path)
     held = np.load(BytesIO(domain.files(seeds.inputs[1], seeds.inputs[0])["input.npz"]))
     assert {name: held[name].tolist() for name in held} == {n: a[1:2].tolist() for n, a in ARRAYS.items()}
+
+
+def test_a_file_says_what_some_inputs_may_be_and_the_seeds_what_the_others_may(tmp_path: Path) -> None:
+    seeds, own = several_in(tmp_path)
+    (tmp_path / "domain.toml").write_bytes(encode_domain(own))
+    assert domain_of(seeds, InputOptions(domain=str(tmp_path / "domain.toml"))) == own
+    (tmp_path / "domain.toml").write_text('[input.age]\nkind = "table"\n[input.age.column.age]\nlow = 0\nhigh = 120\n')
+    domain = domain_of(seeds, InputOptions(domain=str(tmp_path / "domain.toml")))
+    assert isinstance(domain, Several) and domain.domains["image"] == own.domains["image"]
+    older = own.layout.replaced(seeds.inputs.clone(), "age", torch.full((6,), 119))
+    assert own.outside(older) is not None and domain.outside(older) is None
+    (tmp_path / "domain.toml").write_text('[input.years]\nkind = "table"\n')
+    with pytest.raises(UsageError, match="input: 'years' is unknown"):
+        domain_of(seeds, InputOptions(domain=str(tmp_path / "domain.toml")))
 
 
 @pytest.mark.parametrize(

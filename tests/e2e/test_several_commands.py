@@ -31,7 +31,7 @@ def test_the_planted_division_is_found_and_its_inputs_are_saved_by_name(
     out = tmp_path / "out"
     ended = jostle("fuzz", MODEL, "--seeds", SEEDS, *SHORT, process, "--out", str(out))
     assert ended.code == Exit.FINDINGS, ended.err
-    assert "image [1, 28, 28]: image, changed by noise" in ended.err and "age []: array" in ended.err
+    assert "image [1, 28, 28]: image, changed by noise" in ended.err and "age []: table, changed by table" in ended.err
     arrays = division(out)
     assert arrays["age"].tolist() == [65] and arrays["age"].dtype == np.int64
     assert arrays["image"].shape == (1, 1, 28, 28)
