@@ -3,8 +3,8 @@
     jostle fuzz examples/loans.py:approval --seeds examples/loans.csv --findings 1
     jostle fuzz examples/loans.py:scored --seeds examples/loans.csv --oracle nan --findings 1
 
-`approval` looks up the weight of an age by its last digit, so that one year more turns an approval into a refusal.
-`scored` divides by the months left of a contract, which no application has as 0 together with a temporary one.
+`approval` answers the other way round at ages that are multiples of ten, which no application in the table has.
+`scored` divides by the months that a temporary contract has left; only other contracts have none left in the table.
 """
 
 from __future__ import annotations

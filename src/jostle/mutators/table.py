@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import starmap
 
 import torch
 from torch import Tensor
@@ -60,7 +61,7 @@ class TableSteps:
         self._free = _free_columns(table, self._reach)
         self._unordered = bool(table.unordered[self._free].any())
         self._groups = [(group, torch.tensor(group.columns)) for group in table.groups]
-        self._codes = _padded_codes(table)
+        self._codes, self._gapped = _padded_codes(table), any(column.gapped for column in table.columns)
         names = [name.replace(MADE, ":").replace(THEN, "+") for name in table.names]
         self._names = [*(f"step {name}" for name in names), *(f"{name} of another seed" for name in names)]
         self._named = lru_cache(maxsize=REMEMBERED)(self._mutation)
@@ -117,11 +118,13 @@ class TableSteps:
     def _other_codes(self, before: Tensor, columns: Tensor, rng: torch.Generator) -> Tensor:
         """Another code of each column drawn [batch, some], all alike likely."""
         codes, counts = self._codes
+        count = counts[columns]
+        further = (torch.rand(columns.shape, generator=rng) * (count - 1)).floor() + 1
+        if not self._gapped:
+            return (before + further) % count
         own = codes[columns]  # [batch, some, codes]
         place = (own == before[..., None]).int().argmax(2)
-        count = counts[columns]
-        further = (torch.rand(columns.shape, generator=rng) * (count - 1)).long() + 1
-        return own.gather(2, ((place + further) % count)[..., None]).squeeze(2)
+        return own.gather(2, ((place + further) % count).long()[..., None]).squeeze(2)
 
     def _change_groups(self, children: Tensor, inputs: Tensor, donors: Tensor | None, rng: torch.Generator) -> None:
         """Columns that belong together change together, and are taken together."""
@@ -160,11 +163,12 @@ class TableSteps:
 
     def _mutations(self, columns: Tensor, donors: Tensor | None, same: Tensor) -> tuple[Mutation, ...]:
         """What made each child, given where it is the same as its parent [batch, columns]."""
-        names = (
-            columns if donors is None else torch.where(donors[:, :1].isnan(), columns, columns + len(self._names) // 2)
-        )
-        made = (self._named(*drawn) for drawn in names.tolist())
-        return tuple(UNCHANGED if alike else one for one, alike in zip(made, same.all(1).tolist(), strict=True))
+        if donors is not None:
+            columns = torch.where(donors[:, :1].isnan(), columns, columns + len(self._table.columns))
+        made = list(starmap(self._named, columns.sort(1).values.tolist()))
+        for row in same.all(1).nonzero().squeeze(1).tolist():
+            made[row] = UNCHANGED
+        return tuple(made)
 
     def _mutation(self, *drawn: int) -> Mutation:
         """The mutation that changed these columns."""
