@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from jostle.records import Candidates, Lesson, Linearised, StepRecord, Trace, Verdicts
+from jostle.records import Candidates, Lesson, Linearised, OnSeeds, Seeds, StepRecord, Trace, Verdicts
 
 
 class Target(Protocol):
@@ -66,6 +66,14 @@ class Oracle(Protocol):
     compares_with_truth: bool  # so that it may fail on a seed: there the model is wrong, and nothing was discovered
 
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts: ...
+
+
+@runtime_checkable
+class JudgesSeeds(Protocol):
+    """An oracle that can compare the model's answers for the seeds themselves with their labels."""
+
+    def on_seeds(self, seeds: Seeds) -> OnSeeds | None:
+        """Which seeds the model gets wrong; None where no label is known."""
 
 
 class Scheduler(Protocol):

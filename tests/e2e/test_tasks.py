@@ -43,6 +43,18 @@ def test_the_planted_defect_is_found_and_nothing_else(
     assert all(record["minimised"]["L2"] <= record["change"]["L2"] for record in records)
 
 
+def test_seeds_that_the_model_gets_wrong_are_no_findings_and_listed(jostle: Run, tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(TASKS.parent)!r})\nfrom tasks import discs\n\n"
+        "def mislabelled():\n    images, masks = discs()\n    masks[:3] = 1 - masks[:3]\n    return images, masks\n"
+    )
+    names = f"{TASKS}:segmenter", "--seeds", f"{tmp_path / 'wrong.py'}:mislabelled"
+    ended = jostle("fuzz", *names, "--executions", "40", "--out", str(tmp_path / "out"))
+    assert ended.code == Exit.CLEAN and "40 seeds, mean IoU 0." in ended.err
+    assert "3 of 40 (mean IoU 0." in ended.out
+    assert len(json.loads((tmp_path / "out" / "wrong-on-seeds.json").read_text())) == 3
+
+
 @pytest.mark.parametrize(("model", "seeds"), [("detector", "blobs"), ("house_price", "sold_houses")])
 def test_a_finding_alone_shows_its_defect_again(jostle: Run, tmp_path: Path, model: str, seeds: str) -> None:
     fuzzed(jostle, tmp_path / "out", model, seeds)

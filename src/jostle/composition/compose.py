@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from jostle.inputs.distances import are_image_files, as_image_file
 from jostle.inputs.domains import domain_of, with_declared_range
 from jostle.inputs.preflight import Flight, ModelFacts, check_images, check_normalisation, preflight
 from jostle.inputs.several import layout_of
-from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
+from jostle.interfaces import Feedback, JudgesSeeds, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
     BatchOptions,
     BudgetOptions,
@@ -212,9 +212,19 @@ def compose(prepared: Prepared, take_profile: Callable[[], Profile]) -> Composit
     settings, context = prepared.settings, prepared.context()
     mutator, scheduler = mutator_of(settings, context), scheduler_of(settings, context)
     oracles = oracles_of(settings, context)
+    prepared = _judged_on_seeds(prepared, oracles.values())
     profile = take_profile() if needs_profile(settings) else None  # last, because it may take long
     feedbacks = feedbacks_of(settings, prepared.context(profile))
     return Composition(prepared, mutator, scheduler, feedbacks, oracles, profile)
+
+
+def _judged_on_seeds(prepared: Prepared, oracles: Iterable[Oracle]) -> Prepared:
+    """The same with what labels say of the model's answers for the seeds, where an oracle can compare them."""
+    for oracle in oracles:
+        on_seeds = oracle.on_seeds(prepared.seeds) if isinstance(oracle, JudgesSeeds) else None
+        if on_seeds is not None:
+            prepared = replace(prepared, flight=prepared.flight.judged(on_seeds))
+    return prepared
 
 
 def budget_of(settings: Settings) -> Budget:

@@ -16,7 +16,7 @@ from jostle.inputs.behaviour import remarks_on_rows, remarks_on_traits
 from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import ModelTarget
 from jostle.part import TRIED
-from jostle.records import NO_LABEL, Seeds, Trace
+from jostle.records import NO_LABEL, OnSeeds, Seeds, Trace
 from jostle.task import OF_LABELS, LabelReading, Question, Task
 from jostle.traits import NO_TRAITS, Traits
 
@@ -46,6 +46,18 @@ class Flight:
     wrong: Tensor  # [seeds] bool: seeds whose label the model does not give
     accuracy: float | None  # on labelled seeds
     warnings: tuple[str, ...]
+    on_seeds: OnSeeds | None = None  # of tasks without classes: how good the answers for labelled seeds are
+
+    @property
+    def quality(self) -> str:
+        """How good the answers for labelled seeds are, in words; empty where nothing is known."""
+        if self.accuracy is not None:
+            return f"accuracy {self.accuracy:.1%}"
+        return "" if self.on_seeds is None else f"{self.on_seeds.measure} {self.on_seeds.figure:.3g}"
+
+    def judged(self, on_seeds: OnSeeds) -> Flight:
+        """The same with the seeds that an oracle finds wrong."""
+        return replace(self, wrong=self.wrong | on_seeds.wrong, on_seeds=on_seeds)
 
     @property
     def classes(self) -> int:

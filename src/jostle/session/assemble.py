@@ -57,8 +57,9 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
             loaded.service.keep_batches_in(folder)
         if composition.profile is not None:
             save_profile(archive, composition.profile, loaded.model)
-        if loaded.flight.wrong.any():
-            write_wrong(archive.folder, loaded.flight.seeds, loaded.flight.wrong)
+        flight = composition.prepared.flight
+        if flight.wrong.any():
+            write_wrong(archive.folder, flight.seeds, flight.wrong)
         if not (archive.folder / DOMAIN_FILE).exists():
             write_whole(archive.folder / DOMAIN_FILE, encode_domain(loaded.prepared.context().domain), synced=True)
         history = read_history(archive.folder, loaded.prepared.seeds, archive.quarantine)
@@ -74,9 +75,9 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         max_disk=settings[BudgetOptions].max_disk,
         introduction=tuple(introduction(given, composition)),
         warnings=tuple(_warnings(loaded, composition, saved)),
-        summary_rows=summary_rows(given, loaded.prepared),
+        summary_rows=summary_rows(given, composition.prepared),
         nothing_found=partial(nothing_found, loaded.prepared),
-        figures=partial(figures, loaded.prepared),
+        figures=partial(figures, composition.prepared),
     )
 
 

@@ -19,8 +19,8 @@ def introduction(given: Given, composition: Composition) -> Iterator[str]:
     """Told before a campaign runs."""
     prepared = composition.prepared
     flight, domain = prepared.flight, prepared.context().domain
-    accuracy = "" if flight.accuracy is None else f", accuracy {flight.accuracy:.1%}"
-    yield f"{len(flight.seeds)} seeds{accuracy}, layers watched: {len(prepared.model.layers)}"
+    quality = f", {flight.quality}" if flight.quality else ""
+    yield f"{len(flight.seeds)} seeds{quality}, layers watched: {len(prepared.model.layers)}"
     yield from domain.lines()
     yield f"sought: {sought_text(given, prepared)}"
     if composition.profile is not None:
@@ -32,8 +32,7 @@ def summary_rows(given: Given, prepared: Prepared) -> dict[str, str]:
     rows, wrong = {"sought": sought_text(given, prepared)}, int(prepared.flight.wrong.sum())
     if wrong and not prepared.settings[FindingOptions].seeds_count:
         rows["wrong on seeds"] = (
-            f"{wrong:,} of {len(prepared.seeds):,} (accuracy {prepared.flight.accuracy:.1%}): no findings, listed in "
-            f"{WRONG_ON_SEEDS}"
+            f"{wrong:,} of {len(prepared.seeds):,} ({prepared.flight.quality}): no findings, listed in {WRONG_ON_SEEDS}"
         )
     return rows
 
@@ -76,5 +75,6 @@ def figures(prepared: Prepared) -> Mapping[str, object]:
         "sought": list(prepared.settings[PartOptions].oracle),
         "task": str(prepared.flight.task),
         "accuracy_on_seeds": prepared.flight.accuracy,
+        "quality_on_seeds": prepared.flight.quality,
         "wrong_on_seeds": int(prepared.flight.wrong.sum()),
     }
