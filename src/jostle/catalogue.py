@@ -10,11 +10,14 @@ from jostle.errors import UsageError
 from jostle.feedback.nearest import MAGNITUDE, NEAREST
 from jostle.feedback.neuron_parts import NEURON_CRITERIA
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
+from jostle.mutators.embedding import EMBEDDING_EDITS
 from jostle.mutators.gradient_part import GRADIENT
 from jostle.mutators.metamorphic import METAMORPHIC
 from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.noise import NOISE
 from jostle.mutators.table import TABLE_STEPS
+from jostle.mutators.text import TEXT_EDITS
+from jostle.mutators.tokens import TOKEN_EDITS
 from jostle.named_objects import names_object
 from jostle.options.declaration import Theme, option
 from jostle.options.kinds import choice, choices
@@ -40,6 +43,9 @@ MUTATORS: Mapping[str, Part[Mutator]] = {
     "metamorphic": METAMORPHIC,
     "gradient": GRADIENT,
     "table": TABLE_STEPS,
+    "tokens": TOKEN_EDITS,
+    "text": TEXT_EDITS,
+    "embedding": EMBEDDING_EDITS,
 }
 SCHEDULERS: Mapping[str, Part[Scheduler]] = {
     "uniform": UNIFORM,
@@ -73,7 +79,7 @@ class PartOptions:
     )
     mutator: tuple[str, ...] = option(
         choices(lambda: MUTATORS, "a mutator"),
-        "noise, metamorphic (image transformations), gradient, table, or several",
+        "noise, metamorphic (image transformations), gradient, table, tokens, text, embedding, or several",
         Theme.MUTATION,
         default=(),
     )

@@ -28,6 +28,8 @@ GROUND = {
             "randomness",
             "digests",
             "progress",
+            "domain",
+            "code_points",
         ),
         *("profile", "scaling", "scores", "part", "task", "traits"),
     )

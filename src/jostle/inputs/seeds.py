@@ -1,4 +1,4 @@
-"""Seeds from a folder of images, `.npy` and `.npz` files, tables, Python functions and torch datasets."""
+"""Seeds from folders of images or texts, `.txt`, `.npy` and `.npz` files, tables, Python functions and datasets."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.domains import declared_orders
 from jostle.inputs.table_files import TABLES, seeds_from_table
+from jostle.inputs.text import SUFFIX, lines_of, read_text, seeds_of_texts, text_files
+from jostle.inputs.tokens import BYTES, UNSAID, TokenForm, tokens_of
 from jostle.named_objects import find_object, names_object
 from jostle.records import NO_LABEL, Seeds
 from jostle.untrusted.files import check_regular, check_unpacked
@@ -29,6 +31,7 @@ from jostle.untrusted.files import check_regular, check_unpacked
 FORMATS = ("PNG", "JPEG", "BMP", "DIB", "GIF", "TIFF", "WEBP", "PPM")
 UNPACKED = 256 * 2**20  # bytes that an .npz may unpack to, however small it is
 RATIO = 100  # and how much larger than itself beyond that
+TOKEN_DIMENSIONS = 2  # seeds, length
 IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"}
 
 
@@ -42,18 +45,23 @@ class ImageForm:
     size: tuple[int, int] | None = None  # height, width
     label: str | None = None  # the column of a table that holds the labels
     domain: str | None = None  # a file that orders the categories of a table
+    tokens: TokenForm = UNSAID
+    texts: bool = False  # a tokenizer makes tokens of texts
 
 
 def load_seeds(spec: str, form: ImageForm) -> Seeds:
     """The seeds behind a path or `FILE.py:function`."""
     path = Path(spec)
+    texts = not names_object(spec) and _are_texts(path)
+    if texts or (form.texts and path.exists()):
+        return _seeds_from_texts(path, texts, form)
     images = not names_object(spec) and (path.is_dir() or path.suffix.lower() in IMAGES)
     if (path.is_file() or names_object(spec)) and not images:
         _refuse_image_form(form)
     if names_object(spec) or path.suffix not in TABLES:
         _refuse_label(form)
     if names_object(spec):
-        return _seeds_from_object(spec)
+        return _seeds_from_object(spec, form)
     if not path.exists():
         raise SeedsRefused(
             f"seeds {spec} do not exist: give a folder of images, a .npy, .npz, .csv or .parquet file, or "
@@ -64,7 +72,7 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
     if path.suffix.lower() in IMAGES:
         return _seeds_from_images(path.parent, [path], form)
     if path.suffix in (".npy", ".npz"):
-        return _seeds_from_arrays(path)
+        return _seeds_from_arrays(path, form)
     if path.suffix in TABLES:
         return seeds_from_table(path, form.label, declared_orders(form.domain))
     raise SeedsRefused(
@@ -75,6 +83,34 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
 def _refuse_label(form: ImageForm) -> None:
     if form.label is not None:
         raise SeedsRefused("--label names a column of a .csv or .parquet file: leave it out for other seeds")
+
+
+def _are_texts(path: Path) -> bool:
+    """Whether these are text files; of a folder that holds some beside images, the images are meant."""
+    if path.is_dir():
+        return bool(text_files(path)) and not any(file.suffix.lower() in IMAGES for file in path.rglob("*"))
+    return path.is_file() and path.suffix.lower() == SUFFIX
+
+
+def _seeds_from_texts(path: Path, texts: bool, form: ImageForm) -> Seeds:
+    _refuse_image_form(form)
+    if not texts:
+        raise SeedsRefused(f"--tokenizer is for texts, and seeds {path} are none: leave it out, or give .txt files")
+    _check_tokenizer(str(path), form)
+    if path.is_file():
+        lines, names = lines_of(path)
+        return seeds_of_texts(lines, _checked_labels(str(path), None, len(lines)), names)
+    files = text_files(path)
+    names = tuple(str(file.relative_to(path)) for file in files)
+    return seeds_of_texts([read_text(file) for file in files], _folder_labels(path, files), names)
+
+
+def _check_tokenizer(source: str, form: ImageForm) -> None:
+    if not form.texts:
+        raise SeedsRefused(
+            f"seeds {source} are texts: name what makes tokens of them with --tokenizer: a tokenizer.json, "
+            f"FILE.py:function of a text, or bytes"
+        )
 
 
 def _refuse_image_form(form: ImageForm) -> None:
@@ -93,19 +129,25 @@ class Stream:
 def stream_seeds(spec: str, form: ImageForm, size: int) -> Stream:
     """As `load_seeds`, in parts of this size; images and .npy files are read as their turn comes."""
     path = Path(spec)
-    if path.is_dir():
+    if path.is_dir() and not _are_texts(path):
         files = _image_files(path)
         form = replace(form, channels=form.channels or _channels(files))
         return Stream(len(files), (_seeds_from_images(path, some, form) for some in _parts(files, size)))
     if path.is_file() and path.suffix == ".npy":
         _refuse_image_form(form)
         array = _array_file(path)["x"]
-        _checked(str(path), array[:1] if array.ndim else array, None)
-        return Stream(len(array), (_checked(str(path), some, None) for some in _parts(array, size)))
+        _checked(str(path), array[:1] if array.ndim else array, None, form)
+        return Stream(len(array), (_checked(str(path), some, None, form) for some in _parts(array, size)))
     seeds = load_seeds(spec, form)
     rows = torch.arange(len(seeds)).split(size)
     parts = (
-        Seeds(seeds.inputs[some], seeds.labels[some], tuple(seeds.names[i] for i in some.tolist())) for some in rows
+        replace(
+            seeds,
+            inputs=seeds.inputs[some],
+            labels=seeds.labels[some],
+            names=tuple(seeds.names[i] for i in some.tolist()),
+        )
+        for some in rows
     )
     return Stream(len(seeds), parts)
 
@@ -224,16 +266,16 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, 
         return np.lib.format.read_array(member, allow_pickle=False)
 
 
-def _seeds_from_arrays(path: Path) -> Seeds:
+def _seeds_from_arrays(path: Path, form: ImageForm) -> Seeds:
     arrays = _array_file(path)
     inputs = next((arrays[name] for name in ("x", "inputs", "images", "data", "arr_0") if name in arrays), None)
     labels = next((arrays[name] for name in ("y", "labels", "arr_1") if name in arrays), None)
     if inputs is None:
         raise SeedsRefused(f"{path} has no array named x (found {', '.join(arrays)}): save it as np.savez(f, x=…, y=…)")
-    return _checked(str(path), inputs, labels)
+    return _checked(str(path), inputs, labels, form)
 
 
-def _seeds_from_object(spec: str) -> Seeds:
+def _seeds_from_object(spec: str, form: ImageForm) -> Seeds:
     found = find_object(spec)
     if not isinstance(found, Dataset | Tensor | np.ndarray | tuple):
         function: Callable[[], object] = found  # type: ignore[assignment]
@@ -246,7 +288,7 @@ def _seeds_from_object(spec: str) -> Seeds:
             raise SeedsRefused(f"the dataset {spec} raised {pairs.error} in {pairs.where}: {pairs.message}")
         found = pairs
     inputs, labels = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
-    return _checked(spec, inputs, labels)
+    return _checked(spec, inputs, labels, form)
 
 
 def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:
@@ -258,7 +300,15 @@ def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:
     return inputs, torch.stack([torch.as_tensor(np.asarray(pair[1])) for pair in pairs])
 
 
-def _checked(source: str, inputs: object, labels: object) -> Seeds:
+def _checked(source: str, inputs: object, labels: object, form: ImageForm) -> Seeds:
+    if isinstance(inputs, list) and inputs and all(isinstance(one, str) for one in inputs):
+        _check_tokenizer(source, form)
+        return seeds_of_texts(inputs, _checked_labels(source, labels, len(inputs)), _numbered(source, len(inputs)))
+    if form.texts:
+        raise SeedsRefused(
+            f"--tokenizer is for texts, and {source} gives none: leave it out, or return a list of texts"
+        )
+    _refuse_ragged(source, inputs)
     array = attempt(lambda: _as_array(inputs))
     if isinstance(array, Crash):
         raise SeedsRefused(f"{source} gives no array ({array.message}): return one [seeds, ...], or it and labels")
@@ -266,11 +316,40 @@ def _checked(source: str, inputs: object, labels: object) -> Seeds:
         raise SeedsRefused(f"{source} holds {array.dtype} values: seeds must be real numbers, so convert them")
     if array.ndim < 2 or not array.size:
         raise SeedsRefused(f"{source} has shape {list(array.shape)}: give at least one seed, as [seeds, ...]")
+    if array.dtype.kind in "iu" and array.ndim == TOKEN_DIMENSIONS:
+        return _token_seeds(source, array, labels, form)
+    if form.tokens != UNSAID:
+        raise SeedsRefused(
+            f"{source} holds {array.dtype} of shape {list(array.shape)}, and --vocabulary, --pad and --special are for "
+            f"tokens, whole numbers [seeds, length]: leave them out, or save whole numbers"
+        )
     with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinity, which pre-flight refuses
         values = torch.from_numpy(np.array(array, dtype=np.float32))
-    return Seeds(
-        values, _checked_labels(source, labels, len(values)), tuple(f"{source}[{i}]" for i in range(len(values)))
-    )
+    return Seeds(values, _checked_labels(source, labels, len(values)), _numbered(source, len(values)))
+
+
+def _token_seeds(source: str, array: np.ndarray[Any, Any], labels: object, form: ImageForm) -> Seeds:
+    """Whole numbers [seeds, length], which stay whole: tokens, or bytes where the array holds such."""
+    tokens, names = torch.from_numpy(np.array(array, dtype=np.int64)), _numbered(source, len(array))
+    domain = tokens_of(tokens, names, form.tokens, BYTES if array.dtype == np.uint8 else 0)
+    return Seeds(tokens, _checked_labels(source, labels, len(tokens)), names, domain)
+
+
+def _numbered(source: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{source}[{i}]" for i in range(count))
+
+
+def _refuse_ragged(source: str, inputs: object) -> None:
+    """Rows of several lengths, which only padding makes an array of."""
+    rows = inputs if isinstance(inputs, list) else []
+    lengths = {
+        len(row) for row in rows if isinstance(row, list | tuple | np.ndarray | Tensor) and np.ndim(row[:1]) == 1
+    }
+    if len(lengths) > 1:
+        raise SeedsRefused(
+            f"{source} gives rows of {min(lengths)} to {max(lengths)} tokens: fill them up to one length with a token "
+            f"that stands for nothing, and name it with --pad"
+        )
 
 
 def _as_array(value: object) -> np.ndarray[Any, Any]:

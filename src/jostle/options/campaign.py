@@ -17,16 +17,18 @@ from jostle.options.kinds import (
     RANGE,
     SIZE,
     TEXT,
+    WHOLES,
     choice,
     number,
     whole,
 )
 
 MODEL_HELP = "FILE.py:function, package.module:function, or a .pt2 file"
-DATA_HELP = "Folder of images, .npy/.npz/.csv/.parquet file, or FILE.py:function"
+DATA_HELP = "Folder of images or texts, .npy/.npz/.csv/.parquet/.txt file, or FILE.py:function"
 DEFAULT_BUDGET = 60.0  # seconds
 USUAL_RANGE = (0.0, 1.0)  # of input values
 CHANNEL_MEANS, EVERY_UNIT = UNITS = ("channels", "every")  # what a neuron is: the mean of a channel, or every unit
+TOKEN = whole(0)
 SEED = whole(0, say="give a whole number from 0 to 2^63 - 1")
 
 
@@ -77,6 +79,20 @@ class InputOptions:
     std: tuple[float, ...] = option(DEVIATIONS, "Per channel; divided by before the model", Theme.WHAT, default=())
     channels: int | None = option(CHANNELS, "Read image files as 1 (grey) or 3 (colour) channels", Theme.WHAT)
     size: tuple[int, int] | None = option(SIZE, "Resize image files to HEIGHT,WIDTH", Theme.WHAT)
+    vocabulary: int | None = option(COUNT, "How many tokens there are (the embedding's size)", Theme.WHAT)
+    pad: int | None = option(TOKEN, "The token that fills rows up (what fills only tails of the seeds)", Theme.WHAT)
+    special: tuple[int, ...] = option(
+        WHOLES, "Tokens that stay where they are: 101,102 (what begins or ends every seed)", Theme.WHAT, default=()
+    )
+    tokenizer: str | None = option(
+        TEXT,
+        "What makes tokens of texts: a tokenizer.json, FILE.py:function of a text, or bytes",
+        Theme.WHAT,
+        names_file=True,
+    )
+    length: int = option(
+        whole(1, 1_000_000), "Tokens of each text: longer ones are cut, shorter ones padded", Theme.WHAT, default=128
+    )
 
     @property
     def bounds(self) -> tuple[float, float]:

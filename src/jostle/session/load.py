@@ -10,6 +10,7 @@ from jostle.digests import digest_of
 from jostle.inputs.domains import with_declared_range
 from jostle.inputs.preflight import Flight
 from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.tokens import UNSAID, TokenForm
 from jostle.isolation.client import WorkerClient
 from jostle.options.campaign import InputOptions
 from jostle.options.schema import Given, Settings
@@ -71,4 +72,6 @@ def digest_of_all(seeds: Seeds, models: str) -> str:
 
 
 def image_form(inputs: InputOptions) -> ImageForm:
-    return ImageForm(*inputs.bounds, inputs.channels, inputs.size, inputs.label, inputs.domain)
+    texts = inputs.tokenizer is not None
+    tokens = UNSAID if texts else TokenForm(inputs.vocabulary, inputs.pad, inputs.special)
+    return ImageForm(*inputs.bounds, inputs.channels, inputs.size, inputs.label, inputs.domain, tokens, texts)

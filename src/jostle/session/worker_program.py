@@ -14,6 +14,7 @@ from torch import Tensor
 from jostle.composition.compose import watching
 from jostle.composition.settle import FUZZ
 from jostle.interfaces import Differentiable, ModelTarget
+from jostle.isolation.messages import grouped
 from jostle.isolation.server import connected, serve
 from jostle.isolation.target_server import TargetServer
 from jostle.recipes.all_recipes import recipe_of
@@ -34,8 +35,10 @@ class ModelOpener:
 
     def watch(self, sample: Tensor) -> tuple[ModelTarget, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
         model = self._models.instrumented(self._watching, sample)
+        embedding = {} if model.embedding is None else {"": model.embedding}
+        arrays = grouped({"incoming": model.incoming, "embedding": embedding})
         facts = {name: getattr(model, name) for name in FACTS} | {"traits": asdict(model.traits)}
-        return model.target, model.gradients, facts, model.incoming
+        return model.target, model.gradients, facts, arrays
 
 
 def main() -> None:

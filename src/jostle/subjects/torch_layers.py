@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -16,8 +16,11 @@ SILENT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout,
 PASSIVE = (*SILENT, nn.ReLU, nn.ReLU6, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
 
 
-def layers_of(module: nn.Module, sample: Tensor) -> list[Layer]:
-    """The leaf modules that run on the sample [batch, ...], in order of their first call."""
+def layers_of(module: nn.Module, sample: Tensor, call: Callable[[Tensor], object] | None = None) -> list[Layer]:
+    """The leaf modules that run on the sample [batch, ...], in order of their first call.
+
+    `call` runs the module on a sample that it cannot be given as it is.
+    """
     found: dict[str, Layer] = {}
 
     def note(name: str, child: nn.Module, output: object) -> None:
@@ -32,7 +35,7 @@ def layers_of(module: nn.Module, sample: Tensor) -> list[Layer]:
     ]
     try:
         with torch.no_grad():
-            module(sample)
+            (call or module)(sample)
     finally:
         for hook in hooks:
             hook.remove()

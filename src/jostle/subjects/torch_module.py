@@ -16,8 +16,11 @@ from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.layers import Layer
 from jostle.subjects.subject import OUTPUTS_ONLY, Subject, SubjectKind, Trainable, Watch
+from jostle.subjects.tokenizer import TextEncoder
+from jostle.subjects.torch_embedding import embedding_matrix
 from jostle.subjects.torch_layers import incoming_weights, layers_of
 from jostle.subjects.torch_target import TorchTarget
+from jostle.subjects.torch_texts import called_with
 from jostle.subjects.torch_training import TorchTrainable
 from jostle.subjects.torch_traits import traits_of
 from jostle.subjects.torch_twins import TWINS, twin_named
@@ -32,6 +35,7 @@ class TorchSubject:
     module: nn.Module
     copy: Callable[[], nn.Module]
     batch: int | None = None
+    encoder: TextEncoder | None = None  # makes tokens of texts before the module
 
     @property
     def digest(self) -> str:
@@ -51,21 +55,27 @@ class TorchSubject:
 
     def outputs(self, sample: Tensor) -> dict[str, list[int]]:
         with torch.no_grad():
-            tensors = TorchTarget(self.module).outputs(sample.clone())
+            tensors = TorchTarget(self.module, encoder=self.encoder).outputs(sample.clone())
         return {name: list(tensor.shape) for name, tensor in tensors.items()}
 
     def layers(self, sample: Tensor) -> list[Layer]:
-        return layers_of(self.module.eval(), sample)
+        return layers_of(self.module.eval(), sample, called_with(self.module, self.encoder))
 
     def incoming(self, layers: Sequence[Layer]) -> dict[str, Tensor]:
         return incoming_weights(self.module, layers)
 
+    def embedding(self, sample: Tensor) -> Tensor | None:
+        return embedding_matrix(self.module, sample) if self.encoder is None else None
+
     def target(self, watch: Watch = OUTPUTS_ONLY) -> TorchTarget:
-        return _target(self.module, watch)
+        return _target(self.module, watch, self.encoder)
 
     def twin(self, name: str, seed: int) -> Subject | None:
         module = twin_named(name, self.copy, seed)
-        return None if module is None else TorchSubject(module, self.copy, self.batch)
+        return None if module is None else replace(self, module=module)
+
+    def reading(self, encoder: TextEncoder) -> Subject:
+        return replace(self, encoder=encoder)
 
     def with_weights(self, path: Path) -> Subject:
         """A copy, so that nothing else that the user's code built changes with it."""
@@ -79,7 +89,7 @@ class TorchSubject:
 
     def trainable(self, watch: Watch = OUTPUTS_ONLY) -> Trainable:
         module = self.copy()
-        return TorchTrainable(module, _target(module, watch))
+        return TorchTrainable(module, _target(module, watch, self.encoder))
 
 
 def of_module(module: nn.Module) -> TorchSubject:
@@ -87,7 +97,7 @@ def of_module(module: nn.Module) -> TorchSubject:
     return TorchSubject(module, lambda: copy.deepcopy(module))
 
 
-def _target(module: nn.Module, watch: Watch) -> TorchTarget:
+def _target(module: nn.Module, watch: Watch, encoder: TextEncoder | None) -> TorchTarget:
     return TorchTarget(
         module,
         watch.layers,
@@ -99,6 +109,7 @@ def _target(module: nn.Module, watch: Watch) -> TorchTarget:
         watch.extremes,
         watch.scores,
         watch.output,
+        encoder,
     )
 
 

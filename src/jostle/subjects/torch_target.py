@@ -12,7 +12,10 @@ from jostle.foreign import NotOneRowPerInput
 from jostle.options.campaign import CHANNEL_MEANS
 from jostle.records import MODEL, Candidates, Linearised, Outcome, Trace
 from jostle.subjects.subject import Metadata
+from jostle.subjects.tokenizer import TextEncoder
+from jostle.subjects.torch_embedding import lookups
 from jostle.subjects.torch_probes import REDUCTIONS, Probes, channel_means, every_unit
+from jostle.subjects.torch_texts import called_with
 from jostle.subjects.values import answer_among, named_tensors, one_row_each
 
 UNWATCHED = Probes(nn.Identity(), (), channel_means)
@@ -33,10 +36,12 @@ class TorchTarget:
         extremes: bool = False,
         scores: str | None = None,
         output: str | None = None,
+        encoder: TextEncoder | None = None,
     ):
         """`scores` names the layer that gives class scores, where the model itself ends in softmax.
 
-        `output` names the tensor that carries the answer, where the model returns several.
+        `output` names the tensor that carries the answer, where the model returns several. `encoder` makes tokens of
+        inputs that are texts.
         """
         self._module = module.eval()
         weights = next((p for p in module.parameters() if p.is_floating_point()), torch.empty(0))
@@ -46,6 +51,7 @@ class TorchTarget:
         self._metadata = metadata
         self._gradients = gradients
         self._output = output
+        self._encoder, self._call = encoder, called_with(module, encoder)
         self._probes = Probes(module, watch, REDUCTIONS[units], extremes)
         self._graph_probes = Probes(module, watch, REDUCTIONS[units])
         self._scores = Probes(module, [] if scores is None else [scores], every_unit)
@@ -73,23 +79,34 @@ class TorchTarget:
         )
 
     def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
-        own = self._own(inputs).requires_grad_()
+        own = self._own(inputs)
         probes = self._probes if extremes else self._graph_probes
         with torch.enable_grad(), probes.watching(True) as seen, self._scores.watching(True) as last:
-            outputs, _ = self._forward(own.clone())  # which a model may change in place
+            outputs, by = self._differentiably(own)
         scores = {MODEL: _scores(outputs, next(reversed(last.activations.values()), outputs))}
 
         def pull(score_weights: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> Tensor:
             sums = [(scores[name], weight) for name, weight in score_weights.items()]
             ran = seen.activations
             sums += [(ran[name], weight) for name, weight in weights.items() if name in ran]
-            return _pulled(sums, own).cpu()
+            return _pulled(sums, by).cpu()
 
         return Linearised(_detached(scores), _detached(seen.activations), seen.extremes, pull)
 
+    def _differentiably(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """The outputs, and what they are differentiated by: the inputs, or of tokens what the embedding gives."""
+        if inputs.is_floating_point():
+            return self._forward(inputs.requires_grad_().clone())[0], inputs  # which a model may change in place
+        with lookups(self._module, inputs) as seen:
+            outputs, _ = self._forward(inputs.clone())
+        if seen.output is None:
+            raise ValueError("the model has no torch.nn.Embedding that is given the tokens")
+        return outputs, seen.output
+
     def prepared(self, inputs: Tensor) -> Tensor:
-        """What the module is given for inputs in the user's value range: on its device, normalised."""
-        return self._normalised(self._own(inputs))
+        """What the module is given for inputs in the user's value range: on its device, normalised, texts as tokens."""
+        own = self._own(inputs)
+        return self._normalised(own) if self._encoder is None else self._encoder.tokens(own)[0]
 
     def _own(self, inputs: Tensor) -> Tensor:
         """A copy, because a model may work in place: in its precision, but for tokens, which are int64."""
@@ -111,7 +128,7 @@ class TorchTarget:
 
     def outputs(self, inputs: Tensor) -> dict[str, Tensor]:
         """Every tensor that the module returns, by name."""
-        return named_tensors(one_row_each(self._module(self._normalised(inputs)), len(inputs)))
+        return named_tensors(one_row_each(self._call(self._normalised(inputs)), len(inputs)))
 
     def _normalised(self, inputs: Tensor) -> Tensor:
         if not len(self._mean):
