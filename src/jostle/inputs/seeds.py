@@ -339,12 +339,17 @@ def _numbered(source: str, count: int) -> tuple[str, ...]:
     return tuple(f"{source}[{i}]" for i in range(count))
 
 
+def _holds_tokens(row: Any) -> bool:
+    """Whether these are whole numbers one after another."""
+    array = attempt(lambda: _as_array(row))
+    return not isinstance(array, Crash) and array.ndim == 1 and array.dtype.kind in "iu"
+
+
 def _refuse_ragged(source: str, inputs: object) -> None:
     """Rows of several lengths, which only padding makes an array of."""
     rows = inputs if isinstance(inputs, list) else []
-    lengths = {
-        len(row) for row in rows if isinstance(row, list | tuple | np.ndarray | Tensor) and np.ndim(row[:1]) == 1
-    }
+    whole = [row for row in rows if isinstance(row, list | tuple | np.ndarray | Tensor) and _holds_tokens(row)]
+    lengths = {len(row) for row in whole}
     if len(lengths) > 1:
         raise SeedsRefused(
             f"{source} gives rows of {min(lengths)} to {max(lengths)} tokens: fill them up to one length with a token "

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from jostle.errors import PreflightFailed, SeedsRefused
-from jostle.inputs.preflight import check_range
+from jostle.inputs.preflight import check_inside
 from jostle.inputs.seeds import ImageForm, load_seeds
 from jostle.inputs.tokens import TokenForm, Tokens, edit_sizes, marked, tokens_of
 
@@ -137,7 +137,7 @@ def test_whole_numbers_in_rows_stay_whole(tmp_path: Path, dtype: type) -> None:
     assert torch.equal(seeds.inputs, sentences()) and seeds.inputs.dtype == torch.int64
     assert isinstance(seeds.domain, Tokens)
     assert seeds.domain.vocabulary == (256 if dtype is np.uint8 else int(sentences().max()) + 1)
-    check_range(seeds, 0, 1)  # which is of values
+    check_inside(seeds, seeds.domain)
 
 
 def test_whole_numbers_of_more_dimensions_are_values(tmp_path: Path) -> None:
