@@ -12,11 +12,14 @@ from jostle.feedback.neuron_parts import NEURON_CRITERIA
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.mutators.audio import AUDIO
 from jostle.mutators.each import each_of
+from jostle.mutators.embedding import EMBEDDING_EDITS
 from jostle.mutators.gradient_part import GRADIENT
 from jostle.mutators.metamorphic import METAMORPHIC
 from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.noise import NOISE
 from jostle.mutators.table import TABLE_STEPS
+from jostle.mutators.text import TEXT_EDITS
+from jostle.mutators.tokens import TOKEN_EDITS
 from jostle.named_objects import names_object
 from jostle.options.declaration import Theme, option
 from jostle.options.kinds import choice, choices
@@ -48,6 +51,9 @@ OF_ONE_INPUT: Mapping[str, Part[Mutator]] = {
     "gradient": GRADIENT,
     "table": TABLE_STEPS,
     "audio": AUDIO,
+    "tokens": TOKEN_EDITS,
+    "text": TEXT_EDITS,
+    "embedding": EMBEDDING_EDITS,
 }
 MUTATORS: Mapping[str, Part[Mutator]] = {**OF_ONE_INPUT, "each": each_of(OF_ONE_INPUT)}
 SCHEDULERS: Mapping[str, Part[Scheduler]] = {

@@ -29,7 +29,10 @@ class Differentiable(Protocol):
     """Which way must an input change for the model to do something else?"""
 
     def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
-        """A forward pass over inputs [batch, ...] with its vector-Jacobian product; rows do not mix."""
+        """A forward pass over inputs [batch, ...] with its vector-Jacobian product; rows do not mix.
+
+        Tokens [batch, length] are differentiated by what the model looks up for them [batch, length, dimensions].
+        """
 
 
 class DifferentiableTarget(ModelTarget, Differentiable, Protocol):

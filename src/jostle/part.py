@@ -32,6 +32,7 @@ class PartContext:
     incoming: Mapping[str, Tensor] = field(
         default_factory=dict
     )  # by layer, [neurons] strength of the weights into each
+    embedding: Tensor | None = None  # [vocabulary, dimensions] where the model looks tokens up, if it does
     gradients: Differentiable | None = None  # what the model raises, it raises
     contained: Callable[[Tensor], Differentiable] | None = None  # by a sample [batch, ...]: the same without raising
 

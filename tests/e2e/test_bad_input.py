@@ -51,7 +51,7 @@ SEEDS = [
     (f"{ZOO}", "seeds is missing", "--seeds PATH"),
     ("--seeds ok.npy", "model is missing", "jostle fuzz MODEL"),
     (f"{ZOO} --seeds gone", "seeds gone do not exist", "give a folder of images"),
-    (f"{ZOO} --seeds note.txt", "note.txt", "give a folder of images"),
+    (f"{ZOO} --seeds note.txt", "note.txt are texts", "--tokenizer"),
     (f"{ZOO} --seeds cropped.npy", "fails on seeds of shape [1, 20, 20]", "check the seeds' shape"),
     (f"{ZOO} --seeds cropped.npy --layers conv1", "fails on seeds of shape [1, 20, 20]", "check the seeds' shape"),
     (f"{ZOO} --seeds signed.npy", "from -1 to 1, outside the declared range 0 to 1", "give --range -1,1"),

@@ -11,17 +11,21 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jostle.code_points import UNICODE
 from jostle.domain import Domain
 from jostle.inputs.several import Several
 from jostle.inputs.table import Table
 from jostle.inputs.table_columns import Column, ColumnKind
 from jostle.inputs.table_groups import Group, Together
+from jostle.inputs.tokens import Tokens
 from jostle.inputs.value_range import IMAGE, ValueRange
 from jostle.interfaces import Mutator
 from jostle.layout import Field, Layout
 from jostle.mutators.ascent import Ascent
 from jostle.mutators.audio import Sounding
+from jostle.mutators.bounded_edits import BoundedEdits
 from jostle.mutators.each import Each
+from jostle.mutators.embedding import EmbeddingEdits
 from jostle.mutators.goals import AnotherClass
 from jostle.mutators.metamorphic import Metamorphic
 from jostle.mutators.mixed import Costed, Mixed
@@ -29,6 +33,8 @@ from jostle.mutators.neuron_choice import NeuronChoice, near, uncovered
 from jostle.mutators.noise import Noise
 from jostle.mutators.perturbations import occlusion
 from jostle.mutators.table import TableSteps
+from jostle.mutators.text import TextEdits
+from jostle.mutators.tokens import TokenEdits
 from jostle.mutators.transform_ranges import careful
 from jostle.randomness import randomness
 from jostle.records import Candidates
@@ -66,6 +72,7 @@ class Case:
             ROWS: (6, 7),
             PACKED: (6, 38),
             WAVES: (6, 1, 300),
+            ROWS_OF_TOKENS: (6, 24),
         }
         return shapes.get(self.shapes, (6, 1, 4, 4))
 
@@ -99,6 +106,26 @@ def towards_neurons() -> Ascent:
     return ascent(choice=NeuronChoice(WATCHED, 4, (near, uncovered)))
 
 
+SENTENCES = Tokens(500, pad=0, special=(1,))
+FULL_ROWS = Tokens(256)
+TEXTS = Tokens(UNICODE, 0, kind="text", mutator="text")
+ROWS_OF_TOKENS = ((5, 24), (2, 9))
+
+
+def embedding_steps() -> BoundedEdits:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        lookup, scores = torch.nn.Embedding(500, 8), torch.nn.Linear(8, 10)
+    model = torch.nn.Sequential(lookup, MeanOfRow(), scores)
+    steps = EmbeddingEdits(TorchTarget(model), AnotherClass(10, 4), SENTENCES, lookup.weight.detach())
+    return BoundedEdits(SENTENCES, steps)
+
+
+class MeanOfRow(torch.nn.Module):
+    def forward(self, looked_up: torch.Tensor) -> torch.Tensor:
+        return looked_up.tanh().mean(1)
+
+
 def mixed(**mutators: Mutator) -> Mixed:
     return Mixed({name: Costed(mutator) for name, mutator in mutators.items()})
 
@@ -129,6 +156,16 @@ MUTATORS: dict[str, Case] = {
     "gradient in a box, as images": Case(
         lambda: ascent(perturbation=occlusion, as_images=True), shapes=DIGITS, fewer=True
     ),
+    "tokens": Case(
+        lambda: BoundedEdits(SENTENCES, TokenEdits(SENTENCES)), 0, 499, shapes=ROWS_OF_TOKENS, domain=SENTENCES
+    ),
+    "tokens without padding": Case(
+        lambda: BoundedEdits(FULL_ROWS, TokenEdits(FULL_ROWS), 3), 0, 255, shapes=ROWS_OF_TOKENS, domain=FULL_ROWS
+    ),
+    "text": Case(
+        lambda: BoundedEdits(TEXTS, TextEdits(TEXTS, {"ab": ["cd"]})), 0, UNICODE, shapes=ROWS_OF_TOKENS, domain=TEXTS
+    ),
+    "embedding": Case(embedding_steps, 0, 499, shapes=ROWS_OF_TOKENS, domain=SENTENCES),
     "noise and metamorphic": Case(
         lambda: mixed(noise=Noise(0.1, 0, 1), metamorphic=Metamorphic(0, 1)), away=0.1, shapes=IMAGES
     ),
@@ -156,6 +193,8 @@ def parents_for(case: Case, seed: int, shape: tuple[int, ...] = ()) -> Candidate
     """Parents somewhere in the ball around their root seeds, which touch both ends of the range; ids go up from 100."""
     rng = randomness(seed, 0)
     shape = shape or case.parents
+    if isinstance(case.domain, Tokens):
+        return rows_of_tokens(case.domain, shape, rng)
     span = case.high - case.low
     references = (torch.rand(shape, generator=rng) * 1.4 - 0.2).clamp(0, 1) * span + case.low
     away = (torch.rand(shape, generator=rng) * 2 - 1) * min(case.radius, case.away * span)
@@ -164,6 +203,19 @@ def parents_for(case: Case, seed: int, shape: tuple[int, ...] = ()) -> Candidate
     if case.domain is not None:
         references = inputs = case.domain.nearest(inputs, references)
     return batch_of(inputs, labels, references)
+
+
+def rows_of_tokens(domain: Tokens, shape: tuple[int, ...], rng: torch.Generator) -> Candidates:
+    """Parents one token away from their roots, of several lengths where there is padding."""
+    high = 91 if domain.kind == "text" else domain.vocabulary
+    roots = torch.randint(65, high, shape, generator=rng)
+    if domain.pad is not None:
+        lengths = torch.randint(shape[1] // 2, shape[1] + 1, shape[:1], generator=rng)
+        roots = roots.masked_fill(torch.arange(shape[1]) >= lengths[:, None], domain.pad)
+        roots[:, 0] = 1 if 1 in domain.special else roots[:, 0]
+    parents = roots.clone()
+    parents[:, 1] = (roots[:, 1] - 65 + 1) % (high - 65) + 65
+    return batch_of(parents, torch.full(shape[:1], 8), roots)
 
 
 def own_parents(children: Candidates, parents: Candidates) -> Candidates:
@@ -191,7 +243,7 @@ def test_parents_have_one_child_each_in_their_shape_and_lineage(name: str) -> No
     for shape in case.shapes:
         parents = parents_for(case, 0, shape)
         children = case.make().mutate(parents, randomness(0, 1))
-        assert (children.inputs.shape, children.inputs.dtype) == (shape, torch.float32)
+        assert (children.inputs.shape, children.inputs.dtype) == (shape, parents.inputs.dtype)
         assert children.parents.sort().values.equal(parents.parents)
         for field in ("originals", "roots", "labels"):
             assert torch.equal(getattr(children, field), getattr(own_parents(children, parents), field))

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from jostle.inputs.distances import as_image_file, relative_distances
-from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.records import NO_BUG, Summary
 from jostle.session.assemble import assemble
 from jostle.session.finish import InputFinisher
@@ -87,7 +87,7 @@ def test_every_violating_input_survives_as_an_image_of_eight_bits(seed: int, fuz
     assert len({finding.record.root for finding in findings}) >= 0.8 * DIGITS
     for finding in findings:
         for name in ("input", "minimised"):
-            read = load_seeds(str(finding.folder / f"{name}.png"), ImageForm()).inputs
+            read = load_seeds(str(finding.folder / f"{name}.png"), SeedForm()).inputs
             assert int(lenet1()(read).argmax()) == finding.record.label_change.taken_for
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from jostle.errors import UsageError
-from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.profile import load_profile
 from jostle.subjects.registry import load as load_subject
 
@@ -27,7 +27,7 @@ def load(path: Path, source: str) -> str | None:
             case "weights":
                 load_subject(source, weights=str(path))
             case "seeds":
-                load_seeds(str(path), ImageForm())
+                load_seeds(str(path), SeedForm())
             case "profiles":
                 load_profile(path, {})
     except UsageError as error:

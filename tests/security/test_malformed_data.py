@@ -19,7 +19,7 @@ import safetensors.torch
 import torch
 from malformed import ODD, zipped
 
-from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.seeds import SeedForm, load_seeds
 
 LOADER = Path(__file__).with_name("loading_each.py")
 SECONDS, MEMORY, PATIENCE = 10, 10**9, 300
@@ -148,5 +148,5 @@ def test_each_is_refused_in_one_line_soon_and_in_little_memory(tmp_path: Path) -
 def test_honest_arrays_load_however_they_are_packed(save: Callable[..., None], tmp_path: Path) -> None:
     x, y = np.arange(24, dtype=np.float64).reshape(6, 4), np.arange(6)
     save(tmp_path / "seeds.npz", x=np.asfortranarray(x), y=y)
-    seeds = load_seeds(str(tmp_path / "seeds.npz"), ImageForm())
+    seeds = load_seeds(str(tmp_path / "seeds.npz"), SeedForm())
     assert torch.equal(seeds.inputs, torch.from_numpy(x).float()) and seeds.labels.tolist() == y.tolist()

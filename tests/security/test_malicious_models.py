@@ -23,7 +23,7 @@ from payloads import CARRIERS, FIRING, call, payloads, pickled
 
 from jostle.cli.terminal import Exit
 from jostle.errors import UsageError
-from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.profile import load_profile
 from jostle.subjects.registry import load as load_subject
 
@@ -71,7 +71,7 @@ ROUTES: dict[str, Callable[[Path], object]] = {
         f"weights{suffix}": lambda path: load_subject(f"{path.with_name('net.py')}:build", True, str(path))
         for suffix in (".pth", ".bin", ".safetensors")
     },
-    **{suffix: lambda path: load_seeds(str(path), ImageForm()) for suffix in (".npy", ".npz", ".png", ".tif")},
+    **{suffix: lambda path: load_seeds(str(path), SeedForm()) for suffix in (".npy", ".npz", ".png", ".tif")},
     "profile.safetensors": lambda path: load_profile(path, {}),
 }
 

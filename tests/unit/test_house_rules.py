@@ -29,6 +29,8 @@ GROUND = {
             "randomness",
             "digests",
             "progress",
+            "domain",
+            "code_points",
         ),
         *("profile", "scaling", "scores", "part", "task", "traits"),
     )

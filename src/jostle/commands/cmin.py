@@ -26,7 +26,7 @@ from jostle.options.schema import Settings
 from jostle.part import PartContext
 from jostle.profile import load_profile
 from jostle.records import NO_LABEL, NO_PARENT, Candidates, Trace, all_rows
-from jostle.session.load import Loaded, image_form, load
+from jostle.session.load import Loaded, load, seed_form
 from jostle.session.profiles import PROFILE
 from jostle.session.reopen import reopen
 from jostle.storage.files import write_whole
@@ -75,7 +75,7 @@ def _reduced(folder: Path, loaded: Loaded, out: Path) -> Reduction:
     again = _criteria(settings, context, before)
     corpus.assess(again, rows)
     inputs = settings[InputOptions]
-    labels = load_seeds(inputs.seeds, image_form(inputs)).labels[kept.roots]
+    labels = load_seeds(inputs.seeds, seed_form(inputs)).labels[kept.roots]
     write_whole(out, _encoded(kept.inputs[rows], labels[rows]), synced=True)
     return Reduction(len(kept), len(rows), before, _figures(again), _lost(whole, again), str(out))
 

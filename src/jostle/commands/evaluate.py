@@ -21,7 +21,7 @@ from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
 from jostle.options.schema import Given
 from jostle.part import TRIED
 from jostle.records import NO_PARENT, Candidates
-from jostle.session.load import digest_of_all, image_form
+from jostle.session.load import digest_of_all, seed_form
 from jostle.session.reopen import reopen
 from jostle.storage.history import read_kept
 from jostle.subjects.instrument import fitted, plain_target
@@ -56,7 +56,7 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     campaign = reopen(folder)
     given = campaign.given.over(trust_model=trust_model)  # consent is the user's to give, not the folder's
     inputs, batch = given.of(InputOptions), given.of(BatchOptions).batch
-    seeds = load_seeds(inputs.seeds, image_form(inputs))
+    seeds = load_seeds(inputs.seeds, seed_form(inputs))
     layout = layout_of(seeds)
     models_of_campaign = load_models(given).taking(layout)
     own = models_of_campaign.own

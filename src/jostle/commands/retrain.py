@@ -21,7 +21,7 @@ from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
 from jostle.options.schema import Given
 from jostle.progress import Progress, quietly
 from jostle.records import NO_LABEL, NO_PARENT
-from jostle.session.load import image_form
+from jostle.session.load import seed_form
 from jostle.session.reopen import reopen
 from jostle.storage.files import write_whole
 from jostle.storage.findings import FINDINGS, read_finding, recorded
@@ -207,7 +207,7 @@ def _held(training: TrainingOptions, count: int) -> int:
 
 
 def _labelled(inputs: InputOptions, option: str, spec: str) -> Labelled:
-    form = image_form(inputs)
+    form = seed_form(inputs)
     if not Path(spec).is_dir():  # arrays are as they are, however the campaign read its images
         form = replace(form, channels=None, size=None)
     seeds = load_seeds(spec, form)

@@ -19,6 +19,7 @@ from jostle.inputs.distances import are_image_files, as_image_file
 from jostle.inputs.domains import domain_of, with_declared_range
 from jostle.inputs.preflight import Flight, ModelFacts, check_images, check_normalisation, preflight
 from jostle.inputs.several import layout_of
+from jostle.inputs.tokens import Tokens
 from jostle.interfaces import Feedback, JudgesSeeds, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
     BatchOptions,
@@ -43,7 +44,7 @@ from jostle.task import TaskOptions
 # Options of the command around a campaign.
 FRONT_END = {
     *("model", "seeds", "weights", "recipe", "minimise", "channels", "size"),
-    *("out", "max_disk", "isolate", "timeout", "rss_limit"),
+    *("tokenizer", "length", "out", "max_disk", "isolate", "timeout", "rss_limit"),
 }
 
 
@@ -69,6 +70,7 @@ class Prepared:
             novelty_layers=self.model.novelty_layers,
             profile=profile,
             incoming=self.model.incoming,
+            embedding=self.model.embedding,
             gradients=gradients,
             contained=lambda sample: ContainedGradients(gradients, sample),
         )
@@ -157,6 +159,8 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
     low, high = inputs.bounds
     batch, force = given.of(BatchOptions).batch, given.of(DoubtOptions).force
     known, domain = ModelFacts(model.outputs, model.traits), domain_of(seeds, inputs)
+    if isinstance(domain, Tokens):
+        domain = _read_by(model, given, domain)
     flight = preflight(model.target, seeds, domain, batch, force, known, given.of(TaskOptions).named)
     if "layers" in given and not model.layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
@@ -179,6 +183,17 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
     prepared = Prepared(settings, model, flight)
     _check_panel(prepared)
     return prepared
+
+
+def _read_by(model: Instrumented, given: Given, domain: Tokens) -> Tokens:
+    """Tokens with the vocabulary of the model's embedding, unless the user gave another."""
+    inputs = given.of(InputOptions)
+    for name in ("range", "mean", "std"):
+        if getattr(inputs, name) != getattr(InputOptions, name):
+            raise UsageError(f"--{name} is for values, and the seeds are {domain.kind}: leave it out")
+    if given.of(WatchOptions).gradients:
+        raise UsageError(f"--gradients needs inputs of values, and the seeds are {domain.kind}: leave it out")
+    return domain if model.embedding is None else domain.of_model(len(model.embedding))
 
 
 def _check_panel(prepared: Prepared) -> None:

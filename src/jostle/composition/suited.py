@@ -7,6 +7,7 @@ from dataclasses import replace
 from jostle.composition.recipe import Chosen, Recipe
 from jostle.domain import Domain
 from jostle.inputs.table import TABLE
+from jostle.inputs.tokens import TOKENS
 from jostle.inputs.value_range import IMAGE
 from jostle.options.schema import Given
 from jostle.task import OF_LABELS, Task
@@ -15,6 +16,7 @@ OF_IMAGES = ("noise", "metamorphic")  # what changes images, unless a recipe was
 OF_GRADIENTS = ("gradient",)  # which can change tables too, column by column
 MAY_BE_MOVED = (*OF_LABELS, Task.SEGMENTATION, Task.DETECTION)  # images whose answers stay, or move with them
 KEPT = {"flip", "masks", "boxes"}  # the oracles of those
+OF_EMBEDDINGS = ("embedding",)  # which gradients change tokens by
 OF_VALUES = "noise"  # the mutator of images and arrays, for which every recipe has its own
 
 
@@ -31,6 +33,8 @@ def suited(recipe: Recipe, domain: Domain, task: Task) -> Recipe:
 def _mutators(usual: tuple[str, ...], given: Given, domain: Domain, task: Task) -> tuple[str, ...]:
     if domain.kind == TABLE and usual == OF_GRADIENTS:
         return usual
+    if domain.kind == TOKENS and usual == OF_GRADIENTS:
+        return OF_EMBEDDINGS
     if domain.mutator != OF_VALUES:
         return (domain.mutator,)
     no_recipe, compares = "recipe" not in given, bool(KEPT & set(given.get("oracle", KEPT)))

@@ -8,6 +8,13 @@ from torch import Tensor
 LEVELS = 255  # steps between the ends of the range that eight bits can tell apart
 
 
+def changed_by(inputs: Tensor, references: Tensor) -> Tensor:
+    """By how much each value changed [batch, ...]; a token, which has no size, by 1 or by nothing."""
+    if inputs.is_floating_point():
+        return (inputs - references.float()).abs_()
+    return (inputs != references).float()
+
+
 def lengths(values: Tensor) -> Tensor:
     """Euclidean length of each row [batch]."""
     return values.flatten(1).float().square().sum(1).sqrt()

@@ -10,10 +10,12 @@ from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.audio import AUDIO, Audio
 from jostle.inputs.channel_range import checked_ends, declared_values
 from jostle.inputs.declared_table import category_orders, declared_table
+from jostle.inputs.declared_tokens import declared_text, declared_tokens
 from jostle.inputs.domain_files import Section, read_domain_file
 from jostle.inputs.inferred_table import inferred_table
 from jostle.inputs.several import INPUT, SEVERAL, Several
 from jostle.inputs.table import TABLE, Table
+from jostle.inputs.tokens import TEXT, TOKENS, TokenForm, tokens_of
 from jostle.inputs.value_range import ARRAY, IMAGE, ValueRange
 from jostle.options.campaign import InputOptions
 from jostle.options.choices import unknown
@@ -27,6 +29,8 @@ READERS: Mapping[str, Callable[[Section, Seeds], Domain]] = {
     TABLE: declared_table,
     AUDIO: lambda section, seeds: declared_audio(section, seeds),
     SEVERAL: lambda section, seeds: declared_several(section, seeds),
+    TOKENS: declared_tokens,
+    TEXT: declared_text,
 }
 
 
@@ -40,6 +44,8 @@ def domain_of(seeds: Seeds, options: InputOptions) -> Domain:
         )
     if seeds.domain is not None:
         return seeds.domain
+    if seeds.inputs.ndim == 2 and not seeds.inputs.is_floating_point():
+        return tokens_of(seeds.inputs, seeds.names, TokenForm(options.vocabulary, options.pad, options.special))
     if options.range is None and seeds.inputs.ndim == 2 and seeds.inputs.is_floating_point():
         return inferred_table(seeds.inputs)
     return ValueRange.of(seeds.inputs, *options.bounds)

@@ -16,6 +16,7 @@ from jostle.inputs.audio import AUDIO, Audio
 from jostle.inputs.inferred_table import inferred_table
 from jostle.inputs.several import MOVES, Several, mask_among
 from jostle.inputs.table import Table
+from jostle.inputs.tokens import TOKENS, UNSAID, TokenForm, tokens_of
 from jostle.inputs.value_range import IMAGE, ValueRange
 from jostle.layout import WHOLE_UP_TO, Field, Layout
 from jostle.options.choices import chosen
@@ -33,6 +34,7 @@ class InputWishes:
     low: float = 0.0  # of images
     high: float = 1.0
     rate: int | None = None  # of waves
+    tokens: TokenForm = UNSAID
 
 
 NOTHING_SAID = InputWishes()
@@ -95,12 +97,19 @@ def _wanted(inputs: Sequence[str], names: Sequence[str]) -> dict[str, str]:
 
 
 def _domain_of(name: str, values: Tensor, mutator: str | None, said: InputWishes) -> Domain:
-    """Waves are what `audio` changes, images range as the user says, rows of numbers are tables."""
+    """Rows of whole numbers are tokens, other rows tables; waves are what `audio` changes; images have the range said."""
+    if mutator == TOKENS or (mutator in (None, "") and _are_tokens(values)):
+        names = tuple(f"{name}[{row}]" for row in range(len(values)))
+        return tokens_of(values.long(), names, said.tokens)
     if mutator != AUDIO:
         return _range(name, values, said.low, said.high)
     if said.rate is None:
         raise UsageError(f"--input {name}=audio: give the --rate of these waves")
     return Audio(said.rate, tuple(values.shape[1:]))
+
+
+def _are_tokens(values: Tensor) -> bool:
+    return values.ndim == TABLE_DIMENSIONS and values.dtype in (torch.int32, torch.int64)
 
 
 def _range(name: str, values: Tensor, low: float, high: float) -> Domain:

@@ -13,6 +13,7 @@ from jostle.domain import Domain
 from jostle.errors import PreflightFailed, UsageError
 from jostle.foreign import Crash, NotOneRowPerInput, attempt
 from jostle.inputs.behaviour import remarks_on_rows, remarks_on_traits
+from jostle.inputs.tokens import TEXT
 from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import ModelTarget
 from jostle.part import TRIED
@@ -157,11 +158,11 @@ def _refuse_range(seeds: Seeds, low: float, high: float) -> None:
 
 def check_images(seeds: Seeds) -> None:
     """Image transformations need [channels, height, width] or [channels, depth, height, width]."""
-    shape = list(seeds.inputs.shape[1:])
+    shape, others = list(seeds.inputs.shape[1:]), "noise" if seeds.domain is None else seeds.domain.mutator
     if len(shape) not in (3, 4):
         raise PreflightFailed(
             f"seeds of shape {shape} are no images [channels, height, width] or volumes [channels, depth, height, "
-            f"width]: use --mutator noise for them"
+            f"width]: use --mutator {others} for them"
         )
     if shape[-1] in (1, 3, 4) and shape[0] > 4:
         axes = "0, 3, 1, 2" if len(shape) == 3 else "0, 4, 1, 2, 3"
@@ -203,8 +204,16 @@ def _first_accepted(target: ModelTarget, seeds: Seeds) -> tuple[int, Tensor]:
         )
     raise PreflightFailed(
         f"the model fails on seeds of shape {list(seeds.inputs.shape[1:])} ({first.error} in {first.where}: "
-        f"{first.message}): check the seeds' shape, channels first; for image files --channels and --size"
+        f"{first.message}): {_shape_hint(seeds)}"
     )
+
+
+def _shape_hint(seeds: Seeds) -> str:
+    if seeds.inputs.is_floating_point():
+        return "check the seeds' shape, channels first; for image files --channels and --size"
+    if seeds.domain is not None and seeds.domain.kind == TEXT:
+        return "check that --tokenizer is the model's, and --length"
+    return "they are whole numbers, which it is given as tokens: check their length, or save values as floats"
 
 
 def _finite(outputs: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Seeds from a folder of images, `.npy` and `.npz` files, tables, Python functions and torch datasets."""
+"""Seeds from folders of images or texts, `.txt`, `.npy` and `.npz` files, tables, Python functions and datasets."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from jostle.foreign import Crash, attempt
 from jostle.inputs.domains import declared_orders
 from jostle.inputs.named_arrays import InputWishes, packed_seeds
 from jostle.inputs.table_files import TABLES, seeds_from_table
+from jostle.inputs.text import SUFFIX, lines_of, read_text, seeds_of_texts, text_files
+from jostle.inputs.tokens import BYTES, UNSAID, TokenForm, tokens_of
 from jostle.inputs.wave_files import AS_THEY_ARE, WaveForm, wave_files, waves_of, with_rate
 from jostle.named_objects import find_object, names_object
 from jostle.records import NO_LABEL, Seeds
@@ -34,11 +36,12 @@ RATIO = 100  # and how much larger than itself beyond that
 ALONE = ("x", "inputs", "images", "data", "arr_0")  # what the only input may be called
 LABELS = ("y", "labels")
 UNNAMED = {"arr_0", "arr_1"}  # as np.savez calls what it is given without names: inputs and labels
+TOKEN_DIMENSIONS = 2  # seeds, length
 IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"}
 
 
 @dataclass(frozen=True)
-class ImageForm:
+class SeedForm:
     """How image files become arrays: into which value range, with which channels and size."""
 
     low: float = 0.0
@@ -49,11 +52,16 @@ class ImageForm:
     domain: str | None = None  # a file that orders the categories of a table
     inputs: tuple[str, ...] = ()  # of several, what is changed and how, as NAME=MUTATOR
     waves: WaveForm = AS_THEY_ARE
+    tokens: TokenForm = UNSAID
+    texts: bool = False  # a tokenizer makes tokens of texts
 
 
-def load_seeds(spec: str, form: ImageForm) -> Seeds:
+def load_seeds(spec: str, form: SeedForm) -> Seeds:
     """The seeds behind a path or `FILE.py:function`."""
     path = Path(spec)
+    texts = not names_object(spec) and _are_texts(path)
+    if texts or (form.texts and path.exists()):
+        return _seeds_from_texts(path, texts, form)
     images = not names_object(spec) and (path.is_dir() or path.suffix.lower() in IMAGES)
     if (path.is_file() or names_object(spec)) and not images:
         _refuse_image_form(form)
@@ -82,7 +90,7 @@ def load_seeds(spec: str, form: ImageForm) -> Seeds:
     )
 
 
-def _refuse_label(form: ImageForm) -> None:
+def _refuse_label(form: SeedForm) -> None:
     if form.label is not None:
         raise SeedsRefused("--label names a column of a .csv or .parquet file: leave it out for other seeds")
 
@@ -94,14 +102,42 @@ def _wave_files(path: Path) -> list[Path]:
     return [] if images else found
 
 
-def _seeds_from_waves(folder: Path, files: list[Path], form: ImageForm) -> Seeds:
+def _seeds_from_waves(folder: Path, files: list[Path], form: SeedForm) -> Seeds:
     _refuse_image_form(form)
     waves, domain = waves_of(files, form.waves)
     names = tuple(str(file.relative_to(folder)) for file in files)
     return Seeds(waves, _folder_labels(folder, files), names, domain)
 
 
-def _refuse_image_form(form: ImageForm) -> None:
+def _are_texts(path: Path) -> bool:
+    """Whether these are text files; of a folder that holds some beside images, the images are meant."""
+    if path.is_dir():
+        return bool(text_files(path)) and not any(file.suffix.lower() in IMAGES for file in path.rglob("*"))
+    return path.is_file() and path.suffix.lower() == SUFFIX
+
+
+def _seeds_from_texts(path: Path, texts: bool, form: SeedForm) -> Seeds:
+    _refuse_image_form(form)
+    if not texts:
+        raise SeedsRefused(f"--tokenizer is for texts, and seeds {path} are none: leave it out, or give .txt files")
+    _check_tokenizer(str(path), form)
+    if path.is_file():
+        lines, names = lines_of(path)
+        return seeds_of_texts(lines, _checked_labels(str(path), None, len(lines)), names)
+    files = text_files(path)
+    names = tuple(str(file.relative_to(path)) for file in files)
+    return seeds_of_texts([read_text(file) for file in files], _folder_labels(path, files), names)
+
+
+def _check_tokenizer(source: str, form: SeedForm) -> None:
+    if not form.texts:
+        raise SeedsRefused(
+            f"seeds {source} are texts: name what makes tokens of them with --tokenizer: a tokenizer.json, "
+            f"FILE.py:function of a text, or bytes"
+        )
+
+
+def _refuse_image_form(form: SeedForm) -> None:
     if form.channels or form.size:
         raise SeedsRefused("--channels and --size are for image files: leave them out for arrays")
 
@@ -114,10 +150,10 @@ class Stream:
     parts: Iterator[Seeds]
 
 
-def stream_seeds(spec: str, form: ImageForm, size: int) -> Stream:
+def stream_seeds(spec: str, form: SeedForm, size: int) -> Stream:
     """As `load_seeds`, in parts of this size; images and .npy files are read as their turn comes."""
     path = Path(spec)
-    if path.is_dir() and not _wave_files(path):
+    if path.is_dir() and not _wave_files(path) and not _are_texts(path):
         files = _image_files(path)
         form = replace(form, channels=form.channels or _channels(files))
         return Stream(len(files), (_seeds_from_images(path, some, form) for some in _parts(files, size)))
@@ -129,7 +165,12 @@ def stream_seeds(spec: str, form: ImageForm, size: int) -> Stream:
     seeds = load_seeds(spec, form)
     rows = torch.arange(len(seeds)).split(size)
     parts = (
-        Seeds(seeds.inputs[some], seeds.labels[some], tuple(seeds.names[i] for i in some.tolist()), seeds.domain)
+        replace(
+            seeds,
+            inputs=seeds.inputs[some],
+            labels=seeds.labels[some],
+            names=tuple(seeds.names[i] for i in some.tolist()),
+        )
         for some in rows
     )
     return Stream(len(seeds), parts)
@@ -151,7 +192,7 @@ def _channels(files: list[Path]) -> int:
     return 1 if all(_opened(file).mode in ("1", "L") for file in files) else 3
 
 
-def _seeds_from_images(folder: Path, files: list[Path], form: ImageForm) -> Seeds:
+def _seeds_from_images(folder: Path, files: list[Path], form: SeedForm) -> Seeds:
     images = [_loaded(file) for file in files]
     channels = form.channels or (1 if all(image.mode in ("1", "L") for image in images) else 3)
     arrays = [_array(image, channels, form.size) for image in images]
@@ -249,7 +290,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, 
         return np.lib.format.read_array(member, allow_pickle=False)
 
 
-def _seeds_from_arrays(path: Path, form: ImageForm) -> Seeds:
+def _seeds_from_arrays(path: Path, form: SeedForm) -> Seeds:
     arrays = _array_file(path)
     inputs = next((arrays[name] for name in ALONE if name in arrays), None)
     labels = next((arrays[name] for name in (*LABELS, "arr_1") if name in arrays), None)
@@ -261,7 +302,7 @@ def _seeds_from_arrays(path: Path, form: ImageForm) -> Seeds:
     return _one_alone(str(path), form, inputs, labels)
 
 
-def _seeds_from_object(spec: str, form: ImageForm) -> Seeds:
+def _seeds_from_object(spec: str, form: SeedForm) -> Seeds:
     found = find_object(spec)
     if not isinstance(found, Dataset | Tensor | np.ndarray | tuple | dict):
         function: Callable[[], object] = found  # type: ignore[assignment]
@@ -279,13 +320,13 @@ def _seeds_from_object(spec: str, form: ImageForm) -> Seeds:
     return _one_alone(spec, form, inputs, labels)
 
 
-def _one_alone(source: str, form: ImageForm, inputs: object, labels: object) -> Seeds:
+def _one_alone(source: str, form: SeedForm, inputs: object, labels: object) -> Seeds:
     if form.inputs:
         raise SeedsRefused(f"--input chooses among several inputs, and {source} holds one: leave it out")
-    return with_rate(_checked(source, inputs, labels), form.waves, source)
+    return with_rate(_checked(source, inputs, labels, form), form.waves, source)
 
 
-def _several(source: str, arrays: Mapping[str, object] | tuple[object, ...], labels: object, form: ImageForm) -> Seeds:
+def _several(source: str, arrays: Mapping[str, object] | tuple[object, ...], labels: object, form: SeedForm) -> Seeds:
     """Seeds of several inputs, by name or in their order; labels may stand among the names."""
     by_name = isinstance(arrays, dict)
     found = dict(arrays) if isinstance(arrays, dict) else {str(place): one for place, one in enumerate(arrays)}
@@ -294,7 +335,7 @@ def _several(source: str, arrays: Mapping[str, object] | tuple[object, ...], lab
     held = attempt(lambda: {name: _as_array(value) for name, value in found.items()})
     if isinstance(held, Crash) or not held:
         raise SeedsRefused(f"{source} gives no arrays: return a dict of them by the names of the model's parameters")
-    wanted = InputWishes(form.inputs, form.low, form.high, form.waves.rate)
+    wanted = InputWishes(form.inputs, form.low, form.high, form.waves.rate, form.tokens)
     inputs, domain = packed_seeds(source, held, by_name, wanted)
     names = tuple(f"{source}[{row}]" for row in range(len(inputs)))
     return Seeds(inputs, _checked_labels(source, labels, len(inputs)), names, domain)
@@ -309,7 +350,15 @@ def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:
     return inputs, torch.stack([torch.as_tensor(np.asarray(pair[1])) for pair in pairs])
 
 
-def _checked(source: str, inputs: object, labels: object) -> Seeds:
+def _checked(source: str, inputs: object, labels: object, form: SeedForm) -> Seeds:
+    if isinstance(inputs, list) and inputs and all(isinstance(one, str) for one in inputs):
+        _check_tokenizer(source, form)
+        return seeds_of_texts(inputs, _checked_labels(source, labels, len(inputs)), _numbered(source, len(inputs)))
+    if form.texts:
+        raise SeedsRefused(
+            f"--tokenizer is for texts, and {source} gives none: leave it out, or return a list of texts"
+        )
+    _refuse_ragged(source, inputs)
     array = attempt(lambda: _as_array(inputs))
     if isinstance(array, Crash):
         raise SeedsRefused(f"{source} gives no array ({array.message}): return one [seeds, ...], or it and labels")
@@ -317,11 +366,45 @@ def _checked(source: str, inputs: object, labels: object) -> Seeds:
         raise SeedsRefused(f"{source} holds {array.dtype} values: seeds must be real numbers, so convert them")
     if array.ndim < 2 or not array.size:
         raise SeedsRefused(f"{source} has shape {list(array.shape)}: give at least one seed, as [seeds, ...]")
+    if array.dtype.kind in "iu" and array.ndim == TOKEN_DIMENSIONS:
+        return _token_seeds(source, array, labels, form)
+    if form.tokens != UNSAID:
+        raise SeedsRefused(
+            f"{source} holds {array.dtype} of shape {list(array.shape)}, and --vocabulary, --pad and --special are for "
+            f"tokens, whole numbers [seeds, length]: leave them out, or save whole numbers"
+        )
     with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinity, which pre-flight refuses
         values = torch.from_numpy(np.array(array, dtype=np.float32))
-    return Seeds(
-        values, _checked_labels(source, labels, len(values)), tuple(f"{source}[{i}]" for i in range(len(values)))
-    )
+    return Seeds(values, _checked_labels(source, labels, len(values)), _numbered(source, len(values)))
+
+
+def _token_seeds(source: str, array: np.ndarray[Any, Any], labels: object, form: SeedForm) -> Seeds:
+    """Whole numbers [seeds, length], which stay whole: tokens, or bytes where the array holds such."""
+    tokens, names = torch.from_numpy(np.array(array, dtype=np.int64)), _numbered(source, len(array))
+    domain = tokens_of(tokens, names, form.tokens, BYTES if array.dtype == np.uint8 else 0)
+    return Seeds(tokens, _checked_labels(source, labels, len(tokens)), names, domain)
+
+
+def _numbered(source: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{source}[{i}]" for i in range(count))
+
+
+def _holds_tokens(row: Any) -> bool:
+    """Whether these are whole numbers one after another."""
+    array = attempt(lambda: _as_array(row))
+    return not isinstance(array, Crash) and array.ndim == 1 and array.dtype.kind in "iu"
+
+
+def _refuse_ragged(source: str, inputs: object) -> None:
+    """Rows of several lengths, which only padding makes an array of."""
+    rows = inputs if isinstance(inputs, list) else []
+    whole = [row for row in rows if isinstance(row, list | tuple | np.ndarray | Tensor) and _holds_tokens(row)]
+    lengths = {len(row) for row in whole}
+    if len(lengths) > 1:
+        raise SeedsRefused(
+            f"{source} gives rows of {min(lengths)} to {max(lengths)} tokens: fill them up to one length with a token "
+            f"that stands for nothing, and name it with --pad"
+        )
 
 
 def _as_array(value: object) -> np.ndarray[Any, Any]:

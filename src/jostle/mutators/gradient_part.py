@@ -61,13 +61,15 @@ def ascent(settings: Settings, context: PartContext) -> Ascent:
     """Gradient ascent with everything it needs, or a line that says what is missing."""
     options, steps = settings[GradientOptions], settings[StepOptions]
     several = bool(settings[PanelOptions].models)
+    if not context.seeds.inputs.is_floating_point():
+        raise UsageError("--mutator gradient is for values, and the seeds are tokens: use --mutator embedding")
     if not context.classes:
         raise UsageError(f"--mutator gradient needs a model that gives class scores [batch, classes]: {INSTEAD}")
     _check_spatial(options.perturbation, list(context.seeds.inputs.shape[1:]))
     others = min(OTHERS, context.classes - 1) if options.others is None else options.others
     goal: Goal = OneDeviates() if several else AnotherClass(context.classes, others)
     who, hint = ("one of the models", ", as if they were the same") if several else ("the model", "")
-    target, passed = _tried(context, goal, who, hint)
+    target, passed = tried(context, goal, who, INSTEAD, hint)
     return Ascent(
         target,
         goal,
@@ -89,7 +91,9 @@ def _check_spatial(perturbation: str, shape: list[int]) -> None:
         )
 
 
-def _tried(context: PartContext, goal: Goal, who: str, hint: str) -> tuple[Differentiable, Linearised]:
+def tried(
+    context: PartContext, goal: Goal, who: str, instead: str, hint: str = ""
+) -> tuple[Differentiable, Linearised]:
     """The target with its crashes contained, and a pass over the first seed that shows it to have gradients."""
     assert context.gradients is not None and context.contained is not None, "asked for by this part"
     seeds, trouble = context.seeds, "the gradient is zero on every seed tried" + hint
@@ -101,10 +105,10 @@ def _tried(context: PartContext, goal: Goal, who: str, hint: str) -> tuple[Diffe
             continue
         gradient = attempt(partial(passed.pull, goal.weights(passed.scores, label, torch.zeros(1)), {}))
         if isinstance(gradient, Crash):
-            raise UsageError(f"{who} cannot be differentiated ({gradient.error}: {gradient.message}): {INSTEAD}")
+            raise UsageError(f"{who} cannot be differentiated ({gradient.error}: {gradient.message}): {instead}")
         if gradient.any():
             return context.contained(sample), passed
-    raise UsageError(f"{who} cannot be differentiated ({trouble}): {INSTEAD}")
+    raise UsageError(f"{who} cannot be differentiated ({trouble}): {instead}")
 
 
 def _choice(settings: Settings, context: PartContext, passed: Linearised) -> NeuronChoice:

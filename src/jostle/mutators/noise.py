@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from jostle.errors import UsageError
 from jostle.mutators.in_domain import in_domain
 from jostle.named_objects import names_object
 from jostle.options.campaign import InputOptions
@@ -61,6 +62,10 @@ class Noise:
 
 def _noise(settings: Settings, context: PartContext) -> Noise:
     options = settings[NoiseOptions]
+    if not context.seeds.inputs.is_floating_point():
+        raise UsageError(
+            f"--mutator noise is for values, and the seeds are tokens: use --mutator {context.domain.mutator}"
+        )
     return Noise(options.sigma, *settings[InputOptions].bounds, options.radius)
 
 

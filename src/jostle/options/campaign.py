@@ -18,16 +18,19 @@ from jostle.options.kinds import (
     RANGE,
     SIZE,
     TEXT,
+    WHOLES,
     choice,
     number,
     whole,
 )
 
 MODEL_HELP = "FILE.py:function, package.module:function, or a .pt2 file"
-DATA_HELP = "Folder of images, .npy/.npz/.csv/.parquet file, or FILE.py:function"
+DATA_HELP = "Folder of images or texts, .npy/.npz/.csv/.parquet/.txt file, or FILE.py:function"
 DEFAULT_BUDGET = 60.0  # seconds
 USUAL_RANGE = (0.0, 1.0)  # of input values
 CHANNEL_MEANS, EVERY_UNIT = UNITS = ("channels", "every")  # what a neuron is: the mean of a channel, or every unit
+TOKEN = whole(0)
+LENGTH = whole(1, 10_000_000)
 SEED = whole(0, say="give a whole number from 0 to 2^63 - 1")
 
 
@@ -79,9 +82,22 @@ class InputOptions:
     channels: int | None = option(CHANNELS, "Read image files as 1 (grey) or 3 (colour) channels", Theme.WHAT)
     size: tuple[int, int] | None = option(SIZE, "Resize image files to HEIGHT,WIDTH", Theme.WHAT)
     rate: int | None = option(COUNT, "Samples a second of waves; .wav files tell theirs", Theme.WHAT)
-    length: int | None = option(COUNT, "Pad and cut waves to so many samples", Theme.WHAT)
+    length: int | None = option(
+        LENGTH, "Pad and cut to so many: samples of waves, tokens of texts (texts: 128)", Theme.WHAT
+    )
     input: tuple[str, ...] = option(
         INPUTS, "Of several inputs, one to change, and how: --input image=metamorphic", Theme.MUTATION, default=()
+    )
+    vocabulary: int | None = option(COUNT, "How many tokens there are (the embedding's size)", Theme.WHAT)
+    pad: int | None = option(TOKEN, "The token that fills rows up (what fills only tails of the seeds)", Theme.WHAT)
+    special: tuple[int, ...] = option(
+        WHOLES, "Tokens that stay where they are: 101,102 (what begins or ends every seed)", Theme.WHAT, default=()
+    )
+    tokenizer: str | None = option(
+        TEXT,
+        "What makes tokens of texts: a tokenizer.json, FILE.py:function of a text, or bytes",
+        Theme.WHAT,
+        names_file=True,
     )
 
     @property

@@ -175,6 +175,17 @@ def _numbers(value: Any) -> tuple[float, ...]:
         raise ValueError("give numbers with commas between them") from None
 
 
+def _wholes(value: Any) -> tuple[int, ...]:
+    parts = value.split(",") if isinstance(value, str) else [value] if isinstance(value, int) else value
+    try:
+        numbers = [float(part) for part in parts if not isinstance(part, bool)]
+    except (ValueError, TypeError, OverflowError):
+        numbers = []
+    if not numbers or len(numbers) < len(parts) or not all(0 <= one <= LARGEST and one == int(one) for one in numbers):
+        raise ValueError("give whole numbers from 0 on with commas between them")
+    return tuple(map(int, numbers))
+
+
 def _range(value: Any) -> tuple[float, float]:
     numbers = _numbers(value)
     if len(numbers) != 2 or not numbers[0] < numbers[1] or not math.isfinite(numbers[1] - numbers[0]):
@@ -234,6 +245,7 @@ COUNT = whole(1)
 NAMES = Kind("NAMES", _as_it_is, _names, ("a,,b", ",", 3))
 INPUTS = Kind("NAME=MUTATOR", _as_it_is, _inputs, ("image=", "=noise", "a=b=c", ",", 3), repeats=True)
 NUMBERS = Kind("NUMBERS", _as_it_is, _numbers, ("a", "0.1,,0.2", "nan", "1e999"))
+WHOLES = Kind("NUMBERS", _as_it_is, _wholes, ("a", "1,,2", "-1", "1.5", "", True, "nan"))
 RANGE = Kind("LOW,HIGH", _as_it_is, _range, ("1,0", "0,0", "0", "0,1,2", "a,b", "nan,1", "0,inf", "-1e308,1e308", ""))
 DEVIATIONS = Kind("NUMBERS", _as_it_is, _deviations, ("0", "-1", "0.1,0"))
 SIZE = Kind("HEIGHT,WIDTH", _as_it_is, _size, ("224", "0,5", "1.5,2", "-1,4"))

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from jostle.inputs.distances import changed_by
 from jostle.options.campaign import ChangeOptions, InputOptions
 from jostle.options.declaration import Theme, check, option
 from jostle.options.kinds import COUNT
@@ -70,7 +71,7 @@ class BatchPool:
 
     def _potential(self, kept: Candidates) -> Numbers:
         """Mutation potential: all that the values may change, less what they have changed already."""
-        changes = (kept.inputs.float() - kept.references.float()).abs_().flatten(1)
+        changes = changed_by(kept.inputs, kept.references).flatten(1)
         left = self._most_change * changes.shape[1] - changes.sum(1)
         potential: Numbers = left.clamp(min=LEAST_POTENTIAL * self._most_change).double().numpy()
         return potential

@@ -67,7 +67,9 @@ class SeedList:
             return
         gains = lesson.gains.nan_to_num(posinf=1.0).sum(1)
         desired = gains > self._desired / (1 + self._mutated) * self._gained
-        near = relative_distances(kept.inputs, kept.references) < self._limit
+        near = torch.ones(len(kept), dtype=torch.bool)  # of tokens, which their mutator keeps near
+        if kept.inputs.is_floating_point():
+            near = relative_distances(kept.inputs, kept.references) < self._limit
         planted, known = kept.parents == NO_PARENT, len(self._depths)
         above = np.append(self._depths.values(), -1.0)  # the last for seeds, whose parent is -1
         depths = above[kept.parents.numpy()] + 1

@@ -18,6 +18,7 @@ from jostle.errors import OutputRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.distances import as_image_file, columns, sizes
 from jostle.inputs.geometry import Border
+from jostle.inputs.tokens import Tokens, edit_sizes
 from jostle.interfaces import Differentiable, ModelTarget, Oracle
 from jostle.lineage import joined
 from jostle.mutators.gradient_part import GradientOptions
@@ -41,6 +42,7 @@ from jostle.storage.findings import (
 from jostle.storage.pictures import write_png
 from jostle.targets.contained import ContainedGradients
 from jostle.triage.minimise import Boundary, Shrinking, minimised
+from jostle.triage.undo import undone
 
 AT_ONCE = 64  # findings, because the graph behind a gradient takes memory
 
@@ -86,11 +88,11 @@ class InputFinisher:
         rows = self._candidates(findings)
         references = torch.stack([finding.reference for finding in findings])
         arrays = {"reference": references, "input": rows.inputs}
-        changes = _sized(rows.inputs, references)
+        changes = _sized(rows.inputs, references, self.seeds.domain)
         shrunk: Sequence[ChangeSizes | None] = [None] * len(findings)
         if self._shrinks(findings[0]):
             arrays["minimised"] = self._minimised(rows, references, findings)
-            shrunk = _sized(arrays["minimised"], references)
+            shrunk = _sized(arrays["minimised"], references, self.seeds.domain)
         asked = {"seed": rows.originals, **arrays}
         crashed = findings[0].record.kind == "crash"
         if crashed:
@@ -106,7 +108,9 @@ class InputFinisher:
         if self.settings[FindingOptions].as_images:
             for name, array in arrays.items():
                 write_png(finding.folder / f"{name}.png", array, *self.settings[InputOptions].bounds)
-        write_files(finding.folder, self.domain.files(arrays["input"], finding.reference), synced=True)
+        for name, array in arrays.items():
+            files, prefix = self.domain.files(array, finding.reference), "" if name == "input" else f"{name}-"
+            write_files(finding.folder, {f"{prefix}{file}": content for file, content in files.items()}, synced=True)
         finish_finding(finding, finished, {name: array for name, array in arrays.items() if name != "input"})
 
     @property
@@ -151,6 +155,8 @@ class InputFinisher:
                 return as_image_file(inputs, low, high)
             return self.domain.nearest(inputs.to(references.dtype), references)
 
+        if isinstance(self.seeds.domain, Tokens):
+            return undone(rows.inputs, references, self.seeds.domain, shows)
         realistic = (
             "gradient" in self.settings[PartOptions].mutator
             and self.settings[GradientOptions].perturbation != "gradient"
@@ -187,7 +193,7 @@ def _boundary(gradients: Differentiable, taken_for: Tensor, inputs: Tensor) -> B
     return Boundary((weights * scores).sum(1), passed.pull({MODEL: weights}, {}))
 
 
-def _sized(inputs: Tensor, references: Tensor) -> list[ChangeSizes]:
-    measures = sizes(inputs, references)
+def _sized(inputs: Tensor, references: Tensor, domain: Domain | None) -> list[ChangeSizes]:
+    measures = edit_sizes(inputs, references, domain) if isinstance(domain, Tokens) else sizes(inputs, references)
     rows = zip(*(measures[name].tolist() for name in ("L0", "L2", "relative L2", "L∞")), strict=True)
     return [ChangeSizes(*row) for row in rows]

@@ -12,6 +12,7 @@ from torch import Tensor
 from jostle.errors import ModelRefused, PreflightFailed, UsageError
 from jostle.foreign import FailedElsewhere
 from jostle.isolation.client import Answer, WorkerClient
+from jostle.isolation.messages import ungrouped
 from jostle.isolation.process import Limits, most_memory
 from jostle.layout import Layout
 from jostle.options.campaign import IsolationOptions, ModelOptions, PanelOptions
@@ -62,12 +63,14 @@ def isolated(
         fix = "give more" if failure.crash.error == "MemoryLimit" else "check where the file comes from"
         model = given.of(ModelOptions).model
         raise ModelRefused(f"{model} ends the process that loads it ({failure}): {fix}") from failure
-    answer, incoming = _instrumented(service, sample, None if layout is None else layout.as_json())
+    answer, arrays = _instrumented(service, sample, None if layout is None else layout.as_json())
     target = Isolated(service)
     facts: dict[str, Any] = answer["facts"]
     facts["traits"] = Traits.from_json(facts["traits"])
-    copies = {name: strengths.clone() for name, strengths in incoming.items()}
-    return Instrumented(target=target, gradients=target, incoming=copies, **facts).contained(), service
+    known = ungrouped(arrays, ("incoming", "embedding"))
+    embedding = known["embedding"].get("")
+    instrumented = Instrumented(target, target, incoming=known["incoming"], embedding=embedding, **facts)
+    return instrumented.contained(), service
 
 
 def _instrumented(service: WorkerClient, sample: Tensor, layout: dict[str, Any] | None) -> Answer:

@@ -9,9 +9,10 @@ from jostle.composition.compose import Prepared, prepare, watching
 from jostle.digests import digest_of
 from jostle.inputs.domains import with_declared_range
 from jostle.inputs.preflight import Flight
-from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.inputs.several import layout_of
-from jostle.inputs.wave_files import WaveForm
+from jostle.inputs.tokens import UNSAID, TokenForm
+from jostle.inputs.wave_files import AS_THEY_ARE, WaveForm
 from jostle.isolation.client import WorkerClient
 from jostle.options.campaign import InputOptions
 from jostle.options.schema import Given, Settings
@@ -53,7 +54,7 @@ def load(given: Given) -> Loaded:
     """Everything that options name, cleared by pre-flight."""
     given = with_declared_range(given)
     inputs, recipe = given.of(InputOptions), recipe_of(given)
-    seeds = load_seeds(inputs.seeds, image_form(inputs))
+    seeds = load_seeds(inputs.seeds, seed_form(inputs))
     sample, limits = seeds.inputs[:TRIED], limits_of(given)
     with ExitStack() as undone:
         service = None
@@ -73,6 +74,17 @@ def digest_of_all(seeds: Seeds, models: str) -> str:
     return digest_of(seeds.inputs, seeds.labels) + models
 
 
-def image_form(inputs: InputOptions) -> ImageForm:
-    waves = WaveForm(inputs.rate, inputs.length)
-    return ImageForm(*inputs.bounds, inputs.channels, inputs.size, inputs.label, inputs.domain, inputs.input, waves)
+def seed_form(inputs: InputOptions) -> SeedForm:
+    texts, (low, high) = inputs.tokenizer is not None, inputs.bounds
+    return SeedForm(
+        low=low,
+        high=high,
+        channels=inputs.channels,
+        size=inputs.size,
+        label=inputs.label,
+        domain=inputs.domain,
+        inputs=inputs.input,
+        waves=AS_THEY_ARE if texts else WaveForm(inputs.rate, inputs.length),
+        tokens=UNSAID if texts else TokenForm(inputs.vocabulary, inputs.pad, inputs.special),
+        texts=texts,
+    )

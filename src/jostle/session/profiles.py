@@ -15,7 +15,7 @@ from jostle.options.schema import Given
 from jostle.profile import Profile, encode_profile, load_profile, profiled
 from jostle.progress import Progress, quietly
 from jostle.records import Seeds, Trace
-from jostle.session.load import Loaded, image_form
+from jostle.session.load import Loaded, seed_form
 from jostle.storage.archive import Archive
 from jostle.storage.files import write_whole
 from jostle.subjects.instrument import Instrumented
@@ -75,7 +75,7 @@ def sound_trace(model: Instrumented, data: Seeds) -> Trace:
 def data_parts(given: Given, spec: str, progress: Progress = quietly) -> Iterator[Seeds]:
     """The data behind a name, batch by batch, all in the declared range."""
     inputs, batch = given.of(InputOptions), given.of(BatchOptions).batch
-    stream = stream_seeds(spec, image_form(inputs), batch)
+    stream = stream_seeds(spec, seed_form(inputs), batch)
     shape = None
     for part in progress(stream.parts, stream.count):
         check_inside(part, domain_of(part, inputs))

@@ -14,6 +14,7 @@ from torch import Tensor
 from jostle.composition.compose import watching
 from jostle.composition.settle import FUZZ
 from jostle.interfaces import Differentiable, ModelTarget
+from jostle.isolation.messages import grouped
 from jostle.isolation.server import connected, serve
 from jostle.isolation.target_server import TargetServer
 from jostle.layout import Layout
@@ -39,8 +40,10 @@ class ModelOpener:
         layout = fields["layout"]
         models = self._models.taking(None if layout is None else Layout.parsed(layout))
         model = models.instrumented(self._watching, sample)
+        embedding = {} if model.embedding is None else {"": model.embedding}
+        arrays = grouped({"incoming": model.incoming, "embedding": embedding})
         facts = {name: getattr(model, name) for name in FACTS} | {"traits": asdict(model.traits)}
-        return model.target, model.gradients, facts, model.incoming
+        return model.target, model.gradients, facts, arrays
 
 
 def main() -> None:

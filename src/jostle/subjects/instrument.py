@@ -47,6 +47,7 @@ class Instrumented:
     digest: str  # of all models
     outputs: dict[str, bool]  # by name all that the model returns, and whether it has one row per input
     traits: Traits  # of the model
+    embedding: Tensor | None = None  # [vocabulary, dimensions] where the model looks tokens up, if it does
 
     def contained(self) -> Instrumented:
         """The same with what the model raises, or dies of, as outcomes."""
@@ -175,6 +176,7 @@ def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tup
         digest=subject.digest,
         outputs=outputs_on(subject, sample),
         traits=traits_on(subject, sample),
+        embedding=None if sample.is_floating_point() else subject.embedding(_as_batch(subject, sample[:1])),
     )
 
 

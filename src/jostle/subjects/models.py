@@ -10,13 +10,16 @@ from torch import Tensor
 
 from jostle.layout import Layout
 from jostle.named_objects import names_object
-from jostle.options.campaign import ModelOptions, PanelOptions, RunOptions
+from jostle.options.campaign import InputOptions, ModelOptions, PanelOptions, RunOptions
 from jostle.options.choices import chosen
 from jostle.options.schema import Given
 from jostle.randomness import seeded
 from jostle.subjects.instrument import Instrumentation, Instrumented, check_takes, instrument
 from jostle.subjects.registry import TWINS, load
 from jostle.subjects.subject import Subject
+from jostle.subjects.tokenizer import load_tokenizer
+
+TEXT_LENGTH = 128  # tokens of each text, unless the user says how many
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,11 @@ def with_companions(given: Given, own: Subject, loaded: Mapping[str, Subject] = 
 
 def load_seeded(given: Given, spec: str, weights: str | None = None) -> Subject:
     """The model behind a name; one that draws its weights draws the same each time."""
-    trusted = given.of(ModelOptions).trust_model
-    return seeded(given.of(RunOptions).seed, lambda: load(spec, trusted, weights))
+    trusted, inputs = given.of(ModelOptions).trust_model, given.of(InputOptions)
+    subject = seeded(given.of(RunOptions).seed, lambda: load(spec, trusted, weights))
+    if inputs.tokenizer is None:
+        return subject
+    return subject.reading(load_tokenizer(inputs.tokenizer, inputs.length or TEXT_LENGTH, inputs.pad))
 
 
 def twin_or_model(given: Given, option: str, name: str, own: Subject, draw: int = 0) -> Subject:

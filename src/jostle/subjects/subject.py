@@ -13,6 +13,7 @@ from jostle.interfaces import DifferentiableTarget, ModelTarget
 from jostle.layout import Layout
 from jostle.options.campaign import CHANNEL_MEANS
 from jostle.subjects.layers import Layer
+from jostle.subjects.tokenizer import TextEncoder
 from jostle.traits import Traits
 
 # (inputs, outputs, labels) -> values by name, each [batch, ...]; several inputs are a dict of them
@@ -85,6 +86,9 @@ class Subject(Protocol):
     def incoming(self, layers: Sequence[Layer]) -> dict[str, Tensor]:
         """By layer, how strong the weights into each neuron are [neurons]."""
 
+    def embedding(self, sample: Tensor) -> Tensor | None:
+        """The rows [vocabulary, dimensions] among which it looks up tokens of the sample [batch, length], if any."""
+
     def target(self, watch: Watch = OUTPUTS_ONLY) -> DifferentiableTarget:
         """The model as a target."""
 
@@ -96,6 +100,9 @@ class Subject(Protocol):
 
     def twin(self, name: str, seed: int) -> Subject | None:
         """A changed copy by its name, None if this kind of model has no such twin; the seed draws random ones."""
+
+    def reading(self, encoder: TextEncoder) -> Subject:
+        """The same model, which is given texts as tokens that the encoder makes of them."""
 
     def with_weights(self, path: Path) -> Subject:
         """A copy with the weights of a file."""

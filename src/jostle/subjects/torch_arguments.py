@@ -1,10 +1,10 @@
-"""How several inputs reach a torch module: by position, or by the names of its parameters."""
+"""How inputs reach a torch module: one as it is, several by position or by the names of its parameters."""
 
 from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -29,8 +29,18 @@ class Parameters:
         return (*self.positional, *self.named)
 
 
+class Arguments(Protocol):
+    """How inputs that are not one tensor to a module reach it."""
+
+    def of(self, rows: Tensor, dtype: torch.dtype) -> Call:
+        """The arguments for rows [batch, ...], of which floating-point ones are in this precision."""
+
+    def seen(self, rows: Tensor) -> object:
+        """What a user's own function is given for such rows."""
+
+
 @dataclass(frozen=True)
-class Arguments:
+class PackedArguments:
     """Where in a call each of the inputs in a row stands."""
 
     layout: Layout
@@ -38,19 +48,19 @@ class Arguments:
     named: tuple[str, ...] = ()
 
     @staticmethod
-    def fitting(layout: Layout, parameters: Parameters) -> Arguments:
+    def fitting(layout: Layout, parameters: Parameters) -> PackedArguments:
         """How a module with these parameters is called; ModelRefused where the inputs are not those it takes."""
         names = set(layout.names)
         if not layout.by_name or (parameters.open and not names <= set(parameters.names)):
             _check_count(layout, parameters)
-            return Arguments(layout, layout.names)
+            return PackedArguments(layout, layout.names)
         if not parameters.required <= names <= set(parameters.names):
             raise ModelRefused(
                 f"seeds have the inputs {', '.join(layout.names)}, and the model takes "
                 f"{', '.join(parameters.names)}: give arrays of these names"
             )
         by_position = tuple(name for name in parameters.positional if name in names)
-        return Arguments(layout, by_position, tuple(name for name in layout.names if name not in by_position))
+        return PackedArguments(layout, by_position, tuple(name for name in layout.names if name not in by_position))
 
     def of(self, rows: Tensor, dtype: torch.dtype) -> Call:
         """The arguments for rows [batch, total], of which floating-point ones are in this precision."""
@@ -59,6 +69,10 @@ class Arguments:
             for name, value in self.layout.unpacked(rows).items()
         }
         return tuple(values[name] for name in self.positional), {name: values[name] for name in self.named}
+
+    def seen(self, rows: Tensor) -> dict[str, Tensor]:
+        """The inputs by name."""
+        return self.layout.unpacked(rows)
 
 
 def _check_count(layout: Layout, parameters: Parameters) -> None:
@@ -95,7 +109,7 @@ def parameters_of(module: nn.Module) -> Parameters:
 
 
 def called(module: nn.Module, inputs: Tensor, arguments: Arguments | None, dtype: torch.dtype = torch.float32) -> Any:
-    """What a module returns for inputs [batch, ...], which hold several of them if there are arguments."""
+    """What a module returns for inputs [batch, ...], which reach it by arguments if there are such."""
     if arguments is None:
         return module(inputs)
     positional, named = arguments.of(inputs, dtype)

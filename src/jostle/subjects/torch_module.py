@@ -17,9 +17,12 @@ from jostle.foreign import Crash, attempt
 from jostle.layout import Layout
 from jostle.subjects.layers import Layer
 from jostle.subjects.subject import OUTPUTS_ONLY, Subject, SubjectKind, Trainable, Watch
-from jostle.subjects.torch_arguments import Arguments, Parameters, check_takes_one, parameters_of
+from jostle.subjects.tokenizer import TextEncoder
+from jostle.subjects.torch_arguments import Arguments, PackedArguments, Parameters, check_takes_one, parameters_of
+from jostle.subjects.torch_embedding import embedding_matrix
 from jostle.subjects.torch_layers import incoming_weights, layers_of
 from jostle.subjects.torch_target import TorchTarget
+from jostle.subjects.torch_texts import TextArguments
 from jostle.subjects.torch_training import TorchTrainable
 from jostle.subjects.torch_traits import traits_of
 from jostle.subjects.torch_twins import TWINS, twin_named
@@ -35,7 +38,7 @@ class TorchSubject:
     copy: Callable[[], nn.Module]
     batch: int | None = None
     parameters: Parameters | None = None  # where they are not those of its signature
-    arguments: Arguments | None = None  # of several inputs in one row
+    arguments: Arguments | None = None  # how inputs reach it that are not one tensor to it
 
     @property
     def digest(self) -> str:
@@ -65,20 +68,29 @@ class TorchSubject:
     def incoming(self, layers: Sequence[Layer]) -> dict[str, Tensor]:
         return incoming_weights(self.module, layers)
 
+    def embedding(self, sample: Tensor) -> Tensor | None:
+        return embedding_matrix(self.module, sample) if self.arguments is None else None
+
     def target(self, watch: Watch = OUTPUTS_ONLY) -> TorchTarget:
         return self._target(self.module, watch)
 
     def taking(self, layout: Layout | None) -> Subject:
-        parameters = self.parameters or parameters_of(self.module)
-        if layout is None:
-            check_takes_one(parameters)
-            return self
-        return replace(self, arguments=Arguments.fitting(layout, parameters))
+        if layout is not None:
+            return replace(self, arguments=PackedArguments.fitting(layout, self._parameters))
+        if self.arguments is None:
+            check_takes_one(self._parameters)
+        return self
+
+    def reading(self, encoder: TextEncoder) -> Subject:
+        return replace(self, arguments=TextArguments.fitting(encoder, self._parameters))
+
+    @property
+    def _parameters(self) -> Parameters:
+        return self.parameters or parameters_of(self.module)
 
     def twin(self, name: str, seed: int) -> Subject | None:
         module = twin_named(name, self.copy, seed)
-        parameters = self.parameters or parameters_of(self.module)  # a twin may hide them
-        return None if module is None else replace(self, module=module, parameters=parameters)
+        return None if module is None else replace(self, module=module, parameters=self._parameters)  # it may hide them
 
     def with_weights(self, path: Path) -> Subject:
         """A copy, so that nothing else that the user's code built changes with it."""

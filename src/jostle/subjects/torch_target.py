@@ -13,6 +13,7 @@ from jostle.options.campaign import CHANNEL_MEANS
 from jostle.records import MODEL, Candidates, Linearised, Outcome, Trace
 from jostle.subjects.subject import Metadata
 from jostle.subjects.torch_arguments import Arguments, Call, called
+from jostle.subjects.torch_embedding import lookups
 from jostle.subjects.torch_probes import REDUCTIONS, Probes, channel_means, every_unit
 from jostle.subjects.values import answer_among, named_tensors, one_row_each
 
@@ -38,8 +39,8 @@ class TorchTarget:
     ):
         """`scores` names the layer that gives class scores, where the model itself ends in softmax.
 
-        `output` names the tensor that carries the answer, where the model returns several; `arguments` tell how several
-        inputs in one row reach the module.
+        `output` names the tensor that carries the answer, where the model returns several; `arguments` tell how
+        inputs reach the module that are not one tensor to it.
         """
         self._module = module.eval()
         weights = next((p for p in module.parameters() if p.is_floating_point()), torch.empty(0))
@@ -76,17 +77,17 @@ class TorchTarget:
         )
 
     def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
-        own = self._own(inputs).requires_grad_()
+        own = self._own(inputs)
         probes = self._probes if extremes else self._graph_probes
         with torch.enable_grad(), probes.watching(True) as seen, self._scores.watching(True) as last:
-            outputs, _ = self._forward(own.clone())  # which a model may change in place
+            outputs, by = self._differentiably(own)
         scores = {MODEL: _scores(outputs, next(reversed(last.activations.values()), outputs))}
 
         def pull(score_weights: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> Tensor:
             sums = [(scores[name], weight) for name, weight in score_weights.items()]
             ran = seen.activations
             sums += [(ran[name], weight) for name, weight in weights.items() if name in ran]
-            return _pulled(sums, own).cpu()
+            return _pulled(sums, by).cpu()
 
         return Linearised(_detached(scores), _detached(seen.activations), seen.extremes, pull)
 
@@ -94,6 +95,16 @@ class TorchTarget:
         """What the module is given for inputs in the user's value range: on its device, normalised."""
         own = self._own(inputs)
         return ((self._normalised(own),), {}) if self._arguments is None else self._arguments.of(own, self._dtype)
+
+    def _differentiably(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """The outputs, and what they are differentiated by: the inputs, or of tokens what the embedding gives."""
+        if inputs.is_floating_point():
+            return self._forward(inputs.requires_grad_().clone())[0], inputs  # which a model may change in place
+        with lookups(self._module, inputs) as seen:
+            outputs, _ = self._forward(inputs.clone())
+        if seen.output is None:
+            raise ValueError("the model has no torch.nn.Embedding that is given the tokens")
+        return outputs, seen.output
 
     def _own(self, inputs: Tensor) -> Tensor:
         """A copy, because a model may work in place: in its precision, but for tokens, which are int64."""
@@ -129,7 +140,7 @@ class TorchTarget:
         """The user's values for this batch and, if asked for, their gradients with respect to the input."""
         if self._metadata is None:
             return {}
-        seen = inputs if self._arguments is None else self._arguments.layout.unpacked(inputs)
+        seen = inputs if self._arguments is None else self._arguments.seen(inputs)
         returned = self._metadata(seen, outputs, labels.to(self._device))
         if not isinstance(returned, Mapping):
             raise ValueError("--metadata must return a dict of name: one value per input, such as {'loss': loss}")

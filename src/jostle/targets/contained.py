@@ -86,6 +86,7 @@ class ContainedGradients:
         """The sample [batch, ...] shows what the target gives; what it raises there, this raises."""
         self._target = target
         self._sample = target.linearise(sample, extremes=True)
+        self._row_shape = sample.shape[1:] if sample.is_floating_point() else _gradient_shape(self._sample)
 
     def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
         passed = attempt(lambda: self._target.linearise(inputs, extremes))
@@ -115,7 +116,7 @@ class ContainedGradients:
             return {name: torch.full((1, *value.shape[1:]), torch.nan) for name, value in values.items()}
 
         known = self._sample
-        pull = partial(_no_gradient, inputs)
+        pull = self._no_gradient
         return Linearised(nan(known.scores), nan(known.activations), nan(known.extremes), pull)
 
     def _pulled(
@@ -127,11 +128,16 @@ class ContainedGradients:
         if len(inputs) > 1:
             divided = self._one_by_one if gradient.fatal else self._halved
             return divided(inputs, False).pull(scores, activations)
-        return _no_gradient(inputs, scores, activations)
+        return self._no_gradient(scores, activations)
+
+    def _no_gradient(self, scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]) -> Tensor:
+        """Of one row."""
+        return torch.zeros(1, *self._row_shape)
 
 
-def _no_gradient(inputs: Tensor, scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]) -> Tensor:
-    return torch.zeros_like(inputs, dtype=torch.float32)
+def _gradient_shape(passed: Linearised) -> torch.Size:
+    """Of a row of tokens, for which the model looks up something of another shape."""
+    return passed.pull({name: torch.zeros_like(value) for name, value in passed.scores.items()}, {}).shape[1:]
 
 
 def _blank_row(trace: Trace) -> Trace:

@@ -13,7 +13,7 @@ import torch
 from jostle.errors import SeedsRefused
 from jostle.inputs.audio import Audio, Warps, encoded_wave, warped
 from jostle.inputs.geometry import placed, unmoved
-from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.inputs.wave_files import WaveForm
 from jostle.records import Seeds
 
@@ -33,7 +33,7 @@ def write(path: Path, samples: np.ndarray, width: int = 2, rate: int = RATE, cha
 
 
 def seeds_in(path: Path, **form: int) -> Seeds:
-    return load_seeds(str(path), ImageForm(waves=WaveForm(**form)))
+    return load_seeds(str(path), SeedForm(waves=WaveForm(**form)))
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4])

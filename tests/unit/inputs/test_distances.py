@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from jostle.inputs.distances import LEVELS, as_image_file, lengths, reference_lengths, relative_distances, sizes, within
-from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.storage.pictures import write_png
 
 RANGES = [(0.0, 1.0), (0.0, 255.0), (-1.0, 1.0), (-2.5, 7.5)]
@@ -30,7 +30,7 @@ def test_an_image_survives_its_file_exactly(low: float, high: float, channels: i
     image = every_level(low, high, channels)
     assert torch.equal(as_image_file(image[None], low, high)[0], image)
     write_png(tmp_path / "image.png", image, low, high)
-    read = load_seeds(str(tmp_path / "image.png"), ImageForm(low, high))
+    read = load_seeds(str(tmp_path / "image.png"), SeedForm(low, high))
     assert read.inputs.shape == (1, channels, 16, 16)
     assert torch.equal(read.inputs[0], image)
 
@@ -43,7 +43,7 @@ def test_any_values_are_given_back_by_a_file_as_foretold(
     anything = torch.rand(channels, 9, 7, generator=rng) * (high - low) + low
     foretold = as_image_file(anything[None], low, high)
     write_png(tmp_path / "image.png", anything, low, high)
-    assert torch.equal(load_seeds(str(tmp_path / "image.png"), ImageForm(low, high)).inputs, foretold)
+    assert torch.equal(load_seeds(str(tmp_path / "image.png"), SeedForm(low, high)).inputs, foretold)
 
 
 @settings(deadline=None, derandomize=True)

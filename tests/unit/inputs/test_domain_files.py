@@ -13,7 +13,7 @@ from jostle.inputs.channel_range import ChannelRange
 from jostle.inputs.domain_files import encode_domain
 from jostle.inputs.domains import domain_of
 from jostle.inputs.inferred_table import inferred_table
-from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.inputs.table import Table
 from jostle.inputs.value_range import ValueRange
 from jostle.options.campaign import InputOptions
@@ -26,7 +26,7 @@ ROWS = "age,colour,weight,low,high\n30,red,1.5,1,2\n41,blue,2.5,2,2\n52,red,3,0,
 @pytest.fixture
 def seeds(tmp_path: Path) -> Seeds:
     (tmp_path / "rows.csv").write_text(ROWS)
-    return load_seeds(str(tmp_path / "rows.csv"), ImageForm())
+    return load_seeds(str(tmp_path / "rows.csv"), SeedForm())
 
 
 def declared(folder: Path, text: str, seeds: Seeds) -> Domain:
@@ -77,7 +77,7 @@ def test_a_file_widens_some_columns_and_leaves_the_others_to_the_seeds(tmp_path:
 
 def test_a_file_orders_the_codes_of_a_category(tmp_path: Path, seeds: Seeds) -> None:
     (tmp_path / "order.toml").write_text('kind = "table"\n[column.colour]\nvalues = ["red", "blue"]\n')
-    again = load_seeds(str(tmp_path / "rows.csv"), ImageForm(domain=str(tmp_path / "order.toml")))
+    again = load_seeds(str(tmp_path / "rows.csv"), SeedForm(domain=str(tmp_path / "order.toml")))
     assert again.inputs[:, 1].tolist() == [0, 1, 0]
 
 

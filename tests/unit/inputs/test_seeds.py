@@ -10,12 +10,12 @@ import torch
 from PIL import Image
 
 from jostle.errors import UsageError
-from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.records import NO_LABEL, Seeds
 
 
 def load(spec: object, **form: object) -> Seeds:
-    return load_seeds(str(spec), ImageForm(**form))  # type: ignore[arg-type]
+    return load_seeds(str(spec), SeedForm(**form))  # type: ignore[arg-type]
 
 
 def paint(path: Path, value: object, size: tuple[int, int] = (4, 3), mode: str = "L") -> None:
@@ -93,13 +93,13 @@ def test_a_cut_off_image_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_images_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("")
+    (tmp_path / "notes.md").write_text("")
     with pytest.raises(UsageError, match="holds no images"):
         load(tmp_path)
 
 
 def test_an_array_file_is_seeds_without_labels(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", np.arange(6, dtype=np.uint8).reshape(3, 2))
+    np.save(tmp_path / "x.npy", np.arange(6, dtype=np.float64).reshape(3, 2))
     seeds = load(tmp_path / "x.npy")
     assert seeds.inputs.tolist() == [[0, 1], [2, 3], [4, 5]] and seeds.inputs.dtype == torch.float32
     assert seeds.labels.tolist() == [NO_LABEL] * 3

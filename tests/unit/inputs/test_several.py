@@ -14,7 +14,7 @@ from jostle.errors import SeedsRefused, UsageError
 from jostle.inputs.domain_files import encode_domain
 from jostle.inputs.domains import domain_of
 from jostle.inputs.geometry import unmoved
-from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.inputs.several import Several, layout_of
 from jostle.options.campaign import InputOptions
 from jostle.records import Seeds
@@ -30,7 +30,7 @@ ARRAYS["mask"] = (ARRAYS["ids"] != 0).astype(np.int64)
 
 def seeds_in(folder: Path, inputs: tuple[str, ...] = (), **arrays: Any) -> Seeds:
     np.savez(folder / "seeds.npz", **arrays)
-    return load_seeds(str(folder / "seeds.npz"), ImageForm(inputs=inputs))
+    return load_seeds(str(folder / "seeds.npz"), SeedForm(inputs=inputs))
 
 
 def several_in(folder: Path, inputs: tuple[str, ...] = ()) -> tuple[Seeds, Several]:
@@ -53,7 +53,7 @@ def test_one_array_named_x_stays_one_input(tmp_path: Path) -> None:
 
 def test_arrays_without_names_are_inputs_in_their_order(tmp_path: Path) -> None:
     np.savez(tmp_path / "seeds.npz", ARRAYS["image"], ARRAYS["ids"])
-    layout = layout_of(load_seeds(str(tmp_path / "seeds.npz"), ImageForm()))
+    layout = layout_of(load_seeds(str(tmp_path / "seeds.npz"), SeedForm()))
     assert layout is not None and not layout.by_name and len(layout.fields) == 2
 
 
@@ -63,7 +63,7 @@ def test_a_function_gives_a_dict_or_a_tuple_of_arrays(tmp_path: Path) -> None:
         "def named(): return {'a': torch.rand(3, 2), 'b': torch.arange(3), 'labels': torch.ones(3).long()}\n"
         "def ordered(): return (torch.rand(3, 2), torch.arange(3)), torch.zeros(3).long()\n"
     )
-    named, ordered = (load_seeds(f"{tmp_path / 'data.py'}:{name}", ImageForm()) for name in ("named", "ordered"))
+    named, ordered = (load_seeds(f"{tmp_path / 'data.py'}:{name}", SeedForm()) for name in ("named", "ordered"))
     assert [layout_of(seeds).names for seeds in (named, ordered)] == [("a", "b"), ("0", "1")]  # type: ignore[union-attr]
     assert named.labels.tolist() == [1, 1, 1] and ordered.labels.tolist() == [0, 0, 0]
 

@@ -10,7 +10,7 @@ import torch
 from pyarrow import parquet
 
 from jostle.errors import SeedsRefused
-from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.inputs.table import Table
 from jostle.records import NO_LABEL, Seeds
 
@@ -20,7 +20,7 @@ ROWS = "age,colour,owner,weight,label\n30,red,true,1.5,yes\n41, blue ,false,2.5,
 def read(folder: Path, text: str, label: str | None = None) -> Seeds:
     path = folder / "rows.csv"
     path.write_text(text, encoding="utf-8")
-    return load_seeds(str(path), ImageForm(label=label))
+    return load_seeds(str(path), SeedForm(label=label))
 
 
 def domain(seeds: Seeds) -> Table:
@@ -73,20 +73,20 @@ def test_a_label_that_is_no_column_is_refused_with_the_nearest(tmp_path: Path) -
 
 def test_a_label_is_refused_for_seeds_without_columns(tmp_path: Path) -> None:
     with pytest.raises(SeedsRefused, match="--label names a column"):
-        load_seeds("jostle.zoo:mnist_sample", ImageForm(label="y"))
+        load_seeds("jostle.zoo:mnist_sample", SeedForm(label="y"))
 
 
 def test_bytes_that_are_no_text_are_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_bytes(b"a,b\n\xff\xfe,2\n")
     with pytest.raises(SeedsRefused, match="not a readable table"):
-        load_seeds(str(tmp_path / "rows.csv"), ImageForm())
+        load_seeds(str(tmp_path / "rows.csv"), SeedForm())
 
 
 def test_a_parquet_file_gives_the_same_seeds_as_its_csv(tmp_path: Path) -> None:
     columns = {"age": [30, 41, 52], "colour": ["red", "blue", "red"], "owner": [True, False, True]}
     table = pyarrow.table({**columns, "weight": [1.5, 2.5, 3.0], "label": ["yes", "no", "yes"]})
     parquet.write_table(table, tmp_path / "rows.parquet")
-    seeds, expected = load_seeds(str(tmp_path / "rows.parquet"), ImageForm()), read(tmp_path, ROWS)
+    seeds, expected = load_seeds(str(tmp_path / "rows.parquet"), SeedForm()), read(tmp_path, ROWS)
     assert torch.equal(seeds.inputs, expected.inputs) and torch.equal(seeds.labels, expected.labels)
     assert seeds.domain == expected.domain
 
@@ -95,10 +95,10 @@ def test_a_parquet_file_with_a_missing_value_or_damage_is_refused(tmp_path: Path
     path = tmp_path / "rows.parquet"
     parquet.write_table(pyarrow.table({"a": [1, None], "b": [1, 2]}), path)
     with pytest.raises(SeedsRefused, match=r"line 2, column a: the value is missing"):
-        load_seeds(str(path), ImageForm())
+        load_seeds(str(path), SeedForm())
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(SeedsRefused, match="not a readable table"):
-        load_seeds(str(path), ImageForm())
+        load_seeds(str(path), SeedForm())
 
 
 def test_a_parquet_file_that_unpacks_to_too_many_values_is_refused(tmp_path: Path) -> None:
@@ -107,4 +107,4 @@ def test_a_parquet_file_that_unpacks_to_too_many_values_is_refused(tmp_path: Pat
     parquet.write_table(pyarrow.table({"a": many}), path)
     assert path.stat().st_size < 100_000
     with pytest.raises(SeedsRefused, match="it holds 20,000,001 values, and may hold"):
-        load_seeds(str(path), ImageForm())
+        load_seeds(str(path), SeedForm())

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from jostle.errors import OutputRefused
 from jostle.inputs.distances import as_image_file, relative_distances
-from jostle.inputs.seeds import ImageForm, load_seeds
+from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.options.schema import Given
 from jostle.session.assemble import assemble
 from jostle.session.finish import InputFinisher
@@ -187,7 +187,7 @@ def test_minimised_findings_are_nearer_and_fit_into_image_files(finished: list[S
     assert torch.equal(as_image_file(small, 0, 1), small)
     for one, array in zip(finished, small, strict=True):
         for name, expected in (("minimised", array), ("input", one.input)):
-            read = load_seeds(str(one.folder / f"{name}.png"), ImageForm())
+            read = load_seeds(str(one.folder / f"{name}.png"), SeedForm())
             torch.testing.assert_close(read.inputs[0], expected, rtol=0, atol=1e-6)
 
 

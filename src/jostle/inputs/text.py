@@ -1,0 +1,59 @@
+"""Texts as seeds: a folder of .txt files, a .txt file with a text on each line, or a list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from torch import Tensor
+
+from jostle.code_points import NO_CHARACTER, UNICODE, as_code_points
+from jostle.errors import SeedsRefused
+from jostle.foreign import Crash, attempt
+from jostle.inputs.tokens import TEXT, Tokens
+from jostle.records import Seeds
+from jostle.untrusted.files import check_regular
+
+SUFFIX = ".txt"
+LONGEST = 100_000  # characters of one text
+ROOM = 0.25  # of the longest, for what is written into texts, and at least
+LEAST_ROOM = 16  # characters
+
+
+def text_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() == SUFFIX)
+
+
+def lines_of(path: Path) -> tuple[list[str], tuple[str, ...]]:
+    """The texts of a file, one on each line that is not empty, and their names."""
+    lines = [(number, line.rstrip("\r")) for number, line in enumerate(read_text(path).split("\n"), 1)]
+    full = [(number, line) for number, line in lines if line.strip()]
+    if not full:
+        raise SeedsRefused(f"{path} holds no text: write one on each line")
+    return [line for _, line in full], tuple(f"{path}:{number}" for number, _ in full)
+
+
+def read_text(path: Path) -> str:
+    content = attempt(partial(_decoded, path))
+    if isinstance(content, Crash):
+        raise SeedsRefused(f"{path} is no text in UTF-8: convert or remove it ({content.message or content.error})")
+    return content
+
+
+def _decoded(path: Path) -> str:
+    check_regular(path)
+    return path.read_bytes().decode("utf-8")
+
+
+def seeds_of_texts(texts: Sequence[str], labels: Tensor, names: tuple[str, ...]) -> Seeds:
+    """Texts as rows of code points, with room for a few more characters."""
+    for text, name in zip(texts, names, strict=True):
+        if not 0 < len(text) <= LONGEST:
+            raise SeedsRefused(f"seed {name} has {len(text):,} characters: give texts of 1 to {LONGEST:,}")
+        if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
+            raise SeedsRefused(f"seed {name} holds a NUL or half a character: remove it")
+    longest = max(map(len, texts))
+    width = longest + max(LEAST_ROOM, round(ROOM * longest))
+    domain = Tokens(UNICODE, NO_CHARACTER, stated=True, kind=TEXT, mutator="text")
+    return Seeds(as_code_points(texts, width), labels, names, domain)
