@@ -189,7 +189,7 @@ NEURONS = [
     (f"{HUNT} --border black", "--border 'black' is unknown", "dark"),
     (f"{HUNT} --transforms rotation=nan:5", "--transforms rotation=nan:5", "NAME=LOW:HIGH"),
     (
-        "fuzz models.py:vectors --seeds vectors.npy --executions 100 --recipe deephunter",
+        "fuzz models.py:vectors --seeds vectors.npy --executions 100 --recipe deephunter --mutator metamorphic",
         "seeds of shape [20] are no images",
         "use --mutator noise",
     ),
