@@ -30,7 +30,7 @@ class HousePrice(nn.Module):
     """A price that grows with area and falls with age, but for a cliff where large old houses count as monuments."""
 
     def forward(self, features: Tensor) -> Tensor:
-        return self.usual(features) + 40 * ((features[:, 2] > 0.9) & (features[:, 0] > 0.915))
+        return self.usual(features) + 40 * ((features[:, 2] > 0.88) & (features[:, 0] > 0.8))
 
     def usual(self, features: Tensor) -> Tensor:
         return features @ torch.tensor([3.0, 1.0, -0.5, -1.0])
@@ -101,11 +101,11 @@ def blobs() -> tuple[Tensor, Tensor]:
 
 
 class Embedder(nn.Module):
-    """A direction for each house; an area of almost nothing is taken for a missing one, which was coded as -4."""
+    """A direction for each house; a rare small area is taken for a missing one, which was coded as -4."""
 
     def forward(self, features: Tensor) -> Tensor:
         area = features[:, :1]
-        coded = torch.where(area < 0.02, -4.0, area)
+        coded = torch.where((area > 0.06) & (area < 0.09), -4.0, area)
         return functional.normalize(torch.cat([coded, features[:, 1:], -torch.ones_like(area)], 1))
 
 
