@@ -210,6 +210,19 @@ def test_a_campaign_without_findings_has_nothing_wrong(
 
 
 @pytest.mark.slow
+def test_a_file_that_says_what_inputs_may_be_is_not_needed(
+    jostle: Run, project: Path, campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    domain = shutil.copy(campaign / "domain.toml", tmp_path / "domain.toml")
+    call = "fuzz nets.py:build --seeds seeds.npz --oracle flip --sigma 0.5 --radius 1 --executions 400 --domain"
+    assert jostle(*call.split(), str(domain), "--out", str(tmp_path / "out")).code == Exit.FINDINGS
+    domain.unlink()
+    finding = sorted((tmp_path / "out" / "findings").iterdir())[0]
+    assert jostle("replay", str(finding)).out.startswith("shown again")
+
+
+@pytest.mark.slow
 def test_a_property_is_the_same_from_elsewhere_and_sees_the_reference_that_was_moved(
     jostle: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,10 +14,8 @@ from torch import Tensor
 from jostle.catalogue import oracles_of
 from jostle.commands.kept_findings import KeptFinding, findings_in, kept_finding, record_in
 from jostle.composition.settle import settled
-from jostle.domain import Domain
 from jostle.errors import UsageError
 from jostle.foreign import CRASH
-from jostle.inputs.domains import domain_of
 from jostle.inputs.geometry import Border
 from jostle.inputs.value_range import ValueRange
 from jostle.named_objects import make_working_folder_importable, names_object
@@ -207,16 +205,10 @@ class _Bench:
         answers = None if said.answer is None else said.answer.expand(count, *said.answer.shape[1:])
         more = {name: value.expand(count, *value.shape[1:]) for name, value in said.others.items()}
         seeds = Seeds(seed, label, (record.seed,) * count, answers=answers, other_answers=more)
-        seeds = replace(seeds, domain=self._domain(seeds))
+        seeds = replace(seeds, domain=ValueRange.of(seed, *self.given.of(InputOptions).bounds))  # nothing changes them
         lineage = lineage_of(kept.finding, Border(self.given.get("border", Border.DARK)))
         at = torch.tensor([record.root])
         return Candidates(kept.finding.input[None], seeds, torch.tensor([NO_PARENT]), at, (record.mutation,), lineage)
-
-    def _domain(self, seeds: Seeds) -> Domain:
-        """What inputs may be; several in one row are taken for an array, because nothing changes them here."""
-        options = self.given.of(InputOptions)
-        several = self.origin.layout is not None
-        return ValueRange.of(seeds.inputs, *options.bounds) if several else domain_of(seeds, options)
 
     def _context(self, seeds: Seeds) -> PartContext:
         task = Task(self.origin.task)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import safetensors.numpy
 import torch
 from safetensors import safe_open
@@ -19,8 +20,9 @@ from jostle.storage.files import parsed_json
 
 def encode_entries(kept: Candidates) -> bytes:
     arrays = {name: tensor.contiguous().numpy() for name, tensor in _tensors(kept).items()}
-    told = {"steps": _mutations(kept), "border": border_of(kept.lineage).value}
-    return safetensors.numpy.save(arrays, told)  # four times as fast as for tensors
+    # An array, because safetensors writes texts in any order, and the same entries shall give the same file.
+    arrays["border"] = np.frombuffer(border_of(kept.lineage).value.encode(), np.uint8)
+    return safetensors.numpy.save(arrays, {"steps": _mutations(kept)})  # four times as fast as for tensors
 
 
 def _tensors(kept: Candidates) -> dict[str, Tensor]:
@@ -39,8 +41,8 @@ def decode_entries(path: Path, seeds: Seeds) -> Candidates:
         inputs, parents, roots, placements = (
             file.get_tensor(name) for name in ("inputs", "parents", "roots", "placements")
         )
-        told = file.metadata() or {}
-        texts = tuple(map(str, parsed_json(told["steps"])))
+        texts = tuple(map(str, parsed_json((file.metadata() or {})["steps"])))
+        written = bytes(file.get_tensor("border").tolist()).decode() if "border" in set(file.keys()) else None
     shapes = {
         "inputs": (inputs, inputs.dtype, (len(texts), *seeds.inputs.shape[1:])),
         "parents": (parents, torch.int64, (len(texts),)),
@@ -53,7 +55,7 @@ def decode_entries(path: Path, seeds: Seeds) -> Candidates:
     if len(texts) and not 0 <= int(roots.min()) <= int(roots.max()) < len(seeds):
         raise ValueError(f"{path.name} names seeds that do not exist")
     mutations = tuple(map(Mutation.parsed, texts))
-    border = Border(told.get("border", Border.DARK))  # files without it are of before the choice
+    border = Border(written or Border.DARK)  # files without it are of before the choice
     return Candidates(inputs, seeds, parents, roots, mutations, _lineage(seeds, placements, border))
 
 

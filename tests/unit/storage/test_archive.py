@@ -92,8 +92,12 @@ def test_what_was_kept_is_compared_with_the_same_as_before_it_was_written(border
     assert [digest_of_entries(rows) for rows in back] == [digest_of_entries(seeds), digest_of_entries(kept)]
 
 
+def test_the_same_entries_give_the_same_file() -> None:
+    assert len({encode_entries(mutants()) for _ in range(30)}) == 1
+
+
 def test_entries_with_a_border_that_nobody_knows_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "entries").write_bytes(encode_entries(mutants()).replace(b'"dark"', b'"neon"'))
+    (tmp_path / "entries").write_bytes(encode_entries(mutants()).replace(b"dark", b"neon"))
     with pytest.raises(ValueError, match="neon"):
         decode_entries(tmp_path / "entries", SEEDS)
 
