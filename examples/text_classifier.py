@@ -16,9 +16,27 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-POSITIVE = "great good lovely charming brilliant".split()
-NEGATIVE = "dull poor awful boring weak".split()
-OTHERS = "a the film plot cast was is with and story music of one evening for family quite".split()
+POSITIVE = ["great", "good", "lovely", "charming", "brilliant"]
+NEGATIVE = ["dull", "poor", "awful", "boring", "weak"]
+OTHERS = [
+    "a",
+    "the",
+    "film",
+    "plot",
+    "cast",
+    "was",
+    "is",
+    "with",
+    "and",
+    "story",
+    "music",
+    "of",
+    "one",
+    "evening",
+    "for",
+    "family",
+    "quite",
+]
 VOCABULARY = ["<pad>", "<unknown>", *POSITIVE, *NEGATIVE, *OTHERS]
 NUMBERS = {word: number for number, word in enumerate(VOCABULARY)}
 LENGTH = 12

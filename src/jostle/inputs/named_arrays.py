@@ -97,7 +97,7 @@ def _wanted(inputs: Sequence[str], names: Sequence[str]) -> dict[str, str]:
 
 
 def _domain_of(name: str, values: Tensor, mutator: str | None, said: InputWishes) -> Domain:
-    """Rows of whole numbers are tokens, other rows tables; waves are what `audio` changes; images have the range said."""
+    """Rows of whole numbers are tokens, other rows tables, waves what `audio` changes; images have the range given."""
     if mutator == TOKENS or (mutator in (None, "") and _are_tokens(values)):
         names = tuple(f"{name}[{row}]" for row in range(len(values)))
         return tokens_of(values.long(), names, said.tokens)
