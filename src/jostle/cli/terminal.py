@@ -11,12 +11,12 @@ KEPT = "\n\t"  # besides what can be seen
 
 def output() -> Console:
     """Standard output: as wide as the terminal, or wide enough that a program reads one row of a table per line."""
-    return Console(width=None if sys.stdout.isatty() else WIDTH_IN_FILES)
+    return Console(width=None if sys.stdout.isatty() else WIDTH_IN_FILES, emoji=False)
 
 
 def say(console: Console, text: str) -> None:
     """Prints lines as they are."""
-    console.print(visible(text), highlight=False, soft_wrap=True, markup=False)
+    console.print(visible(text), highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 def visible(text: str) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import warnings
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,31 +10,27 @@ from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image
 from torch import Tensor
 from torch.utils.data import Dataset
 
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
+from jostle.inputs.array_files import arrays_in
 from jostle.inputs.domains import declared_orders
+from jostle.inputs.image_files import IMAGES, channels_of, image_files, shares_of
+from jostle.inputs.labels import as_array, checked_labels, folder_labels
 from jostle.inputs.named_arrays import InputWishes, packed_seeds
 from jostle.inputs.table_files import TABLES, seeds_from_table
 from jostle.inputs.text import SUFFIX, lines_of, read_text, seeds_of_texts, text_files
 from jostle.inputs.tokens import BYTES, UNSAID, TokenForm, tokens_of
 from jostle.inputs.wave_files import AS_THEY_ARE, WaveForm, wave_files, waves_of, with_rate
 from jostle.named_objects import find_object, names_object
-from jostle.records import NO_LABEL, Seeds
-from jostle.untrusted.files import check_regular, check_unpacked
+from jostle.records import Seeds
 
-# Not every format that Pillow recognises: it hands some, whatever the name of the file, to other programs.
-FORMATS = ("PNG", "JPEG", "BMP", "DIB", "GIF", "TIFF", "WEBP", "PPM")
-UNPACKED = 256 * 2**20  # bytes that an .npz may unpack to, however small it is
-RATIO = 100  # and how much larger than itself beyond that
 ALONE = ("x", "inputs", "images", "data", "arr_0")  # what the only input may be called
 LABELS = ("y", "labels")
 UNNAMED = {"arr_0", "arr_1"}  # as np.savez calls what it is given without names: inputs and labels
 TOKEN_DIMENSIONS = 2  # seeds, length
-IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +70,7 @@ def load_seeds(spec: str, form: SeedForm) -> Seeds:
     if sounds := _wave_files(path):
         return _seeds_from_waves(path if path.is_dir() else path.parent, sounds, form)
     if path.is_dir():
-        return _seeds_from_images(path, _image_files(path), form)
+        return _seeds_from_images(path, image_files(path), form)
     if path.suffix.lower() in IMAGES:
         return _seeds_from_images(path.parent, [path], form)
     if path.suffix in (".npy", ".npz"):
@@ -106,7 +99,7 @@ def _seeds_from_waves(folder: Path, files: list[Path], form: SeedForm) -> Seeds:
     _refuse_image_form(form)
     waves, domain = waves_of(files, form.waves)
     names = tuple(str(file.relative_to(folder)) for file in files)
-    return Seeds(waves, _folder_labels(folder, files), names, domain)
+    return Seeds(waves, folder_labels(folder, files), names, domain)
 
 
 def _are_texts(path: Path) -> bool:
@@ -123,10 +116,10 @@ def _seeds_from_texts(path: Path, texts: bool, form: SeedForm) -> Seeds:
     _check_tokenizer(str(path), form)
     if path.is_file():
         lines, names = lines_of(path)
-        return seeds_of_texts(lines, _checked_labels(str(path), None, len(lines)), names)
+        return seeds_of_texts(lines, checked_labels(str(path), None, len(lines)), names)
     files = text_files(path)
     names = tuple(str(file.relative_to(path)) for file in files)
-    return seeds_of_texts([read_text(file) for file in files], _folder_labels(path, files), names)
+    return seeds_of_texts([read_text(file) for file in files], folder_labels(path, files), names)
 
 
 def _check_tokenizer(source: str, form: SeedForm) -> None:
@@ -154,12 +147,12 @@ def stream_seeds(spec: str, form: SeedForm, size: int) -> Stream:
     """As `load_seeds`, in parts of this size; images and .npy files are read as their turn comes."""
     path = Path(spec)
     if path.is_dir() and not _wave_files(path) and not _are_texts(path):
-        files = _image_files(path)
-        form = replace(form, channels=form.channels or _channels(files))
+        files = image_files(path)
+        form = replace(form, channels=form.channels or channels_of(files))
         return Stream(len(files), (_seeds_from_images(path, some, form) for some in _parts(files, size)))
     if path.is_file() and path.suffix == ".npy":
         _refuse_image_form(form)
-        array = _array_file(path)["x"]
+        array = arrays_in(path)["x"]
         _one_alone(str(path), form, array[:1] if array.ndim else array, None)
         return Stream(len(array), (_one_alone(str(path), form, some, None) for some in _parts(array, size)))
     seeds = load_seeds(spec, form)
@@ -180,118 +173,13 @@ def _parts(items: Any, size: int) -> Iterator[Any]:
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
-def _image_files(folder: Path) -> list[Path]:
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in IMAGES)
-    if not files:
-        raise SeedsRefused(f"seed folder {folder} holds no images: put some there ({', '.join(sorted(IMAGES))})")
-    return files
-
-
-def _channels(files: list[Path]) -> int:
-    """1 if all images are grey, else 3."""
-    return 1 if all(_opened(file).mode in ("1", "L") for file in files) else 3
-
-
 def _seeds_from_images(folder: Path, files: list[Path], form: SeedForm) -> Seeds:
-    images = [_loaded(file) for file in files]
-    channels = form.channels or (1 if all(image.mode in ("1", "L") for image in images) else 3)
-    arrays = [_array(image, channels, form.size) for image in images]
-    for file, array in zip(files, arrays, strict=True):
-        if array.shape != arrays[0].shape:
-            raise SeedsRefused(
-                f"images differ in size: {files[0].name} is {_size(arrays[0])}, {file.name} is {_size(array)}; "
-                f"give --size HEIGHT,WIDTH to resize all"
-            )
-    pixels = torch.from_numpy(np.stack(arrays)).float() / 255 * (form.high - form.low) + form.low
-    return Seeds(pixels, _folder_labels(folder, files), tuple(str(file.relative_to(folder)) for file in files))
-
-
-def _size(array: np.ndarray[Any, Any]) -> str:
-    return f"{array.shape[1]}×{array.shape[2]}"
-
-
-def _loaded(file: Path) -> Image.Image:
-    image = _opened(file, whole=True)
-    if image.mode[0] in "IF":  # which Pillow would clip to 8 bits, not scale
-        raise SeedsRefused(f"{file} has more than 8 bits per channel: convert it to 8 bits, or give an .npy file")
-    return image
-
-
-def _opened(file: Path, whole: bool = False) -> Image.Image:
-    """The image, its pixels read too if it is wanted whole."""
-    image = attempt(partial(_decoded, file, whole))
-    if isinstance(image, Crash):
-        reason = image.message or image.error
-        raise SeedsRefused(f"{file} is not a readable image: remove or replace it ({reason})")
-    return image
-
-
-def _decoded(file: Path, whole: bool) -> Image.Image:
-    check_regular(file)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what a decoder thinks of the file
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
-        image = Image.open(file, formats=FORMATS)
-        if whole:
-            image.load()
-    return image
-
-
-def _array(image: Image.Image, channels: int, size: tuple[int, int] | None) -> np.ndarray[Any, Any]:
-    """uint8 [channels, height, width]"""
-    image = image.convert("L" if channels == 1 else "RGB")
-    if size is not None:
-        image = image.resize((size[1], size[0]), Image.Resampling.BILINEAR)
-    pixels = np.asarray(image)
-    return pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
-
-
-def _folder_labels(folder: Path, files: list[Path]) -> Tensor:
-    """A subfolder per class gives labels: its number if all names are numbers, else its position."""
-    classes = [file.relative_to(folder).parts[0] if file.parent != folder else None for file in files]
-    if None in classes:
-        return torch.full((len(files),), NO_LABEL)
-    names = sorted({name for name in classes if name is not None})
-    numbers = {name: int(name) if all(n.isdigit() for n in names) else i for i, name in enumerate(names)}
-    return torch.tensor([numbers[name] for name in classes if name is not None])
-
-
-def _array_file(path: Path) -> dict[str, np.ndarray[Any, Any]]:
-    """The arrays in a file by name; that of an .npy file is x, and read as it is used."""
-    arrays = attempt(partial(_arrays, path))
-    if isinstance(arrays, Crash):
-        raise SeedsRefused(
-            f"{path} is not a readable array without Python objects: save numbers with np.save or np.savez "
-            f"({arrays.message or arrays.error})"
-        )
-    return arrays
-
-
-def _arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
-    check_regular(path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what numpy thinks of the header
-        if path.suffix == ".npy":
-            return {"x": np.lib.format.open_memmap(path, mode="r")}  # which is as large as it says, or fails
-        with zipfile.ZipFile(path) as archive:
-            check_unpacked(archive.infolist(), max(UNPACKED, RATIO * path.stat().st_size))
-            return {info.filename.removesuffix(".npy"): _member(archive, info) for info in archive.infolist()}
-
-
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
-    """An array that is as large as its header says; numpy would allocate that before it looks."""
-    with archive.open(info) as member:
-        version = np.lib.format.read_magic(member)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(member)
-        if math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
-            raise ValueError(f"{info.filename} claims shape {list(shape)}, which is not what it holds")
-    with archive.open(info) as member:
-        return np.lib.format.read_array(member, allow_pickle=False)
+    pixels = shares_of(files, form.channels, form.size) * (form.high - form.low) + form.low
+    return Seeds(pixels, folder_labels(folder, files), tuple(str(file.relative_to(folder)) for file in files))
 
 
 def _seeds_from_arrays(path: Path, form: SeedForm) -> Seeds:
-    arrays = _array_file(path)
+    arrays = arrays_in(path)
     inputs = next((arrays[name] for name in ALONE if name in arrays), None)
     labels = next((arrays[name] for name in (*LABELS, "arr_1") if name in arrays), None)
     if len(arrays.keys() - {*LABELS}) > 1 and not (arrays.keys() == UNNAMED and arrays["arr_1"].ndim == 1):
@@ -332,13 +220,13 @@ def _several(source: str, arrays: Mapping[str, object] | tuple[object, ...], lab
     found = dict(arrays) if isinstance(arrays, dict) else {str(place): one for place, one in enumerate(arrays)}
     for name in LABELS if by_name and labels is None else ():
         labels = found.pop(name, labels)
-    held = attempt(lambda: {name: _as_array(value) for name, value in found.items()})
+    held = attempt(lambda: {name: as_array(value) for name, value in found.items()})
     if isinstance(held, Crash) or not held:
         raise SeedsRefused(f"{source} gives no arrays: return a dict of them by the names of the model's parameters")
     wanted = InputWishes(form.inputs, form.low, form.high, form.waves.rate, form.tokens)
     inputs, domain = packed_seeds(source, held, by_name, wanted)
     names = tuple(f"{source}[{row}]" for row in range(len(inputs)))
-    return Seeds(inputs, _checked_labels(source, labels, len(inputs)), names, domain)
+    return Seeds(inputs, checked_labels(source, labels, len(inputs)), names, domain)
 
 
 def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:
@@ -353,13 +241,13 @@ def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:
 def _checked(source: str, inputs: object, labels: object, form: SeedForm) -> Seeds:
     if isinstance(inputs, list) and inputs and all(isinstance(one, str) for one in inputs):
         _check_tokenizer(source, form)
-        return seeds_of_texts(inputs, _checked_labels(source, labels, len(inputs)), _numbered(source, len(inputs)))
+        return seeds_of_texts(inputs, checked_labels(source, labels, len(inputs)), _numbered(source, len(inputs)))
     if form.texts:
         raise SeedsRefused(
             f"--tokenizer is for texts, and {source} gives none: leave it out, or return a list of texts"
         )
     _refuse_ragged(source, inputs)
-    array = attempt(lambda: _as_array(inputs))
+    array = attempt(lambda: as_array(inputs))
     if isinstance(array, Crash):
         raise SeedsRefused(f"{source} gives no array ({array.message}): return one [seeds, ...], or it and labels")
     if array.dtype.kind not in "biuf":
@@ -375,14 +263,14 @@ def _checked(source: str, inputs: object, labels: object, form: SeedForm) -> See
         )
     with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinity, which pre-flight refuses
         values = torch.from_numpy(np.array(array, dtype=np.float32))
-    return Seeds(values, _checked_labels(source, labels, len(values)), _numbered(source, len(values)))
+    return Seeds(values, checked_labels(source, labels, len(values)), _numbered(source, len(values)))
 
 
 def _token_seeds(source: str, array: np.ndarray[Any, Any], labels: object, form: SeedForm) -> Seeds:
     """Whole numbers [seeds, length], which stay whole: tokens, or bytes where the array holds such."""
     tokens, names = torch.from_numpy(np.array(array, dtype=np.int64)), _numbered(source, len(array))
     domain = tokens_of(tokens, names, form.tokens, BYTES if array.dtype == np.uint8 else 0)
-    return Seeds(tokens, _checked_labels(source, labels, len(tokens)), names, domain)
+    return Seeds(tokens, checked_labels(source, labels, len(tokens)), names, domain)
 
 
 def _numbered(source: str, count: int) -> tuple[str, ...]:
@@ -391,7 +279,7 @@ def _numbered(source: str, count: int) -> tuple[str, ...]:
 
 def _holds_tokens(row: Any) -> bool:
     """Whether these are whole numbers one after another."""
-    array = attempt(lambda: _as_array(row))
+    array = attempt(lambda: as_array(row))
     return not isinstance(array, Crash) and array.ndim == 1 and array.dtype.kind in "iu"
 
 
@@ -405,35 +293,3 @@ def _refuse_ragged(source: str, inputs: object) -> None:
             f"{source} gives rows of {min(lengths)} to {max(lengths)} tokens: fill them up to one length with a token "
             f"that stands for nothing, and name it with --pad"
         )
-
-
-def _as_array(value: object) -> np.ndarray[Any, Any]:
-    if isinstance(value, Tensor):
-        value = value.detach().cpu()
-        value = value.float() if value.dtype == torch.bfloat16 else value  # which numpy does not know
-    return np.asarray(value)
-
-
-def _checked_labels(source: str, labels: object, count: int) -> Tensor:
-    if labels is None:
-        return torch.full((count,), NO_LABEL)
-    numbers = attempt(lambda: _as_array(labels))
-    if isinstance(numbers, Crash):
-        raise SeedsRefused(f"{source}: labels are no array ({numbers.message}): give one row of them for each seed")
-    if numbers.shape[:1] != (count,) or numbers.dtype.kind not in "biuf":
-        raise SeedsRefused(
-            f"{source}: labels are {numbers.dtype} of shape {list(numbers.shape)}, not one row of numbers for each of "
-            f"{count} seeds"
-        )
-    numbers = numbers[:, 0] if numbers.shape[1:] == (1,) else numbers
-    if numbers.dtype.kind == "f":
-        return _finite_labels(source, numbers)
-    if numbers.ndim == 1 and numbers.min() < NO_LABEL:
-        raise SeedsRefused(f"{source} has label {numbers.min()}: number the classes from 0, or {NO_LABEL} for unknown")
-    return torch.from_numpy(numbers.astype(np.int64))
-
-
-def _finite_labels(source: str, numbers: np.ndarray[Any, Any]) -> Tensor:
-    if not np.isfinite(numbers).all():
-        raise SeedsRefused(f"{source}: a label is NaN or infinite: remove that seed")
-    return torch.from_numpy(numbers.astype(np.float32))

@@ -1,0 +1,53 @@
+"""Arrays in `.npy` and `.npz` files, without Python objects, and never larger than they say."""
+
+from __future__ import annotations
+
+import math
+import warnings
+import zipfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jostle.errors import SeedsRefused
+from jostle.foreign import Crash, attempt
+from jostle.untrusted.files import check_regular, check_unpacked
+
+UNPACKED = 256 * 2**20  # bytes that an .npz may unpack to, however small it is
+RATIO = 100  # and how much larger than itself beyond that
+
+
+def arrays_in(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays in a file by name; that of an .npy file is x, and read as it is used."""
+    arrays = attempt(partial(_arrays, path))
+    if isinstance(arrays, Crash):
+        raise SeedsRefused(
+            f"{path} is not a readable array without Python objects: save numbers with np.save or np.savez "
+            f"({arrays.message or arrays.error})"
+        )
+    return arrays
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    check_regular(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what numpy thinks of the header
+        if path.suffix == ".npy":
+            return {"x": np.lib.format.open_memmap(path, mode="r")}  # which is as large as it says, or fails
+        with zipfile.ZipFile(path) as archive:
+            check_unpacked(archive.infolist(), max(UNPACKED, RATIO * path.stat().st_size))
+            return {info.filename.removesuffix(".npy"): _member(archive, info) for info in archive.infolist()}
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
+    """An array that is as large as its header says; numpy would allocate that before it looks."""
+    with archive.open(info) as member:
+        version = np.lib.format.read_magic(member)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(member)
+        if math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
+            raise ValueError(f"{info.filename} claims shape {list(shape)}, which is not what it holds")
+    with archive.open(info) as member:
+        return np.lib.format.read_array(member, allow_pickle=False)
