@@ -33,6 +33,7 @@ PAGES = [
     Page("deephunter.md", ("fuzz", "profile", "coverage", "evaluate", "evaluate"), 3, "'kmnc': {'covered': 0."),
     Page("campaigns.md", ("fuzz", "status", "cmin", "fuzz"), 0, "'journal.jsonl', 'lock', 'quarantine', 'status.json'"),
     Page("dlfuzz.md", ("fuzz", "fuzz", "fuzz", "retrain"), 1, "{'flip': "),
+    Page("inputs.md", ("fuzz",) * 6, 0, "{'nan': 1}"),
     Page("tasks.md", ("fuzz", "fuzz", "fuzz", "fuzz", "fuzz"), 0, "{'property': 1}"),
 ]
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
