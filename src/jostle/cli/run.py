@@ -44,6 +44,8 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
         ended = run(session, [display], lambda: asked.stop, searched, partial(shown, moving, "finishing findings"))
     for line in _remarks(session, ended):
         say(console, line)
+    if session.nothing_found is not None and ended.summary.corpus and not ended.summary.findings:
+        say(moving, session.nothing_found(ended.summary))
     _report(session, ended, as_json)
     return _exit(ended)
 
@@ -65,8 +67,6 @@ def _remarks(session: Session, ended: Ended) -> Iterator[str]:
         yield "interrupted; the same command goes on from here"
     if not ended.summary.corpus:
         yield session.nothing_to_mutate
-    elif session.nothing_found is not None and not ended.summary.findings:
-        yield session.nothing_found(ended.summary)
 
 
 def _report(session: Session, ended: Ended, as_json: bool) -> None:
