@@ -120,7 +120,7 @@ class Question:
         known = bool(((labels >= NO_LABEL) & (labels <= 1)).all())
         match task:
             case Task.CLASSES:
-                return whole and row_of_labels == () and len(row) == 1
+                return bool((labels == labels.round()).all()) and row_of_labels == () and len(row) == 1
             case Task.BINARY:
                 return whole and row_of_labels == () and row == () and known
             case Task.MULTILABEL:

@@ -320,7 +320,7 @@ def _write_arrays(folder: Path) -> None:
     np.save(folder / "flat.npy", np.arange(5.0))
     np.save(folder / "nan.npy", np.where(np.arange(60)[:, None, None, None] == 7, np.nan, x))
     np.savez(folder / "unnamed.npz", pixels=x)
-    np.savez(folder / "fractions.npz", x=x, y=y.astype(np.float32))
+    np.savez(folder / "fractions.npz", x=x, y=y.astype(np.float32) + 0.5)
     whole = (folder / "ok.npz").read_bytes()
     (folder / "truncated.npz").write_bytes(whole[: len(whole) // 2])
     (folder / "garbage.npy").write_bytes(b"hello")

@@ -23,6 +23,7 @@ def question(outputs: Tensor, labels: Tensor = UNLABELLED, *names: str) -> Quest
     [
         (torch.rand(6, 10), UNLABELLED, (), Task.CLASSES),
         (torch.rand(6, 10), torch.arange(6), (), Task.CLASSES),
+        (torch.rand(6, 10), torch.arange(6).float(), (), Task.CLASSES),
         (DIRECTIONS, UNLABELLED, (), Task.EMBEDDING),
         (torch.rand(6), UNLABELLED, (), Task.UNKNOWN),
         (torch.rand(6, 1, 8, 8), torch.arange(6), (), Task.UNKNOWN),

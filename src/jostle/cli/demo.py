@@ -17,9 +17,7 @@ from jostle.storage.campaign_record import holds_settings
 DEMO: Mapping[str, Any] = {
     "model": "jostle.zoo:lenet5",
     "seeds": "jostle.zoo:mnist_sample",
-    "oracle": ["nan", "crash", "agree", "flip"],
     "twin": "int8",
-    "radius": 0.3,
     "seed": 0,
 }
 
