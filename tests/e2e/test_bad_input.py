@@ -63,7 +63,11 @@ SEEDS = [
     (f"{ZOO} --seeds garbage.npy", "not a readable array", "save numbers with np.save"),
     (f"{ZOO} --seeds truncated.npz", "not a readable array", "save numbers with np.save"),
     (f"{ZOO} --seeds unnamed.npz", "no array named x (found pixels)", "save it as"),
-    (f"{ZOO} --seeds fractions.npz", "labels of shape [60] (fractions) fit no task", "classes have outputs [n, classes]"),
+    (
+        f"{ZOO} --seeds fractions.npz",
+        "labels of shape [60] (fractions) fit no task",
+        "classes have outputs [n, classes]",
+    ),
     (f"{ZOO} --seeds none.npy", "[0, 1, 28, 28]", "give at least one seed"),
     (f"{ZOO} --seeds flat.npy", "has shape [5]", "as [seeds, ...]"),
     (f"{ZOO} --seeds nan.npy", "nan.npy[7] holds NaN", "remove it"),

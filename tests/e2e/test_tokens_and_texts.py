@@ -117,6 +117,5 @@ def test_what_is_wrong_is_told_with_the_fix(folder: Path, arguments: str, cause:
 
 
 def test_a_file_that_is_no_tokenizer_is_told(folder: Path) -> None:
-    pytest.importorskip("tokenizers")
     ended = fuzz(f"{EXAMPLE}:model --seeds texts.txt --tokenizer words.json")
     assert ended.code == Exit.USAGE and "words.json is no tokenizer" in ended.err

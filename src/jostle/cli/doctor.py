@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
@@ -12,9 +13,10 @@ from rich.table import Table
 
 from jostle.cli.terminal import output
 
-CORE = ("torch", "numpy", "faiss-cpu", "filelock", "safetensors", "pillow", "psutil", "typer", "rich")
-# Optional backends, with the extra that installs each.
-OPTIONAL = {
+CORE = ("torch", "numpy", "faiss-cpu", "filelock", "safetensors", "pillow", "psutil", "tomli-w", "typer", "rich")
+# What is optional, with the extra that installs each.
+OF_INPUTS = {"pyarrow": "tables", "tokenizers": "text"}
+OF_FRAMEWORKS = {
     "onnx": "onnx",
     "onnxruntime": "onnx",
     "tensorflow-cpu": "tensorflow",
@@ -24,7 +26,6 @@ OPTIONAL = {
     "openvino": "openvino",
     "pytensor": "pytensor",
 }
-MISSING = "not installed, for jostle frameworks: pip install "
 SAFE_TORCH = (2, 10)  # older ones had memory corruption in the safe loader (CVE-2026-24747)
 
 
@@ -32,7 +33,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     """Say which versions of Python, torch and the optional backends are here, and what installs the missing."""
     found = {"python": platform.python_version(), "jostle": version("jostle")}
     found |= {name: _version(name) or "missing: pip install jostle" for name in CORE}
-    found |= {name: _version(name) or f"{MISSING}'jostle[{extra}]'" for name, extra in OPTIONAL.items()}
+    found |= _optional(OF_INPUTS, "seeds of that kind") | _optional(OF_FRAMEWORKS, "jostle frameworks")
     if as_json:
         print(json.dumps(found))
         return
@@ -42,6 +43,14 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     output().print(table)
     if _too_old(found["torch"]):
         output().print("torch is older than 2.10, whose safe loader has known holes: pip install -U torch")
+
+
+def _optional(extras: Mapping[str, str], purpose: str) -> dict[str, str]:
+    """The versions of what is there, and what installs the missing."""
+    return {
+        name: _version(name) or f"not installed, for {purpose}: pip install 'jostle[{extra}]'"
+        for name, extra in extras.items()
+    }
 
 
 def _version(distribution: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import tokenizers
 import torch
 from torch import Tensor, nn
 
@@ -13,7 +14,6 @@ from jostle.errors import UsageError
 from jostle.subjects.tokenizer import load_tokenizer
 from jostle.subjects.torch_module import of_module
 
-tokenizers = pytest.importorskip("tokenizers")
 TEXTS = as_code_points(["the cat", "the cat sat on", "é"], 20)
 
 
