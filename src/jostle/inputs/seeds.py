@@ -254,7 +254,7 @@ def _checked(source: str, inputs: object, labels: object, form: SeedForm) -> See
         raise SeedsRefused(f"{source} holds {array.dtype} values: seeds must be real numbers, so convert them")
     if array.ndim < 2 or not array.size:
         raise SeedsRefused(f"{source} has shape {list(array.shape)}: give at least one seed, as [seeds, ...]")
-    if array.dtype.kind in "iu" and array.ndim == TOKEN_DIMENSIONS:
+    if array.dtype.kind in "iu" and array.ndim == TOKEN_DIMENSIONS and form.waves.rate is None:
         return _token_seeds(source, array, labels, form)
     if form.tokens != UNSAID:
         raise SeedsRefused(

@@ -92,25 +92,25 @@ class BoundedEdits:
     def _begun(self, parents: Candidates) -> tuple[Tensor, Tensor, Tensor]:
         """Rows to begin from, how many edits each has left, and which of them are roots because none was left."""
         roots, bounds = parents.references, self.bounds(parents.references)
-        left = bounds - self._distances(parents, roots, int(bounds.max()))
+        left = bounds - self._distances(parents, roots, bounds)
         restarted = left < 1
         rows = torch.where(restarted[:, None], roots, parents.inputs)
         return rows, torch.where(restarted, bounds, left), restarted
 
-    def _distances(self, parents: Candidates, roots: Tensor, most: int) -> Tensor:
-        """Of each parent from its root [batch]; siblings share what is computed."""
+    def _distances(self, parents: Candidates, roots: Tensor, bounds: Tensor) -> Tensor:
+        """Of each parent from its root [batch], or more where the places that differ leave edits; siblings share it."""
         own = torch.where(parents.parents == NO_PARENT, -1 - torch.arange(len(parents)), parents.parents)
         _, places = own.unique(return_inverse=True)
         first = torch.full((int(places.max()) + 1,), len(parents)).scatter_reduce_(
             0, places, torch.arange(len(parents)), "amin"
         )
-        first_roots, rows = roots[first], parents.inputs[first]
-        found = torch.zeros(len(first), dtype=torch.int64)
-        some = (rows != first_roots).any(1).nonzero().squeeze(1)
+        rows, first_roots, first_bounds = parents.inputs[first], roots[first], bounds[first]
+        found = (rows != first_roots).sum(1)  # never less than the edits, and quickly told
+        some = (found >= first_bounds).nonzero().squeeze(1)
         if len(some):
             rows, first_roots = rows[some], first_roots[some]
             lengths, root_lengths = self._domain.lengths(rows), self._domain.lengths(first_roots)
-            found[some] = edit_distances(rows, first_roots, lengths, root_lengths, most)
+            found[some] = edit_distances(rows, first_roots, lengths, root_lengths, int(first_bounds.max()))
         return found[places]
 
 

@@ -16,6 +16,7 @@ from jostle.errors import PreflightFailed, SeedsRefused
 from jostle.inputs.preflight import check_inside
 from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.inputs.tokens import TokenForm, Tokens, edit_sizes, marked, tokens_of
+from jostle.inputs.wave_files import WaveForm
 
 CLS, SEP, PAD = 1, 2, 0
 
@@ -152,3 +153,9 @@ def test_rows_of_several_lengths_are_refused_with_the_fix(tmp_path: Path) -> Non
     (tmp_path / "ragged.py").write_text("def rows():\n    return [[1, 2, 3], [4, 5]]\n")
     with pytest.raises(SeedsRefused, match=r"gives rows of 2 to 3 tokens: fill them up to one length .* --pad"):
         load_seeds(f"{tmp_path / 'ragged.py'}:rows", SeedForm())
+
+
+def test_whole_numbers_with_a_rate_are_waves(tmp_path: Path) -> None:
+    np.save(tmp_path / "waves.npy", np.full((2, 50), -300, dtype=np.int16))
+    seeds = load_seeds(str(tmp_path / "waves.npy"), SeedForm(waves=WaveForm(8000)))
+    assert seeds.inputs.is_floating_point() and seeds.domain is not None and seeds.domain.kind == "audio"
