@@ -52,7 +52,7 @@ def fuzzed(out: Path, *arguments: str) -> Path:
 @pytest.fixture(scope="module")
 def digits(workshop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign that hunted flips and kept tests; nobody writes there."""
-    call = f"--seeds {workshop / 'ok.npz'} --recipe deephunter --profile jostle.zoo:mnist_sample"
+    call = f"--seeds {workshop / 'ok.npz'} --recipe deephunter --ranges paper --profile jostle.zoo:mnist_sample"
     return fuzzed(tmp_path_factory.mktemp("campaign") / "digits", ZOO, *call.split())
 
 

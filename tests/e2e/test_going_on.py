@@ -171,7 +171,7 @@ def test_what_a_crash_cut_off_is_done_again(jostle: Run, in_workshop: Path, tmp_
 
 
 def test_a_crash_while_the_seeds_ran_leaves_no_finding_twice(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
-    call = f"fuzz {ZOO} --seeds jostle.zoo:mnist_sample --oracle flip --executions 1000 --out".split()
+    call = f"fuzz {ZOO} --seeds jostle.zoo:mnist_sample --oracle flip --seeds-count --executions 1000 --out".split()
     call.append(str(tmp_path))
     jostle(*call)
     assert journal(tmp_path)[0]["findings"]  # seven digits that LeNet-5 misreads

@@ -18,9 +18,9 @@ from jostle.storage.findings import FLAKY
 Run = Callable[..., Ended]
 BASE = ["fuzz", "jostle.zoo:lenet5", "--executions", "700", "--batch", "64"]
 CHOICES = {
-    "nearest": "--seeds ok.npz",
+    "nearest": "--seeds ok.npz --oracle nan",
     "several": "--seeds ok.npy --coverage nearest,magnitude,nc",
-    "neurons": "--seeds ok.npz --recipe deephunter --coverage kmnc,tknc",
+    "neurons": "--seeds ok.npz --recipe deephunter --ranges paper --coverage kmnc,tknc",
     "list": "--seeds ok.npz --scheduler list --coverage nc",
     "gradient": "--seeds ok.npz --recipe dlfuzz --no-minimise",
 }
@@ -140,8 +140,8 @@ class Shy(torch.nn.Module):
 def test_a_bug_shown_only_in_company_is_flaky_and_no_finding(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
     (tmp_path / "company.py").write_text(COMPANY)
     out = tmp_path / "out"
-    call = ["fuzz", f"{tmp_path / 'company.py'}:Shy", "--seeds", "ok.npz", "--executions", "700", "--out", str(out)]
-    ended = jostle(*call)
+    call = ["fuzz", f"{tmp_path / 'company.py'}:Shy", "--seeds", "ok.npz", "--oracle", "nan", "--executions", "700"]
+    ended = jostle(*call, "--out", str(out))
     assert (
         ended.code == Exit.CLEAN and "flaky" in ended.out and "1 nan: in a batch, but not when run alone" in ended.out
     )

@@ -19,6 +19,7 @@ from jostle.errors import OutputRefused, UsageError
 from jostle.feedback.cover import covering_rows
 from jostle.feedback.nearest import NearestOptions
 from jostle.feedback.neurons import NeuronCoverage
+from jostle.inputs.array_files import MADE_BY_CMIN
 from jostle.inputs.seeds import load_seeds
 from jostle.interfaces import Feedback, ModelTarget
 from jostle.options.campaign import BatchOptions, InputOptions
@@ -32,7 +33,6 @@ from jostle.session.reopen import reopen
 from jostle.storage.files import write_whole
 from jostle.storage.history import read_kept
 
-MARK = "made_by_jostle_cmin"  # an array by which a file is told for ours
 Figures = Mapping[str, Mapping[str, float]]  # by criterion
 
 
@@ -164,7 +164,7 @@ def _lost(whole: Sequence[Feedback], part: Sequence[Feedback]) -> int:
 
 def _encoded(inputs: Tensor, labels: Tensor) -> bytes:
     content = BytesIO()
-    arrays = {"x": inputs.numpy(), MARK: np.array(1)}
+    arrays = {"x": inputs.numpy(), MADE_BY_CMIN: np.array(1)}
     if (labels != NO_LABEL).any():
         arrays["y"] = labels.numpy()
     np.savez(content, **arrays)  # type: ignore[arg-type]
@@ -184,6 +184,6 @@ def _writable(out: Path) -> Path:
 def _is_ours(path: Path) -> bool:
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            return MARK in arrays
+            return MADE_BY_CMIN in arrays
     except (OSError, ValueError, TypeError, EOFError, AttributeError, zipfile.BadZipFile):
         return False

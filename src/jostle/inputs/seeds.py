@@ -15,7 +15,7 @@ from torch.utils.data import Dataset
 
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
-from jostle.inputs.array_files import arrays_in
+from jostle.inputs.array_files import MADE_BY_CMIN, arrays_in
 from jostle.inputs.domains import declared_orders
 from jostle.inputs.image_files import IMAGES, channels_of, image_files, shares_of
 from jostle.inputs.labels import as_array, checked_labels, folder_labels
@@ -179,7 +179,7 @@ def _seeds_from_images(folder: Path, files: list[Path], form: SeedForm) -> Seeds
 
 
 def _seeds_from_arrays(path: Path, form: SeedForm) -> Seeds:
-    arrays = arrays_in(path)
+    arrays = {name: array for name, array in arrays_in(path).items() if name != MADE_BY_CMIN}
     inputs = next((arrays[name] for name in ALONE if name in arrays), None)
     labels = next((arrays[name] for name in (*LABELS, "arr_1") if name in arrays), None)
     if len(arrays.keys() - {*LABELS}) > 1 and not (arrays.keys() == UNNAMED and arrays["arr_1"].ndim == 1):

@@ -19,10 +19,11 @@ from jostle.storage.files import parsed_json, portable
 from jostle.storage.finding_record import RECORD, FindingRecord, InputType, encode_record, record_as_json
 
 # The arrays of a finding, and what blocks call those of all findings of a step.
-ARRAYS = {"input": "inputs", "reference": "references", "label": "labels", "answer": "answers"}
+ARRAYS = {"input": "inputs", "reference": "references"}
+OF_SEEDS = {"label": "labels", "answer": "answers"}  # where they are known
 OF_MOVED = {"seed": "seeds", "placement": "placements"}  # of inputs only whose reference is not the seed itself
 # What makes a folder of a finding with the record only.
-BEFORE_RECORD = (COPY, *(f"{name}.npy" for name in (*ARRAYS, *OF_MOVED)))
+BEFORE_RECORD = (COPY, *(f"{name}.npy" for name in (*ARRAYS, *OF_SEEDS, *OF_MOVED)))
 LONGEST_TEXT = 20_000  # characters of any one text in a record, so that a traceback without end fills no disk
 TEXT = "told"  # the name within a block of its places and records; older logs have it too
 
@@ -114,7 +115,8 @@ def _folders_in(arrays: Mapping[str, Any]) -> dict[str, dict[str, bytes]]:
     text = parsed_json(arrays[TEXT].tobytes())
     folders = {}
     for row, (place, moved, record) in enumerate(zip(text["places"], text["moved"], text["records"], strict=True)):
-        names = {name: source for name, source in {**ARRAYS, **(OF_MOVED if moved else {})}.items() if source in arrays}
+        known = {name: source for name, source in OF_SEEDS.items() if source in arrays}
+        names = {**ARRAYS, **known, **(OF_MOVED if moved else {})}
         rows = {name: torch.from_numpy(np.asarray(arrays[source][row])) for name, source in names.items()}
         files = {f"{name}.npy": npy(array) for name, array in rows.items()}
         folders[place] = {**files, RECORD: encode_record(record)}
