@@ -99,6 +99,26 @@ class Untouched:
         return originals
 
 
+@dataclass(frozen=True)
+class Compared:
+    """The lineage of inputs of which nothing is known but what they are compared with."""
+
+    rows: Tensor  # [batch, ...] those references
+
+    @property
+    def moved(self) -> Tensor:
+        return torch.ones(len(self.rows), dtype=torch.bool)
+
+    def with_rows(self, rows: Tensor) -> Compared:
+        return Compared(rows)
+
+    def untouched(self, count: int) -> Untouched:
+        return Untouched(count)
+
+    def references(self, originals: Tensor) -> Tensor:
+        return self.rows
+
+
 def of_one_kind(parts: Sequence[Lineage]) -> list[Lineage]:
     """The same lineages, those that are untouched in the form of the others."""
     kind = next((part for part in parts if not isinstance(part, Untouched)), parts[0])

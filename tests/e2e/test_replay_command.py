@@ -127,7 +127,9 @@ def test_where_the_working_folder_is_gone_names_are_looked_for_here(
     ended = jostle("replay", "sent")
     assert ended.code == Exit.USAGE and "nets.py does not exist" in ended.err
     (tmp_path / "nets.py").write_text(NETS.replace("torch.eye(3)", "torch.eye(3) * 2"))
-    ended = jostle("replay", "sent")
+    asked = jostle("replay", "sent")
+    assert asked.code == Exit.USAGE and "nets.py:build may have come with the finding" in asked.err
+    ended = jostle("replay", "sent", "--trust-model")
     assert ended.code == Exit.FINDINGS and ended.out.startswith("shown again")
     assert "model or code have changed since it was found" in ended.out
 
@@ -253,17 +255,19 @@ def test_a_seed_that_ends_the_process_is_shown_again(
     assert ended.code == Exit.FINDINGS and ended.out.startswith("shown again: crash:SIGABRT"), ended
 
 
+@pytest.mark.parametrize("option", ["model", "tokenizer", "metadata", "twin"])
 def test_code_that_came_with_a_finding_is_not_run_unasked(
-    jostle: Run, campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    option: str, jostle: Run, campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     sent = shutil.copytree(finding_of(campaign, 0, 1), tmp_path / "sent")
+    (tmp_path / "nets.py").write_text(NETS)
     (sent / "evil.py").write_text("import pathlib\n" + NETS + "pathlib.Path(__file__).with_name('fired').touch()\n")
     record = json.loads((sent / "campaign.json").read_text())
     record["origin"]["working folder"] = str(tmp_path)
-    (sent / "campaign.json").write_text(json.dumps({**record, "model": "sent/evil.py:build", "files": {}}))
+    (sent / "campaign.json").write_text(json.dumps({**record, option: "sent/evil.py:build", "files": {}}))
     ended = jostle("replay", "sent")
-    assert ended.code == Exit.USAGE and "came with the finding" in ended.err and "--trust-model" in ended.err
+    assert ended.code == Exit.USAGE and "have come with the finding" in ended.err and "--trust-model" in ended.err
     assert not (sent / "fired").exists()
     jostle("replay", "sent", "--trust-model")
     assert (sent / "fired").exists()  # so it would have

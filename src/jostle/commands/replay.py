@@ -25,7 +25,7 @@ from jostle.part import TRIED, PartContext
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Violation
 from jostle.session.isolate import isolated, limits_of
-from jostle.session.reopen import python_file
+from jostle.session.reopen import local_python, python_file
 from jostle.storage.campaign_record import CONFIG, Origin
 from jostle.storage.finding_record import FindingRecord
 from jostle.storage.findings import SavedRoot, lineage_of
@@ -114,7 +114,7 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
     given = campaign.given.over(**{"trust_model": False, "isolate": True, "force": True, **changes.values})
     with campaign.in_its_folder():
         if not given.of(ModelOptions).trust_model:
-            _refuse_enclosed(campaign.names(), [kept.finding.folder for kept in group])
+            _refuse_enclosed(campaign.names(), [kept.finding.folder for kept in group], campaign.elsewhere)
         limits = limits_of(given)
         assert limits is not None, "isolated"
         model, service = isolated(given, _sample(group), limits, campaign.record.origin.layout)
@@ -128,17 +128,20 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
             ]
 
 
-def _refuse_enclosed(names: Iterable[str], findings: Sequence[Path]) -> None:
-    """Python that came along with a finding is not run unless the user trusts it."""
+def _refuse_enclosed(names: Iterable[str], findings: Sequence[Path], elsewhere: bool) -> None:
+    """Python that came along with a finding is not run unless the user trusts it.
+
+    Where the campaign did not run, that is all that its record names by a relative path.
+    """
     campaigns = {folder.parent.parent for folder in findings if (folder.parent.parent / CONFIG).exists()}
     for name in names:
-        file = python_file(name)
-        for folder in (*findings, *campaigns):
-            if file is not None and file.resolve().is_relative_to(folder):
-                raise UsageError(
-                    f"{name} came with the finding in {folder}, and would be run: add --trust-model if you trust its "
-                    f"origin, or give your own --model"
-                )
+        file = local_python(name)
+        enclosed = file is not None and any(map(file.resolve().is_relative_to, (*findings, *campaigns)))
+        if file is not None and (enclosed or (elsewhere and not file.is_absolute())):
+            raise UsageError(
+                f"{name} may have come with the finding in {findings[0]}, and would be run: add --trust-model if you "
+                f"trust its origin, or give your own --model"
+            )
 
 
 def _sample(group: Sequence[KeptFinding]) -> Tensor:

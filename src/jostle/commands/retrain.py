@@ -177,6 +177,8 @@ def _split_findings(folder: Path, training: TrainingOptions, rng: torch.Generato
             f"the campaign in {folder} found changed labels from {len(roots)} seeds, and some must be held out: run "
             f"jostle fuzz --recipe dlfuzz with more seeds"
         )
+    if any("label" not in one.record.details for one in flips):
+        raise UsageError(f"the model of the campaign in {folder} gives several labels at once, and training needs one")
     order = torch.randperm(len(roots), generator=rng).tolist()
     held = {roots[i] for i in order[: _held(training, len(roots))]}
 

@@ -6,14 +6,16 @@ from dataclasses import replace
 
 from jostle.composition.recipe import Chosen, Recipe
 from jostle.domain import Domain
-from jostle.inputs.table import TABLE
-from jostle.inputs.tokens import TOKENS
+from jostle.errors import UsageError
+from jostle.inputs.several import SEVERAL
+from jostle.inputs.tokens import TEXT, TOKENS
 from jostle.inputs.value_range import IMAGE
 from jostle.options.schema import Given
 from jostle.task import OF_LABELS, Task
 
 OF_IMAGES = ("noise", "metamorphic")  # what changes images, unless a recipe was named
-OF_GRADIENTS = ("gradient",)  # which can change tables too, column by column
+OF_GRADIENTS = ("gradient",)  # which can change tables and waves too
+WITHOUT_GRADIENTS = {TEXT: "texts, of which a tokenizer makes tokens", SEVERAL: "several inputs at once"}
 MAY_BE_MOVED = (*OF_LABELS, Task.SEGMENTATION, Task.DETECTION)  # images whose answers stay, or move with them
 KEPT = {"flip", "masks", "boxes"}  # the oracles of those
 OF_EMBEDDINGS = ("embedding",)  # which gradients change tokens by
@@ -31,11 +33,22 @@ def suited(recipe: Recipe, domain: Domain, task: Task) -> Recipe:
 
 
 def _mutators(usual: tuple[str, ...], given: Given, domain: Domain, task: Task) -> tuple[str, ...]:
-    if domain.kind == TABLE and usual == OF_GRADIENTS:
+    if "mutator" in given:
         return usual
-    if domain.kind == TOKENS and usual == OF_GRADIENTS:
-        return OF_EMBEDDINGS
+    if usual == OF_GRADIENTS:
+        return _along_gradients(domain)
     if domain.mutator != OF_VALUES:
         return (domain.mutator,)
     no_recipe, compares = "recipe" not in given, bool(KEPT & set(given.get("oracle", KEPT)))
     return OF_IMAGES if no_recipe and compares and domain.kind == IMAGE and task in MAY_BE_MOVED else usual
+
+
+def _along_gradients(domain: Domain) -> tuple[str, ...]:
+    """What follows gradients in such inputs."""
+    if domain.kind == TOKENS:
+        return OF_EMBEDDINGS
+    if domain.kind in WITHOUT_GRADIENTS:
+        raise UsageError(
+            f"gradients cannot change {WITHOUT_GRADIENTS[domain.kind]}: use --recipe tensorfuzz or deephunter"
+        )
+    return OF_GRADIENTS

@@ -162,7 +162,7 @@ class InputFinisher:
             and self.settings[GradientOptions].perturbation != "gradient"
         )
         how = Shrinking(references, shows, storable, same_kind=realistic)
-        if kind == "flip" and not realistic:
+        if kind == "flip" and not realistic and self.prepared.flight.classes:
             gradients = attempt(lambda: ContainedGradients(self.prepared.model.gradients, rows.inputs[:1]))
             taken_for = torch.tensor([finding.record.label_change.taken_for for finding in findings])
             if not isinstance(gradients, Crash):

@@ -16,7 +16,7 @@ from jostle.storage.campaign_record import CONFIG, CampaignRecord, read_campaign
 from jostle.storage.finding_record import InputType
 
 # Options that name what a model and its oracles are loaded from.
-LOADED = ("model", "weights", "twin", "models", "metadata", "oracle")
+LOADED = ("model", "weights", "twin", "models", "metadata", "oracle", "tokenizer")
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,16 @@ class Reopened:
     @contextmanager
     def in_its_folder(self) -> Iterator[None]:
         """Works where the campaign ran, if the files that it names are still there; else here."""
-        with chdir(self._folder()):
+        with chdir(self.folder()):
             yield
 
-    def _folder(self) -> Path:
+    @property
+    def elsewhere(self) -> bool:
+        """Whether this is not where the campaign ran, so that files here may be a stranger's."""
+        return self.folder() != Path(self.record.origin.folder)
+
+    def folder(self) -> Path:
+        """Where it can be run again."""
         ran, here = Path(self.record.origin.folder), Path.cwd()
         if not ran.is_absolute() or not ran.is_dir():
             return here
@@ -87,3 +93,12 @@ def python_file(spec: str) -> Path | None:
     """The file of `FILE.py:function`, None of other names."""
     place, _, _ = spec.rpartition(":")
     return Path(place) if names_object(spec) and place.endswith(".py") else None
+
+
+def local_python(spec: str) -> Path | None:
+    """The file or folder here that running what a name stands for would execute, None if there is none."""
+    if not names_object(spec):
+        return None
+    first = Path(spec.rpartition(":")[0].partition(".")[0])
+    candidates = (python_file(spec), first.with_suffix(".py"), first)
+    return next((path for path in candidates if path is not None and path.exists()), None)

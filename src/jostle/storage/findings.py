@@ -16,7 +16,7 @@ from torch import Tensor
 from jostle.domain import Domain
 from jostle.errors import OutputRefused
 from jostle.inputs.geometry import IMAGE_LIKE, Border, Moving, placed
-from jostle.lineage import Lineage, Untouched
+from jostle.lineage import Compared, Lineage, Untouched
 from jostle.records import Finding
 from jostle.storage.files import make_folder, write_plain, write_whole
 from jostle.storage.finding_block import npy
@@ -127,11 +127,13 @@ def read_root(finding: SavedFinding) -> SavedRoot:
 def lineage_of(finding: SavedFinding, border: Border, domain: Domain | None = None) -> Lineage:
     """What is known of the way of one finding's input from its seed, in a campaign with this border.
 
-    How anything but an image was moved, only its domain can tell; without it, the input is compared with its seed.
+    How anything but an image was moved, only its domain can tell; without it, the reference alone is known.
     """
     placement = _if_there(finding.folder, "placement")
-    if placement is None or not (isinstance(domain, Moving) or finding.input.ndim in IMAGE_LIKE):
+    if placement is None:
         return Untouched(1)
+    if not (isinstance(domain, Moving) or finding.input.ndim in IMAGE_LIKE):
+        return Compared(finding.reference[None])
     return placed(domain, placement[None], border)
 
 

@@ -23,6 +23,7 @@ class Parameters:
     named: tuple[str, ...] = ()
     required: frozenset[str] = frozenset()
     open: bool = False  # it takes any number by position, so that its signature tells nothing
+    any_name: bool = False  # it takes more by any name
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -54,7 +55,7 @@ class PackedArguments:
         if not layout.by_name or (parameters.open and not names <= set(parameters.names)):
             _check_count(layout, parameters)
             return PackedArguments(layout, layout.names)
-        if not parameters.required <= names <= set(parameters.names):
+        if not parameters.required <= names or not (parameters.any_name or names <= set(parameters.names)):
             raise ModelRefused(
                 f"seeds have the inputs {', '.join(layout.names)}, and the model takes "
                 f"{', '.join(parameters.names)}: give arrays of these names"
@@ -104,8 +105,9 @@ def parameters_of(module: nn.Module) -> Parameters:
     by_position = tuple(one.name for one in found if one.kind is one.POSITIONAL_ONLY)
     named = tuple(one.name for one in found if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY))
     required = (one.name for one in found if one.default is one.empty and one.name in (*by_position, *named))
-    open_ended = any(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in found)
-    return Parameters(by_position, named, frozenset(required), open_ended)
+    kinds = {one.kind for one in found}
+    open_ended, any_name = inspect.Parameter.VAR_POSITIONAL in kinds, inspect.Parameter.VAR_KEYWORD in kinds
+    return Parameters(by_position, named, frozenset(required), open_ended, any_name)
 
 
 def called(module: nn.Module, inputs: Tensor, arguments: Arguments | None, dtype: torch.dtype = torch.float32) -> Any:

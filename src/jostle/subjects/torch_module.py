@@ -59,7 +59,8 @@ class TorchSubject:
 
     def outputs(self, sample: Tensor) -> dict[str, list[int]]:
         with torch.no_grad():
-            tensors = TorchTarget(self.module, arguments=self.arguments).outputs(sample.clone())
+            target = self.target()
+            tensors = target.outputs(target.own(sample))
         return {name: list(tensor.shape) for name, tensor in tensors.items()}
 
     def layers(self, sample: Tensor) -> list[Layer]:

@@ -56,10 +56,10 @@ class TorchTarget:
 
     def predict(self, inputs: Tensor) -> Tensor:
         with torch.no_grad():
-            return self._forward(self._own(inputs))[0].cpu()
+            return self._forward(self.own(inputs))[0].cpu()
 
     def run(self, batch: Candidates, watched: bool = True) -> Trace:
-        inputs = self._own(batch.inputs)
+        inputs = self.own(batch.inputs)
         with (self._probes if watched else UNWATCHED).watching() as seen, torch.set_grad_enabled(self._gradients):
             started = time.perf_counter()
             own = inputs.requires_grad_() if self._gradients else inputs
@@ -77,7 +77,7 @@ class TorchTarget:
         )
 
     def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
-        own = self._own(inputs)
+        own = self.own(inputs)
         probes = self._probes if extremes else self._graph_probes
         with torch.enable_grad(), probes.watching(True) as seen, self._scores.watching(True) as last:
             outputs, by = self._differentiably(own)
@@ -93,7 +93,7 @@ class TorchTarget:
 
     def prepared(self, inputs: Tensor) -> Call:
         """What the module is given for inputs in the user's value range: on its device, normalised."""
-        own = self._own(inputs)
+        own = self.own(inputs)
         return ((self._normalised(own),), {}) if self._arguments is None else self._arguments.of(own, self._dtype)
 
     def _differentiably(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
@@ -106,7 +106,7 @@ class TorchTarget:
             raise ValueError("the model has no torch.nn.Embedding that is given the tokens")
         return outputs, seen.output
 
-    def _own(self, inputs: Tensor) -> Tensor:
+    def own(self, inputs: Tensor) -> Tensor:
         """A copy, because a model may work in place: in its precision, but for tokens, which are int64."""
         whole = inputs.dtype == torch.int64 or self._arguments is not None  # several inputs are narrowed one by one
         return inputs.to(self._device, None if whole else self._dtype, copy=True)
