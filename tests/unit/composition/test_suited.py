@@ -9,6 +9,7 @@ import pytest
 
 from jostle.composition.settle import FUZZ
 from jostle.composition.suited import suited
+from jostle.errors import UsageError
 from jostle.inputs.value_range import ARRAY, IMAGE, ValueRange
 from jostle.recipes.all_recipes import recipe_of
 from jostle.task import Task
@@ -44,3 +45,18 @@ def test_labelled_images_are_changed_as_a_camera_might_unless_a_recipe_is_named(
 def test_other_inputs_are_changed_by_the_mutator_of_their_domain_in_every_recipe(recipe: str) -> None:
     given = FUZZ.parsed({"recipe": recipe})
     assert suited(recipe_of(given), Words(0, 1), Task.CLASSES).choices(given)["mutator"] == ("tokens",)
+
+
+@pytest.mark.parametrize("kind", ["text", "several"])
+def test_inputs_that_gradients_cannot_change_are_refused_unless_a_mutator_is_named(kind: str) -> None:
+    domain = Words(0, 1, kind)
+    given = FUZZ.parsed({"recipe": "dlfuzz"})
+    with pytest.raises(UsageError, match="gradients cannot change"):
+        suited(recipe_of(given), domain, Task.CLASSES).choices(given)
+    named = given.over(mutator=("text",))
+    assert suited(recipe_of(named), domain, Task.CLASSES).choices(named)
+
+
+def test_gradients_change_tokens_by_their_embedding() -> None:
+    given = FUZZ.parsed({"recipe": "dlfuzz"})
+    assert suited(recipe_of(given), Words(0, 1, "tokens"), Task.CLASSES).choices(given)["mutator"] == ("embedding",)
