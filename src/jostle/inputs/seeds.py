@@ -31,13 +31,14 @@ ALONE = ("x", "inputs", "images", "data", "arr_0")  # what the only input may be
 LABELS = ("y", "labels")
 UNNAMED = {"arr_0", "arr_1"}  # as np.savez calls what it is given without names: inputs and labels
 TOKEN_DIMENSIONS = 2  # seeds, length
+FIX = "give a folder of images, .wav or .txt files, a .txt, .npy, .npz, .csv or .parquet file, or FILE.py:function"
 
 
 @dataclass(frozen=True)
 class SeedForm:
-    """How image files become arrays: into which value range, with which channels and size."""
+    """What a user says of seeds: how files are read, which of their parts are labels, and what kind of data they are."""
 
-    low: float = 0.0
+    low: float = 0.0  # of the values of images
     high: float = 1.0
     channels: int | None = None  # 1 or 3; None is grey if all are grey, else colour
     size: tuple[int, int] | None = None  # height, width
@@ -63,10 +64,7 @@ def load_seeds(spec: str, form: SeedForm) -> Seeds:
     if names_object(spec):
         return _seeds_from_object(spec, form)
     if not path.exists():
-        raise SeedsRefused(
-            f"seeds {spec} do not exist: give a folder of images or .wav files, a .npy, .npz, .csv or .parquet "
-            f"file, or FILE.py:function"
-        )
+        raise SeedsRefused(f"seeds {spec} do not exist: {FIX}")
     if sounds := _wave_files(path):
         return _seeds_from_waves(path if path.is_dir() else path.parent, sounds, form)
     if path.is_dir():
@@ -77,10 +75,7 @@ def load_seeds(spec: str, form: SeedForm) -> Seeds:
         return _seeds_from_arrays(path, form)
     if path.suffix in TABLES:
         return seeds_from_table(path, form.label, declared_orders(form.domain))
-    raise SeedsRefused(
-        f"seeds {spec}: give a folder of images or of .wav files, a .npy, .npz, .csv or .parquet file, or "
-        f"FILE.py:function"
-    )
+    raise SeedsRefused(f"seeds {spec}: {FIX}")
 
 
 def _refuse_label(form: SeedForm) -> None:
