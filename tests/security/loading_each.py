@@ -16,6 +16,7 @@ from jostle.errors import UsageError
 from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.profile import load_profile
 from jostle.subjects.registry import load as load_subject
+from jostle.subjects.tokenizer import load_tokenizer
 
 
 def load(path: Path, source: str) -> str | None:
@@ -28,6 +29,10 @@ def load(path: Path, source: str) -> str | None:
                 load_subject(source, weights=str(path))
             case "seeds":
                 load_seeds(str(path), SeedForm())
+            case "texts":
+                load_seeds(str(path), SeedForm(texts=True))
+            case "tokenizers":
+                load_tokenizer(str(path), 16, None)
             case "profiles":
                 load_profile(path, {})
     except UsageError as error:

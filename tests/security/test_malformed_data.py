@@ -17,12 +17,22 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
+from commanding import run
 from malformed import ODD, zipped
+from malformed_seeds import malformed_files
 
+from jostle.cli.terminal import Exit
 from jostle.inputs.seeds import SeedForm, load_seeds
 
 LOADER = Path(__file__).with_name("loading_each.py")
 SECONDS, MEMORY, PATIENCE = 10, 10**9, 300
+
+PLACES = (
+    *(f"seeds/{{}}.{suffix}" for suffix in ("npy", "npz", "png", "csv", "parquet", "wav")),
+    "texts/{}.txt",
+    "tokenizers/{}.json",
+    "profiles/{}.safetensors",
+)
 
 
 def array(shape: str, dtype: str = "<f4", data: bytes = bytes(96), version: int = 1) -> bytes:
@@ -119,15 +129,16 @@ def files() -> Iterator[tuple[str, bytes]]:
     yield "seeds/large.png", picture(10_000, 10_000)
     yield "seeds/short.png", picture(100, 100)[:60]
     yield "seeds/thin.png", picture(2**31 - 1, 1)
+    yield from malformed_files()
     yield from ((f"profiles/{name}.safetensors", content) for name, content in PROFILES.items())
 
 
 def test_each_is_refused_in_one_line_soon_and_in_little_memory(tmp_path: Path) -> None:
-    for folder in ("seeds", "profiles"):
+    for folder in ("seeds", "texts", "tokenizers", "profiles"):
         (tmp_path / folder).mkdir()
     for name, content in files():
         (tmp_path / name).write_bytes(content)
-    for place in ("seeds/{}.npy", "seeds/{}.npz", "seeds/{}.png", "profiles/{}.safetensors"):
+    for place in PLACES:
         for name, make in ODD.items():
             make(tmp_path / place.format(name))
     (tmp_path / "seeds" / "images").mkdir()
@@ -142,6 +153,34 @@ def test_each_is_refused_in_one_line_soon_and_in_little_memory(tmp_path: Path) -
         assert ended["refused"] is not None, f"{file} was loaded"
         assert len(ended["refused"].splitlines()) == 1, file
         assert ended["seconds"] < SECONDS and ended["peak"] < MEMORY, (file, ended)
+
+
+SAMPLE = (
+    "seeds/utf-16.csv",
+    "seeds/header-of-many-names.csv",
+    "seeds/footer-huge.parquet",
+    "seeds/one-long-text.parquet",
+    "seeds/claims-four-gigabytes.wav",
+    "texts/one-long-among-many.txt",
+    "tokenizers/deep.json",
+)
+
+
+def test_the_command_ends_with_one_line_of_usage(tmp_path: Path) -> None:
+    for folder in ("seeds", "texts", "tokenizers"):
+        (tmp_path / folder).mkdir()
+    contents = dict(malformed_files())
+    for name in SAMPLE:
+        (tmp_path / name).write_bytes(contents[name])
+    (tmp_path / "good.txt").write_text("good\nbad\n")
+    os.mkfifo(tmp_path / "seeds" / "pipe.csv")
+    for name in (*SAMPLE, "seeds/pipe.csv"):
+        texts = {"texts": [name, "--tokenizer", "bytes"], "tokenizers": ["good.txt", "--tokenizer", name]}
+        seeds = texts.get(name.partition("/")[0], [name])
+        ran = run("fuzz", "jostle.zoo:lenet1", "--seeds", *seeds, "--executions", "40", "--out", "out", cwd=tmp_path)
+        assert ran.code == Exit.USAGE and ran.out == "", (name, ran)
+        assert len(ran.err.splitlines()) == 1 and ran.err.startswith("jostle: "), (name, ran)
+        assert ran.peak < MEMORY and not (tmp_path / "out").exists(), (name, ran)
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])

@@ -14,7 +14,7 @@ from jostle.domain import Domain
 from jostle.errors import UsageError
 from jostle.options.choices import nearest, unknown
 from jostle.options.kinds import finite
-from jostle.untrusted.files import check_regular
+from jostle.untrusted.files import read_bounded
 
 DOMAIN_FILE = "domain.toml"  # in the folder of a campaign
 LARGEST = 16 * 2**20  # bytes
@@ -94,10 +94,7 @@ def read_domain_file(file: str) -> Section:
     """All of a domain file, in which no key is looked at yet."""
     path = Path(file)
     try:
-        check_regular(path)
-        if path.stat().st_size > LARGEST:
-            raise ValueError(f"it is larger than {LARGEST} bytes")
-        return Section(file, (), tomllib.loads(path.read_text(encoding="utf-8")))
+        return Section(file, (), tomllib.loads(read_bounded(path, LARGEST).decode("utf-8")))
     except (tomllib.TOMLDecodeError, ValueError, OSError, RecursionError) as error:
         raise UsageError(
             f"--domain {file} cannot be read: give a TOML file such as a campaign's {DOMAIN_FILE} ({error})"

@@ -16,7 +16,7 @@ from jostle.inputs.audio import AUDIO, Audio
 from jostle.inputs.inferred_table import inferred_table
 from jostle.inputs.several import MOVES, Several, mask_among
 from jostle.inputs.table import Table
-from jostle.inputs.tokens import TOKENS, UNSAID, TokenForm, tokens_of
+from jostle.inputs.tokens import BYTES, TOKENS, UNSAID, TokenForm, tokens_of
 from jostle.inputs.value_range import IMAGE, ValueRange
 from jostle.layout import WHOLE_UP_TO, Field, Layout
 from jostle.options.choices import chosen
@@ -97,10 +97,10 @@ def _wanted(inputs: Sequence[str], names: Sequence[str]) -> dict[str, str]:
 
 
 def _domain_of(name: str, values: Tensor, mutator: str | None, said: InputWishes) -> Domain:
-    """Rows of whole numbers are tokens, other rows tables, waves what `audio` changes; images have the range given."""
+    """Rows of whole numbers are tokens, of bytes such of 256; other rows are tables; `audio` changes waves."""
     if mutator == TOKENS or (mutator in (None, "") and _are_tokens(values)):
         names = tuple(f"{name}[{row}]" for row in range(len(values)))
-        return tokens_of(values.long(), names, said.tokens)
+        return tokens_of(values.long(), names, said.tokens, BYTES if values.dtype == torch.uint8 else 0)
     if mutator != AUDIO:
         return _range(name, values, said.low, said.high)
     if said.rate is None:
@@ -109,7 +109,7 @@ def _domain_of(name: str, values: Tensor, mutator: str | None, said: InputWishes
 
 
 def _are_tokens(values: Tensor) -> bool:
-    return values.ndim == TABLE_DIMENSIONS and values.dtype in (torch.int32, torch.int64)
+    return values.ndim == TABLE_DIMENSIONS and values.dtype in (torch.uint8, torch.int32, torch.int64)
 
 
 def _range(name: str, values: Tensor, low: float, high: float) -> Domain:

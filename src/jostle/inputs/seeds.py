@@ -28,16 +28,17 @@ from jostle.named_objects import find_object, names_object
 from jostle.records import Seeds
 
 ALONE = ("x", "inputs", "images", "data", "arr_0")  # what the only input may be called
-LABELS = ("y", "labels")
+LABELS = ("labels", "y")  # the first that is there; what is called y beside labels is an input
 UNNAMED = {"arr_0", "arr_1"}  # as np.savez calls what it is given without names: inputs and labels
 TOKEN_DIMENSIONS = 2  # seeds, length
+FIX = "give a folder of images, .wav or .txt files, a .txt, .npy, .npz, .csv or .parquet file, or FILE.py:function"
 
 
 @dataclass(frozen=True)
 class SeedForm:
-    """How image files become arrays: into which value range, with which channels and size."""
+    """What a user says of seeds: how files are read, what in them are labels, and what kind of data they are."""
 
-    low: float = 0.0
+    low: float = 0.0  # of the values of images
     high: float = 1.0
     channels: int | None = None  # 1 or 3; None is grey if all are grey, else colour
     size: tuple[int, int] | None = None  # height, width
@@ -63,10 +64,7 @@ def load_seeds(spec: str, form: SeedForm) -> Seeds:
     if names_object(spec):
         return _seeds_from_object(spec, form)
     if not path.exists():
-        raise SeedsRefused(
-            f"seeds {spec} do not exist: give a folder of images or .wav files, a .npy, .npz, .csv or .parquet "
-            f"file, or FILE.py:function"
-        )
+        raise SeedsRefused(f"seeds {spec} do not exist: {FIX}")
     if sounds := _wave_files(path):
         return _seeds_from_waves(path if path.is_dir() else path.parent, sounds, form)
     if path.is_dir():
@@ -77,10 +75,7 @@ def load_seeds(spec: str, form: SeedForm) -> Seeds:
         return _seeds_from_arrays(path, form)
     if path.suffix in TABLES:
         return seeds_from_table(path, form.label, declared_orders(form.domain))
-    raise SeedsRefused(
-        f"seeds {spec}: give a folder of images or of .wav files, a .npy, .npz, .csv or .parquet file, or "
-        f"FILE.py:function"
-    )
+    raise SeedsRefused(f"seeds {spec}: {FIX}")
 
 
 def _refuse_label(form: SeedForm) -> None:
@@ -182,7 +177,7 @@ def _seeds_from_arrays(path: Path, form: SeedForm) -> Seeds:
     arrays = {name: array for name, array in arrays_in(path).items() if name != MADE_BY_CMIN}
     inputs = next((arrays[name] for name in ALONE if name in arrays), None)
     labels = next((arrays[name] for name in (*LABELS, "arr_1") if name in arrays), None)
-    if len(arrays.keys() - {*LABELS}) > 1 and not (arrays.keys() == UNNAMED and arrays["arr_1"].ndim == 1):
+    if len(arrays.keys() - _called_labels(arrays)) > 1 and not (arrays.keys() == UNNAMED and arrays["arr_1"].ndim == 1):
         unnamed = all(name.startswith("arr_") for name in arrays)
         return _several(str(path), tuple(arrays.values()) if unnamed else arrays, None, form)
     if inputs is None:
@@ -218,8 +213,8 @@ def _several(source: str, arrays: Mapping[str, object] | tuple[object, ...], lab
     """Seeds of several inputs, by name or in their order; labels may stand among the names."""
     by_name = isinstance(arrays, dict)
     found = dict(arrays) if isinstance(arrays, dict) else {str(place): one for place, one in enumerate(arrays)}
-    for name in LABELS if by_name and labels is None else ():
-        labels = found.pop(name, labels)
+    for name in _called_labels(found) if by_name and labels is None else ():
+        labels = found.pop(name)
     held = attempt(lambda: {name: as_array(value) for name, value in found.items()})
     if isinstance(held, Crash) or not held:
         raise SeedsRefused(f"{source} gives no arrays: return a dict of them by the names of the model's parameters")
@@ -227,6 +222,11 @@ def _several(source: str, arrays: Mapping[str, object] | tuple[object, ...], lab
     inputs, domain = packed_seeds(source, held, by_name, wanted)
     names = tuple(f"{source}[{row}]" for row in range(len(inputs)))
     return Seeds(inputs, checked_labels(source, labels, len(inputs)), names, domain)
+
+
+def _called_labels(arrays: Mapping[str, object]) -> set[str]:
+    """The name of the array that holds the labels, if there is one."""
+    return set([name for name in LABELS if name in arrays][:1])
 
 
 def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import itertools
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import torch
@@ -16,28 +17,32 @@ from torch import Tensor
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.inferred_table import inferred_table
+from jostle.layout import WHOLE_UP_TO
 from jostle.options.choices import nearest
 from jostle.records import NO_LABEL, Seeds
 from jostle.untrusted.files import check_regular
 
 TABLES = (".csv", ".parquet")
-LABELS = ("label", "target", "y")  # columns that are labels unless the user says which
+LABEL_COLUMNS = ("label", "target", "y")  # columns that are labels unless the user says which
 MISSING = {"", "na", "n/a", "nan", "null", "none"}  # cells of columns of numbers
 TRUTHS = {"true": 1.0, "false": 0.0}
 DELIMITERS = ",;\t"
+WHOLE = re.compile(r"[+-]?\d+")
 MOST_CELLS = 20_000_000  # each of up to a hundred bytes while it is read
+MOST_BYTES = 256 * 2**20  # of a CSV file, and of what a parquet file unpacks to
+LONGEST_LINE = 10_000_000  # characters of a CSV file, also of its header
 Orders = Mapping[str, Sequence[str]]  # by column, the values of a category in the order that gives their codes
 
 
 class Cells:
     """The columns of a file by name; a cell is a text, or a number, or None where it is missing."""
 
-    def __init__(self, source: str, columns: Mapping[str, list[Any]], first_line: int):
-        self.source, self.columns, self._first_line = source, columns, first_line
+    def __init__(self, source: str, columns: Mapping[str, list[Any]], lines: Sequence[int]):
+        self.source, self.columns, self._lines = source, columns, lines  # the line of each row
 
     def place(self, row: int, name: str) -> str:
         """Where a cell is, as a person counts."""
-        return f"{self.source} line {row + self._first_line}, column {name}"
+        return f"{self.source} line {self._lines[row]}, column {name}"
 
 
 def seeds_from_table(path: Path, label: str | None, orders: Orders) -> Seeds:
@@ -61,32 +66,46 @@ def seeds_from_table(path: Path, label: str | None, orders: Orders) -> Seeds:
 
 def _csv(path: Path) -> Cells:
     check_regular(path)
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"it is larger than {MOST_BYTES:,} bytes: keep fewer rows, or give an .npy file")
     with path.open(encoding="utf-8-sig", newline="") as file:
-        heading = file.readline()
+        heading = next(_lines(file))
         file.seek(0)
-        rows = csv.reader(file, delimiter=max(DELIMITERS, key=heading.count), strict=True)
+        rows = csv.reader(_lines(file), delimiter=max(DELIMITERS, key=heading.count), strict=True)
         header = [name.strip() for name in next(rows)]
-        _check_header(path, header)
+        _check_header(header)
         most = MOST_CELLS // len(header)
-        body = [_checked_row(path, header, row, rows.line_num) for row in itertools.islice(rows, most + 1) if row]
+        filled = ((rows.line_num, _checked_row(header, row, rows.line_num)) for row in rows if row)
+        body = list(itertools.islice(filled, most + 1))
     if len(body) > most:
         raise ValueError(f"it holds more than {MOST_CELLS:,} values: keep fewer rows, or give an .npy file")
     if not body:
         raise ValueError("it has a header and no rows")
-    return Cells(str(path), dict(zip(header, map(list, zip(*body, strict=True)), strict=True)), first_line=2)
+    lines, values = zip(*body, strict=True)
+    return Cells(str(path), dict(zip(header, map(list, zip(*values, strict=True)), strict=True)), lines)
 
 
-def _check_header(path: Path, header: list[str]) -> None:
+def _lines(file: TextIO) -> Iterator[str]:
+    """The lines of a file, none of which fills memory."""
+    for line in iter(partial(file.readline, LONGEST_LINE + 1), ""):
+        if len(line) > LONGEST_LINE:
+            raise ValueError(f"a line has more than {LONGEST_LINE:,} characters: end each row with a new line")
+        yield line
+
+
+def _check_header(header: list[str]) -> None:
     if all(_number(name) is not None for name in header):
         raise ValueError("its first line holds numbers: write the names of the columns there")
+    seen: set[str] = set()
     for place, name in enumerate(header):
         if not name:
             raise ValueError(f"column {place + 1} has no name: name it, or leave it out (pandas: index=False)")
-        if header.count(name) > 1:
+        if name in seen:
             raise ValueError(f"two columns are named {name}: rename one")
+        seen.add(name)
 
 
-def _checked_row(path: Path, header: list[str], row: list[str], line: int) -> list[str]:
+def _checked_row(header: list[str], row: list[str], line: int) -> list[str]:
     if len(row) != len(header):
         raise ValueError(f"line {line} has {len(row)} values, and the header has {len(header)}: mend that line")
     return [cell.strip() for cell in row]
@@ -95,22 +114,17 @@ def _checked_row(path: Path, header: list[str], row: list[str], line: int) -> li
 def _parquet(path: Path) -> Cells:
     check_regular(path)
     try:
-        from pyarrow import parquet
+        from jostle.inputs import parquet_files
     except ImportError:
         raise ValueError("it needs pyarrow: pip install 'jostle[tables]', or save the table as .csv") from None
-    file = parquet.ParquetFile(path)
-    cells = file.metadata.num_rows * file.metadata.num_columns
-    if not 0 < cells <= MOST_CELLS:
-        raise ValueError(f"it says that it holds {cells:,} values, and may hold 1 to {MOST_CELLS:,}")
-    table = file.read()
-    _check_header(path, list(table.column_names))
-    columns = {name: table.column(name).to_pylist() for name in table.column_names}
-    return Cells(str(path), columns, first_line=1)
+    header, columns = parquet_files.columns_of(path, MOST_CELLS, MOST_BYTES)
+    _check_header(header)
+    return Cells(str(path), dict(zip(header, columns, strict=True)), range(1, 1 + len(columns[0])))
 
 
 def _label_column(cells: Cells, label: str | None) -> str | None:
     if label is None:
-        return next((name for name in LABELS if name in cells.columns), None)
+        return next((name for name in LABEL_COLUMNS if name in cells.columns), None)
     if label not in cells.columns:
         near = nearest(label, cells.columns) or ", ".join(itertools.islice(cells.columns, 10))
         raise SeedsRefused(f"--label {label}: {cells.source} has no such column, only {near}")
@@ -133,8 +147,20 @@ def _numbers(cells: Cells, name: str, order: Sequence[str]) -> tuple[Tensor, tup
     numbers = [_number(cell) for cell in column]
     if None in numbers:
         _refuse_missing(cells, name, numbers.index(None))
+    _check_whole(cells, name, np.array(numbers, dtype=np.float64))
     with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinity, which pre-flight refuses
         return torch.from_numpy(np.array(numbers, dtype=np.float64).astype(np.float32)), ()
+
+
+def _check_whole(cells: Cells, name: str, numbers: np.ndarray[Any, Any]) -> None:
+    """Refuses whole numbers [seeds] that float32 rounds."""
+    column = cells.columns[name]
+    for row in np.flatnonzero(np.abs(numbers) > WHOLE_UP_TO).tolist():
+        if isinstance(column[row], int) or (isinstance(column[row], str) and WHOLE.fullmatch(column[row])):
+            raise SeedsRefused(
+                f"{cells.place(row, name)} is {str(column[row])[:40]}: whole numbers above {WHOLE_UP_TO} are not told "
+                f"apart: number them lower, or write them with a decimal point"
+            )
 
 
 def _is_text(column: Sequence[Any]) -> bool:

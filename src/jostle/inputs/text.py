@@ -13,10 +13,14 @@ from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.tokens import TEXT, Tokens
 from jostle.records import Seeds
-from jostle.untrusted.files import check_regular
+from jostle.untrusted.files import read_bounded
 
 SUFFIX = ".txt"
 LONGEST = 100_000  # characters of one text
+LARGEST_TEXT = 4 * LONGEST  # bytes, because UTF-8 has up to four for a character
+LARGEST = 256 * 2**20  # bytes of a file with a text on each line
+MOST_LINES = 1_000_000  # each of hundreds of bytes while it is read
+MOST_PLACES = 50_000_000  # of all texts together, each as wide as the longest and eight bytes large
 ROOM = 0.25  # of the longest, for what is written into texts, and at least
 LEAST_ROOM = 16  # characters
 
@@ -27,7 +31,10 @@ def text_files(folder: Path) -> list[Path]:
 
 def lines_of(path: Path) -> tuple[list[str], tuple[str, ...]]:
     """The texts of a file, one on each line that is not empty, and their names."""
-    lines = [(number, line.rstrip("\r")) for number, line in enumerate(read_text(path).split("\n"), 1)]
+    content = _content(path, LARGEST)
+    if content.count("\n") > MOST_LINES:
+        raise SeedsRefused(f"{path} has more than {MOST_LINES:,} lines: give fewer")
+    lines = [(number, line.rstrip("\r")) for number, line in enumerate(content.split("\n"), 1)]
     full = [(number, line) for number, line in lines if line.strip()]
     if not full:
         raise SeedsRefused(f"{path} holds no text: write one on each line")
@@ -35,15 +42,19 @@ def lines_of(path: Path) -> tuple[list[str], tuple[str, ...]]:
 
 
 def read_text(path: Path) -> str:
-    content = attempt(partial(_decoded, path))
+    """The text of a file that holds one."""
+    return _content(path, LARGEST_TEXT)
+
+
+def _content(path: Path, limit: int) -> str:
+    content = attempt(partial(_decoded, path, limit))
     if isinstance(content, Crash):
         raise SeedsRefused(f"{path} is no text in UTF-8: convert or remove it ({content.message or content.error})")
     return content
 
 
-def _decoded(path: Path) -> str:
-    check_regular(path)
-    return path.read_bytes().decode("utf-8")
+def _decoded(path: Path, limit: int) -> str:
+    return read_bounded(path, limit).decode("utf-8")
 
 
 def seeds_of_texts(texts: Sequence[str], labels: Tensor, names: tuple[str, ...]) -> Seeds:
@@ -53,7 +64,13 @@ def seeds_of_texts(texts: Sequence[str], labels: Tensor, names: tuple[str, ...])
             raise SeedsRefused(f"seed {name} has {len(text):,} characters: give texts of 1 to {LONGEST:,}")
         if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
             raise SeedsRefused(f"seed {name} holds a NUL or half a character: remove it")
-    longest = max(map(len, texts))
+    lengths = [len(text) for text in texts]
+    longest = max(lengths)
     width = longest + max(LEAST_ROOM, round(ROOM * longest))
+    if len(texts) * width > MOST_PLACES:
+        raise SeedsRefused(
+            f"{len(texts):,} seeds as wide as {names[lengths.index(longest)]}, the longest with {longest:,}, "
+            f"are more than {MOST_PLACES:,} characters: shorten that one, or give fewer"
+        )
     domain = Tokens(UNICODE, NO_CHARACTER, stated=True, kind=TEXT, mutator="text")
     return Seeds(as_code_points(texts, width), labels, names, domain)

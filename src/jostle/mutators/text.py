@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -21,6 +21,7 @@ from jostle.options import kinds
 from jostle.options.declaration import Theme, option
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext
+from jostle.untrusted.files import read_bounded
 
 LINE = "Edits letters, case, white space, look-alikes and synonyms of texts, near the root seed by edit distance."
 # Latin letters, and others that most typefaces draw the same.
@@ -28,6 +29,7 @@ LATIN, LOOK_ALIKES = "aceijopsxyABCEHIKMOPSTX", "асеіјорѕхуАВСЕН�
 SPACE, NO_BREAK = " ", "\u00a0"
 TABLED = 0x10000  # code points whose kind is known; others are left alone
 WORD_SHARE = 0.25  # of the edits that are to a whole word
+LARGEST_SYNONYMS = 16 * 2**20  # bytes
 WORD = re.compile(r"[^\W\d_]+")
 Synonyms = Mapping[str, Sequence[str]]  # by a word in lower case
 
@@ -173,7 +175,7 @@ def _letters() -> Tensor:
 
 def read_synonyms(path: Path) -> dict[str, list[str]]:
     """By word, the others of its line."""
-    content = attempt(partial(path.read_text, encoding="utf-8"))
+    content = attempt(lambda: read_bounded(path, LARGEST_SYNONYMS).decode("utf-8"))
     fix = "give a file with a line for each meaning, such as good, fine"
     if isinstance(content, Crash):
         raise UsageError(f"--synonyms {path} cannot be read ({content.message or content.error}): {fix}")

@@ -21,7 +21,7 @@ MOST_NEIGHBOURS = 1000  # seeds among which neighbours are sought, spread over a
 AT_ONCE = 256  # seeds whose distances to all others are held in memory
 SAME = 1e-3  # of a point's distance from the mean: nearer points are the same but for rounding
 MOST_DIMENSIONS = 2  # of predictions [batch, values]
-TABLE = 2  # dimensions of inputs [seeds, columns]
+TABLE_DIMENSIONS = 2  # seeds, columns
 LEAST = 1e-30  # what a tolerance of 0 counts as where moves are measured in tolerances
 
 
@@ -126,7 +126,7 @@ def _comparable(inputs: Tensor) -> Tensor:
         return inputs.flatten(1)
     centred = (inputs - inputs.mean(0)).flatten(1)
     spread = centred.square().mean(0).sqrt()
-    return centred / torch.where(spread > 0, spread, 1) if inputs.ndim == TABLE else centred
+    return centred / torch.where(spread > 0, spread, 1) if inputs.ndim == TABLE_DIMENSIONS else centred
 
 
 def _nearest_others(points: Tensor) -> Tensor:

@@ -67,7 +67,7 @@ class SequenceKept:
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         answers, outputs = candidates.answers, trace.outputs[MODEL]
         expected = self._expected(candidates.labels, answers)
-        expected, given = aligned(expected, tokens_of(outputs, self._end))
+        expected, given = aligned(expected, answered_tokens(outputs, self._end))
         distances, allowed = self._distances(expected, given)
         field = self._field_differs(expected, given, candidates, trace)
         finite = finite_rows(answers, outputs)
@@ -87,7 +87,7 @@ class SequenceKept:
         known = known_sequences(seeds.labels)
         if not known.any():
             return None
-        labels, given = aligned(ended(seeds.labels.long(), self._end), tokens_of(seeds.answers, self._end))
+        labels, given = aligned(ended(seeds.labels.long(), self._end), answered_tokens(seeds.answers, self._end))
         distances, allowed = self._distances(labels, given)
         return OnSeeds(
             (distances > allowed) & known, "exact matches", float((labels == given).all(1)[known].float().mean())
@@ -95,7 +95,7 @@ class SequenceKept:
 
     def _expected(self, labels: Tensor, answers: Tensor) -> Tensor:
         """[batch, tokens] of labels where they are known, else of answers."""
-        known, said = known_sequences(labels), tokens_of(answers, self._end)
+        known, said = known_sequences(labels), answered_tokens(answers, self._end)
         if not known.any():
             return said
         labels, said = aligned(ended(labels.long(), self._end), said)
@@ -118,12 +118,12 @@ class SequenceKept:
         match = SLICE.fullmatch(self._field)
         if match is None:
             before, after = (some[output_named(self._field)] for some in (candidates.other_answers, trace.others))
-            return (tokens_of(before) != tokens_of(after)).any(1) & finite_rows(before, after)
+            return (answered_tokens(before) != answered_tokens(after)).any(1) & finite_rows(before, after)
         places = slice(*(int(place) if place else None for place in match.groups()))
         return (expected[:, places] != given[:, places]).any(1)
 
 
-def tokens_of(outputs: Tensor, end: int | None = None) -> Tensor:
+def answered_tokens(outputs: Tensor, end: int | None = None) -> Tensor:
     """Tokens [batch, tokens] of outputs that are tokens, or scores of them [batch, tokens, vocabulary]."""
     tokens = (
         outputs.argmax(2) if outputs.ndim == 3 else outputs.nan_to_num(0, 0, 0).clamp(-1, 2**31 - 128).round().long()

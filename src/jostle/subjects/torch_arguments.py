@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -58,7 +59,7 @@ class PackedArguments:
         if not parameters.required <= names or not (parameters.any_name or names <= set(parameters.names)):
             raise ModelRefused(
                 f"seeds have the inputs {', '.join(layout.names)}, and the model takes "
-                f"{', '.join(parameters.names)}: give arrays of these names"
+                f"{', '.join(parameters.names)}: give arrays of these names{_way_out(set(parameters.names) - names)}"
             )
         by_position = tuple(name for name in parameters.positional if name in names)
         return PackedArguments(layout, by_position, tuple(name for name in layout.names if name not in by_position))
@@ -89,7 +90,17 @@ def check_takes_one(parameters: Parameters) -> None:
     """Refuses a module that needs several inputs where there is one."""
     if len(parameters.required) > 1:
         names = ", ".join(name for name in parameters.names if name in parameters.required)
-        raise ModelRefused(f"the model takes {names}, and seeds are one array: give an .npz with arrays of these names")
+        raise ModelRefused(
+            f"the model takes {names}, and seeds are one array: give an .npz with arrays of these names"
+            f"{_way_out(parameters.required)}"
+        )
+
+
+def _way_out(names: Set[str]) -> str:
+    """How inputs are given whose names are those of labels."""
+    if "labels" in names:
+        return ", from FILE.py:function that returns a dict of them and the labels, because labels are no input"
+    return ", and the labels as labels (-1 if unknown), because y alone is taken for them" if "y" in names else ""
 
 
 def parameters_of(module: nn.Module) -> Parameters:

@@ -25,6 +25,14 @@ def check_regular(path: Path) -> None:
         raise ValueError("it is empty")
 
 
+def read_bounded(path: Path, limit: int) -> bytes:
+    """The content of a regular file of at most so many bytes."""
+    check_regular(path)
+    if path.stat().st_size > limit:
+        raise ValueError(f"it is larger than {limit} bytes")
+    return path.read_bytes()
+
+
 def check_safetensors(path: Path) -> None:
     """Its header is small and every tensor lies inside the file; safetensors itself checks that they fit together."""
     check_regular(path)

@@ -16,6 +16,7 @@ from jostle.inputs.domains import domain_of
 from jostle.inputs.geometry import unmoved
 from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.inputs.several import Several, layout_of
+from jostle.inputs.tokens import Tokens
 from jostle.options.campaign import InputOptions
 from jostle.records import Seeds
 
@@ -147,3 +148,17 @@ def test_what_does_not_fit_together_is_refused_in_a_line(
 def test_choosing_an_input_where_there_is_one_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SeedsRefused, match="--input chooses among several inputs"):
         seeds_in(tmp_path, ("x=noise",), x=ARRAYS["image"])
+
+
+def test_what_is_called_y_beside_labels_is_an_input(tmp_path: Path) -> None:
+    seeds = seeds_in(tmp_path, x=ARRAYS["image"], y=ARRAYS["age"], labels=np.arange(6))
+    layout = layout_of(seeds)
+    assert layout is not None and layout.names == ("x", "y") and seeds.labels.tolist() == [0, 1, 2, 3, 4, 5]
+    assert layout.unpacked(seeds.inputs)["y"].tolist() == ARRAYS["age"].tolist()
+
+
+def test_bytes_among_several_inputs_are_tokens_of_256(tmp_path: Path) -> None:
+    seeds = seeds_in(tmp_path, image=ARRAYS["image"], text=ARRAYS["ids"].astype(np.uint8))
+    assert isinstance(seeds.domain, Several)
+    text = seeds.domain.domains["text"]
+    assert isinstance(text, Tokens) and text.vocabulary == 256

@@ -58,6 +58,10 @@ def test_without_a_column_of_labels_none_are_known(tmp_path: Path) -> None:
         ("a,b\n", "a header and no rows"),
         ("label\n3\n", "nothing to change"),
         ("", "it is empty"),
+        ("a,b\n\n1,2\n\n\n3,\n", "line 6, column b: the value is missing"),
+        ("a,b\n16777216,2\n16777217,2\n", "line 3, column a is 16777217: whole numbers above 16777216 are not told"),
+        ("a,b\n-16777217,2\n", "line 2, column a is -16777217"),
+        ("a" * 10_000_001 + ",b\n1,2\n", "a line has more than 10,000,000 characters"),
     ],
 )
 def test_what_is_no_table_is_refused_with_its_place(tmp_path: Path, text: str, problem: str) -> None:
@@ -108,3 +112,56 @@ def test_a_parquet_file_that_unpacks_to_too_many_values_is_refused(tmp_path: Pat
     assert path.stat().st_size < 100_000
     with pytest.raises(SeedsRefused, match="it holds 20,000,001 values, and may hold"):
         load_seeds(str(path), SeedForm())
+
+
+def test_numbers_with_a_decimal_point_may_be_large(tmp_path: Path) -> None:
+    assert read(tmp_path, "a,b\n16777217.0,2\n1e9,3\n").inputs[:, 0].tolist() == [16777216, 1e9]
+
+
+def test_blank_lines_do_not_count_as_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jostle.inputs.table_files.MOST_CELLS", 4)
+    assert len(read(tmp_path, "a,b\n1,2\n\n\n3,4\n")) == 2
+    with pytest.raises(SeedsRefused, match="more than 4 values: keep fewer rows"):
+        read(tmp_path, "a,b\n1,2\n3,4\n5,6\n")
+
+
+def test_a_header_of_many_columns_is_read_at_once(tmp_path: Path) -> None:
+    count = 200_000  # which took hours while each name was compared with all others
+    with pytest.raises(SeedsRefused, match="two columns are named c0"):
+        read(tmp_path, ",".join(f"c{place}" for place in range(count)) + ",c0\n1\n")
+
+
+def refusal(path: Path, table: pyarrow.Table, **how: object) -> str:
+    parquet.write_table(table, path, **how)
+    with pytest.raises(SeedsRefused) as refused:
+        load_seeds(str(path), SeedForm())
+    assert len(str(refused.value).splitlines()) == 1
+    return str(refused.value)
+
+
+def test_a_small_parquet_file_cannot_fill_memory_with_texts(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    text = pyarrow.array(["x" * 2**20] * 300)
+    tracked = pyarrow.total_allocated_bytes()
+    assert "a text of 1,048,576 characters" in refusal(path, pyarrow.table({"a": text}))
+    assert path.stat().st_size < 100_000 and pyarrow.total_allocated_bytes() <= tracked
+    shared = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
+    assert "it may unpack to" in refusal(path, pyarrow.table({"a": text}), **shared)
+    assert path.stat().st_size < 200_000
+    wide = pyarrow.array([b"x" * 2**20] * 300, pyarrow.binary(2**20))
+    assert "it may unpack to 314,572,800 bytes" in refusal(path, pyarrow.table({"a": wide}))
+
+
+def test_columns_of_a_parquet_file_hold_one_value_in_each_row_and_have_names_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    assert "column a holds list" in refusal(path, pyarrow.table({"a": [[1, 2], [3]]}))
+    twice = pyarrow.table([pyarrow.array(["x"]), pyarrow.array(["y"])], names=["a", "a"])
+    assert "two columns are named a" in refusal(path, twice)
+    assert "is 16777217: whole numbers above" in refusal(path, pyarrow.table({"a": [16777217], "b": [1]}))
+
+
+def test_texts_of_a_parquet_file_may_be_missing_or_in_several_groups_of_rows(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    assert "line 2, column a: the value is missing" in refusal(path, pyarrow.table({"a": ["x", None]}))
+    parquet.write_table(pyarrow.table({"a": ["x", "y", "z", "x"], "b": [1, 2, 3, 4]}), path, row_group_size=2)
+    assert load_seeds(str(path), SeedForm()).inputs[:, 0].tolist() == [0, 1, 2, 0]

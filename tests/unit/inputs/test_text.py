@@ -77,3 +77,19 @@ def test_texts_need_a_tokenizer_and_a_tokenizer_texts(tmp_path: Path) -> None:
         load_seeds(str(tmp_path / "texts.txt"), SeedForm())
     with pytest.raises(SeedsRefused, match="--tokenizer is for texts"):
         load_seeds("jostle.zoo:mnist_sample", TEXTS)
+
+
+def test_one_long_text_among_many_is_refused_before_all_are_as_wide(tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("short\n" * 20_000 + "x" * 100_000)
+    with pytest.raises(SeedsRefused, match=r"as wide as .*:20001, the longest with 100,000, .* shorten that one"):
+        load_seeds(str(tmp_path / "texts.txt"), TEXTS)
+
+
+def test_a_file_too_large_for_a_text_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_bytes(b"x" * 400_001)
+    with pytest.raises(SeedsRefused, match="it is larger than 400000 bytes"):
+        load_seeds(str(tmp_path), TEXTS)
+    with (tmp_path / "one.txt").open("wb") as file:
+        file.truncate(300 * 2**20)
+    with pytest.raises(SeedsRefused, match="it is larger than 268435456 bytes"):
+        load_seeds(str(tmp_path / "one.txt"), TEXTS)

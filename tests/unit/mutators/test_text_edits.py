@@ -75,3 +75,12 @@ def test_a_file_without_synonyms_is_refused(tmp_path: Path, content: str | None,
         (tmp_path / "words").write_text(content)
     with pytest.raises(UsageError, match=f"{says}.*give a file with a line for each meaning"):
         read_synonyms(tmp_path / "words")
+
+
+def test_synonyms_are_not_read_from_a_huge_file_or_a_device(tmp_path: Path) -> None:
+    with (tmp_path / "words").open("wb") as file:
+        file.truncate(2**30)
+    (tmp_path / "zeros").symlink_to("/dev/zero")
+    for name, says in (("words", "it is larger than 16777216 bytes"), ("zeros", "not a regular file")):
+        with pytest.raises(UsageError, match=says):
+            read_synonyms(tmp_path / name)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from jostle.oracles.sequence import NO_TOKEN, SequenceKept, edit_distances, ended, tokens_of
+from jostle.oracles.sequence import NO_TOKEN, SequenceKept, answered_tokens, edit_distances, ended
 from jostle.records import NO_BUG, NO_LABEL, Verdicts
 from making import answered, batch_of, seeds_of, trace_of
 
@@ -85,7 +85,7 @@ def test_a_field_may_be_an_output_of_its_own() -> None:
 
 def test_scores_of_tokens_stand_for_the_best_token() -> None:
     scores = torch.nn.functional.one_hot(torch.tensor([[2, 0, 1]]), 3).float()
-    assert tokens_of(scores).tolist() == [[2, 0, 1]]
+    assert answered_tokens(scores).tolist() == [[2, 0, 1]]
 
 
 def test_behind_the_end_there_is_nothing() -> None:

@@ -12,7 +12,9 @@ import torch
 from torch import nn
 
 from jostle.errors import ModelRefused
+from jostle.layout import Field, Layout
 from jostle.subjects.registry import load as load_subject
+from jostle.subjects.torch_arguments import PackedArguments, Parameters, check_takes_one
 
 SOURCE = """
 import torch
@@ -143,6 +145,23 @@ def test_an_exported_program_of_two_inputs_needs_seeds_of_two(tmp_path: Path) ->
     torch.export.save(torch.export.export(Sum(), (torch.zeros(2), torch.zeros(2))), tmp_path / "sum.pt2")
     with pytest.raises(ModelRefused, match=r"takes a, b, and seeds are one array: give an \.npz"):
         load_subject(str(tmp_path / "sum.pt2")).taking(None)
+
+
+@pytest.mark.parametrize(
+    ("names", "way_out"),
+    [
+        (("x", "y"), r"and the labels as labels \(-1 if unknown\), because y alone is taken for them"),
+        (("x", "labels"), "from FILE.py:function that returns a dict of them and the labels"),
+    ],
+)
+def test_a_model_whose_input_is_called_as_labels_are_is_refused_with_the_way_out(
+    names: tuple[str, ...], way_out: str
+) -> None:
+    parameters = Parameters(named=(*names, "z"), required=frozenset(names))
+    with pytest.raises(ModelRefused, match=f"seeds are one array: give .* of these names, {way_out}"):
+        check_takes_one(parameters)
+    with pytest.raises(ModelRefused, match=f"give arrays of these names, {way_out}"):
+        PackedArguments.fitting(Layout((Field("x", (2,)), Field("z", (2,)))), parameters)
 
 
 class Canary:

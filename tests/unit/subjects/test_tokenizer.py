@@ -91,3 +91,10 @@ def test_a_model_reads_texts_with_a_mask_where_it_takes_one() -> None:
     assert not torch.equal(short, long)
     assert [layer.name for layer in subject.layers(TEXTS)] == ["words"]
     assert subject.outputs(TEXTS) == {"": [3, 4]}
+
+
+def test_a_file_too_large_for_a_tokenizer_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "tokenizer.json").open("wb") as file:
+        file.truncate(2**30)
+    with pytest.raises(UsageError, match="it is larger than 134217728 bytes"):
+        load_tokenizer(str(tmp_path / "tokenizer.json"), 8, None)
