@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from functools import partial
 
 from rich.console import Console
@@ -24,7 +26,8 @@ Open = Callable[[Progress, Callable[[str], None]], Session]
 def run_session(open_session: Open, as_json: bool) -> Exit:
     """Opens a session, runs it and reports."""
     console, moving = Console(stderr=True), Console(stderr=True, quiet=as_json)
-    session = open_session(partial(shown, moving, "profiling"), partial(say, moving))
+    with _models_speak_to_stderr(as_json):
+        session = open_session(partial(shown, moving, "profiling"), partial(say, moving))
     quarantine = session.archive.quarantine
     for warning in (*session.warnings, *quarantine.warnings):
         say(console, f"warning: {warning}")
@@ -40,7 +43,7 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
         if summary.findings and not asked.stop:
             say(moving, f"finishing the findings: {session.finishing}")
 
-    with display, stopping_gently(session.campaign) as asked:
+    with _models_speak_to_stderr(as_json), display, stopping_gently(session.campaign) as asked:
         ended = run(session, [display], lambda: asked.stop, searched, partial(shown, moving, "finishing findings"))
     for line in _remarks(session, ended):
         say(console, line)
@@ -48,6 +51,11 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
         say(moving, session.nothing_found(ended.summary))
     _report(session, ended, as_json)
     return _exit(ended)
+
+
+def _models_speak_to_stderr(as_json: bool) -> AbstractContextManager[object]:
+    """What a model prints does not stand beside the one object on standard output."""
+    return redirect_stdout(sys.stderr) if as_json else nullcontext()
 
 
 def _introduction(session: Session) -> Iterator[str]:

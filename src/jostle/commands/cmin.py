@@ -21,12 +21,14 @@ from jostle.feedback.nearest import NearestOptions
 from jostle.feedback.neurons import NeuronCoverage
 from jostle.inputs.array_files import MADE_BY_CMIN
 from jostle.inputs.seeds import load_seeds
+from jostle.inputs.several import layout_of
+from jostle.inputs.tokens import TEXT
 from jostle.interfaces import Feedback, ModelTarget
 from jostle.options.campaign import BatchOptions, InputOptions
 from jostle.options.schema import Settings
 from jostle.part import PartContext
 from jostle.profile import load_profile
-from jostle.records import NO_LABEL, NO_PARENT, Candidates, Trace, all_rows
+from jostle.records import NO_LABEL, NO_PARENT, Candidates, Seeds, Trace, all_rows
 from jostle.session.load import Loaded, load, seed_form
 from jostle.session.profiles import PROFILE
 from jostle.session.reopen import reopen
@@ -66,6 +68,8 @@ def _reduced(folder: Path, loaded: Loaded, out: Path) -> Reduction:
     kept = read_kept(folder, loaded.flight.seeds)
     if not len(kept):
         raise UsageError(f"the campaign in {folder} kept nothing, so there is nothing to reduce")
+    if loaded.prepared.context().domain.kind == TEXT:
+        raise UsageError(f"the campaign in {folder} is over texts, which no .npz holds: its corpus cannot be reduced")
     corpus = Runs(loaded.model.target, kept, settings[BatchOptions].batch)
     context = _context(folder, loaded)
     whole = _criteria(settings, context, {})
@@ -76,7 +80,7 @@ def _reduced(folder: Path, loaded: Loaded, out: Path) -> Reduction:
     corpus.assess(again, rows)
     inputs = settings[InputOptions]
     labels = load_seeds(inputs.seeds, seed_form(inputs)).labels[kept.roots]
-    write_whole(out, _encoded(kept.inputs[rows], labels[rows]), synced=True)
+    write_whole(out, _encoded(_arrays(loaded.prepared.seeds, kept.inputs[rows]), labels[rows]), synced=True)
     return Reduction(len(kept), len(rows), before, _figures(again), _lost(whole, again), str(out))
 
 
@@ -162,9 +166,15 @@ def _lost(whole: Sequence[Feedback], part: Sequence[Feedback]) -> int:
     return sum(int((one.covered() & ~other.covered()).sum()) for one, other in both)
 
 
-def _encoded(inputs: Tensor, labels: Tensor) -> bytes:
+def _arrays(seeds: Seeds, inputs: Tensor) -> dict[str, Tensor]:
+    """Inputs as a file of seeds holds them: several by their names."""
+    layout = layout_of(seeds)
+    return {"x": inputs} if layout is None else layout.unpacked(inputs)
+
+
+def _encoded(inputs: Mapping[str, Tensor], labels: Tensor) -> bytes:
     content = BytesIO()
-    arrays = {"x": inputs.numpy(), MADE_BY_CMIN: np.array(1)}
+    arrays = {name: values.numpy() for name, values in inputs.items()} | {MADE_BY_CMIN: np.array(1)}
     if (labels != NO_LABEL).any():
         arrays["y"] = labels.numpy()
     np.savez(content, **arrays)  # type: ignore[arg-type]

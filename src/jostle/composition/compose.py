@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -233,12 +233,18 @@ def compose(prepared: Prepared, take_profile: Callable[[], Profile]) -> Composit
     return Composition(prepared, mutator, scheduler, feedbacks, oracles, profile)
 
 
-def _judged_on_seeds(prepared: Prepared, oracles: Iterable[Oracle]) -> Prepared:
+def _judged_on_seeds(prepared: Prepared, oracles: Collection[Oracle]) -> Prepared:
     """The same with what labels say of the model's answers for the seeds, where an oracle can compare them."""
     for oracle in oracles:
         on_seeds = oracle.on_seeds(prepared.seeds) if isinstance(oracle, JudgesSeeds) else None
         if on_seeds is not None:
             prepared = replace(prepared, flight=prepared.flight.judged(on_seeds))
+    compared = any(oracle.compares_with_truth for oracle in oracles)
+    if compared and prepared.flight.wrong.all() and not prepared.settings[DoubtOptions].force:
+        raise PreflightFailed(
+            f"the model gets all {len(prepared.seeds)} seeds wrong, so nothing is left to change: check the labels and "
+            f"--task, or leave the labels out, or --force to fuzz anyway"
+        )
     return prepared
 
 

@@ -32,6 +32,7 @@ FUZZ = Schema(
     *(WithSeedsOptions, BudgetOptions, BatchOptions, RunOptions, DoubtOptions, IsolationOptions),
 )
 # What is sought of each task's answers, unless the user says what.
+YES_OR_NO = (Task.BINARY, Task.MULTILABEL)
 SOUGHT = {
     Task.CLASSES: "flip",
     Task.BINARY: "flip",
@@ -52,7 +53,7 @@ def settled(recipe: Recipe, given: Given, task: Task, images: bool = False) -> S
     oracle = sought(recipe, given, task)
     given = given.over(oracle=oracle)
     chosen = {**recipe.choices(given), "as_images": images and recipe.shrinks, "minimise": recipe.shrinks}
-    facts = Facts(given.values, given.of(InputOptions).bounds, task is Task.CLASSES, images, oracle)
+    facts = Facts(given.values, given.of(InputOptions).bounds, task is Task.CLASSES, images, oracle, task in YES_OR_NO)
     return FUZZ.settled(given, chosen, facts, unused=set(PART_GROUPS) - _read_by_parts(recipe, given))
 
 

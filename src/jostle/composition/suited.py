@@ -16,8 +16,8 @@ from jostle.task import OF_LABELS, Task
 OF_IMAGES = ("noise", "metamorphic")  # what changes images, unless a recipe was named
 OF_GRADIENTS = ("gradient",)  # which can change tables and waves too
 WITHOUT_GRADIENTS = {TEXT: "texts, of which a tokenizer makes tokens", SEVERAL: "several inputs at once"}
-MAY_BE_MOVED = (*OF_LABELS, Task.SEGMENTATION, Task.DETECTION)  # images whose answers stay, or move with them
-KEPT = {"flip", "masks", "boxes"}  # the oracles of those
+MAY_BE_MOVED = (*OF_LABELS, Task.SEGMENTATION, Task.DETECTION, Task.EMBEDDING)  # whose answers stay, or move along
+KEPT = {"flip", "masks", "boxes", "embedding"}  # the oracles of those
 OF_EMBEDDINGS = ("embedding",)  # which gradients change tokens by
 OF_VALUES = "noise"  # the mutator of images and arrays, for which every recipe has its own
 

@@ -19,7 +19,7 @@ def folder_labels(folder: Path, files: list[Path]) -> Tensor:
     classes = [file.relative_to(folder).parts[0] if file.parent != folder else None for file in files]
     if None in classes:
         return torch.full((len(files),), NO_LABEL)
-    names = sorted({name for name in classes if name is not None})
+    names = sorted(path.name for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     numbers = {name: int(name) if all(n.isdigit() for n in names) else i for i, name in enumerate(names)}
     return torch.tensor([numbers[name] for name in classes if name is not None])
 

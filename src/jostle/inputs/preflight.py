@@ -23,6 +23,7 @@ from jostle.traits import NO_TRAITS, Traits
 
 MOST_DEATHS_OF_SEEDS = 16  # in all, because a process takes seconds to start
 MOST_DEATHS = 4  # of processes that seeds end, before the same is taken to be so
+ROWS_OF_NUMBERS = 2  # dimensions of seeds
 SMALLEST_LABELLED_SET = 20  # below this, low accuracy may be chance
 SUSPICIOUS_SPAN = 0.02  # of the declared range: 0..1 data declared as 0..255 spans 0.004
 
@@ -209,8 +210,10 @@ def _first_accepted(target: ModelTarget, seeds: Seeds) -> tuple[int, Tensor]:
 
 
 def _shape_hint(seeds: Seeds) -> str:
-    if seeds.inputs.is_floating_point():
+    if seeds.inputs.is_floating_point() and seeds.inputs.ndim > ROWS_OF_NUMBERS:
         return "check the seeds' shape, channels first; for image files --channels and --size"
+    if seeds.inputs.is_floating_point():
+        return "check how many numbers it takes for an input; tokens are whole numbers, so save them as int64"
     if seeds.domain is not None and seeds.domain.kind == TEXT:
         return "check that --tokenizer is the model's, and --length"
     return "they are whole numbers, which it is given as tokens: check their length, or save values as floats"

@@ -18,7 +18,7 @@ from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.inferred_table import inferred_table
 from jostle.layout import WHOLE_UP_TO
-from jostle.options.choices import nearest
+from jostle.options.choices import unknown
 from jostle.records import NO_LABEL, Seeds
 from jostle.untrusted.files import check_regular
 
@@ -126,8 +126,7 @@ def _label_column(cells: Cells, label: str | None) -> str | None:
     if label is None:
         return next((name for name in LABEL_COLUMNS if name in cells.columns), None)
     if label not in cells.columns:
-        near = nearest(label, cells.columns) or ", ".join(itertools.islice(cells.columns, 10))
-        raise SeedsRefused(f"--label {label}: {cells.source} has no such column, only {near}")
+        raise SeedsRefused(f"--label {unknown(label, cells.columns)}")
     return label
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from torch import Tensor
 
 from jostle.code_points import NO_CHARACTER, UNICODE, as_code_points
-from jostle.errors import SeedsRefused
+from jostle.errors import SeedsRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.inputs.tokens import TEXT, Tokens
 from jostle.records import Seeds
 from jostle.untrusted.files import read_bounded
 
+LARGEST_SYNONYMS = 16 * 2**20  # bytes
 SUFFIX = ".txt"
 LONGEST = 100_000  # characters of one text
 LARGEST_TEXT = 4 * LONGEST  # bytes, because UTF-8 has up to four for a character
@@ -74,3 +75,19 @@ def seeds_of_texts(texts: Sequence[str], labels: Tensor, names: tuple[str, ...])
         )
     domain = Tokens(UNICODE, NO_CHARACTER, stated=True, kind=TEXT, mutator="text")
     return Seeds(as_code_points(texts, width), labels, names, domain)
+
+
+def read_synonyms(path: Path) -> dict[str, list[str]]:
+    """By word, the others of its line."""
+    content = attempt(lambda: read_bounded(path, LARGEST_SYNONYMS).decode("utf-8"))
+    fix = "give a file with a line for each meaning, such as good, fine"
+    if isinstance(content, Crash):
+        raise UsageError(f"--synonyms {path} cannot be read ({content.message or content.error}): {fix}")
+    groups = [[word.strip() for word in line.split(",") if word.strip()] for line in content.splitlines()]
+    found: dict[str, list[str]] = {}
+    for group in groups:
+        for word in group if len(group) > 1 else []:
+            found.setdefault(word.lower(), []).extend(other for other in group if other != word)
+    if not found:
+        raise UsageError(f"--synonyms {path} has no line with two words: {fix}")
+    return found

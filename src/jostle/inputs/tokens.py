@@ -109,6 +109,9 @@ class Tokens:
 
     def of_model(self, size: int) -> Tokens:
         """The same with the vocabulary that a model's embedding has."""
+        beyond = [token for token in (self.pad, *self.special) if token is not None and token >= size]
+        if beyond:
+            raise PreflightFailed(f"token {beyond[0]} of --pad or --special: the model's embedding has {size} only")
         if not self.stated:
             return replace(self, vocabulary=size)
         if self.vocabulary > size:

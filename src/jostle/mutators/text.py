@@ -14,14 +14,13 @@ from torch.nn import functional
 
 from jostle.code_points import as_code_points, as_texts
 from jostle.errors import UsageError
-from jostle.foreign import Crash, attempt
+from jostle.inputs.text import read_synonyms
 from jostle.inputs.tokens import TEXT, Tokens
 from jostle.mutators.bounded_edits import COSTS, BoundedEdits, Edited, EditKind, EditOptions, drawn_places, with_edit
 from jostle.options import kinds
 from jostle.options.declaration import Theme, option
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext
-from jostle.untrusted.files import read_bounded
 
 LINE = "Edits letters, case, white space, look-alikes and synonyms of texts, near the root seed by edit distance."
 # Latin letters, and others that most typefaces draw the same.
@@ -29,7 +28,6 @@ LATIN, LOOK_ALIKES = "aceijopsxyABCEHIKMOPSTX", "асеіјорѕхуАВСЕН�
 SPACE, NO_BREAK = " ", "\u00a0"
 TABLED = 0x10000  # code points whose kind is known; others are left alone
 WORD_SHARE = 0.25  # of the edits that are to a whole word
-LARGEST_SYNONYMS = 16 * 2**20  # bytes
 WORD = re.compile(r"[^\W\d_]+")
 Synonyms = Mapping[str, Sequence[str]]  # by a word in lower case
 
@@ -171,22 +169,6 @@ def _written() -> Tensor:
 def _letters() -> Tensor:
     """[code points] bool"""
     return torch.tensor([chr(code).isalpha() for code in range(TABLED)])
-
-
-def read_synonyms(path: Path) -> dict[str, list[str]]:
-    """By word, the others of its line."""
-    content = attempt(lambda: read_bounded(path, LARGEST_SYNONYMS).decode("utf-8"))
-    fix = "give a file with a line for each meaning, such as good, fine"
-    if isinstance(content, Crash):
-        raise UsageError(f"--synonyms {path} cannot be read ({content.message or content.error}): {fix}")
-    groups = [[word.strip() for word in line.split(",") if word.strip()] for line in content.splitlines()]
-    found: dict[str, list[str]] = {}
-    for group in groups:
-        for word in group if len(group) > 1 else []:
-            found.setdefault(word.lower(), []).extend(other for other in group if other != word)
-    if not found:
-        raise UsageError(f"--synonyms {path} has no line with two words: {fix}")
-    return found
 
 
 def _text(settings: Settings, context: PartContext) -> BoundedEdits:

@@ -44,6 +44,7 @@ class Facts:
     classes: bool = False  # the model gives class scores
     images: bool = False  # the seeds are what 8-bit image files hold
     oracle: tuple[str, ...] = ()  # what counts as a defect
+    labels: bool = False  # the model says yes or no, once or of several labels
 
     @property
     def span(self) -> float:

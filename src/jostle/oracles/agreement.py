@@ -16,6 +16,11 @@ from jostle.options.kinds import Kind, NotThisName, shown
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
 from jostle.records import MODEL, TWIN, Candidates, Trace, Verdicts, Violation
+from jostle.task import NO_LABEL_READING, LabelReading
+
+LABELS = "labels"
+# Tolerances of twins that compute or store with fewer bits, by their names.
+PRECISIONS = {"float16": "0.01", "weights16": "0.01", "bfloat16": "0.05", "int8": "0.1"}
 
 
 class Comparison(Protocol):
@@ -88,6 +93,33 @@ class Close:
         return Violation("agree", "agree:values", summary, {"output": worst, "model": ours, "twin": theirs})
 
 
+@dataclass(frozen=True)
+class SameLabels:
+    """Every score says yes or no as the twin's does."""
+
+    reading: LabelReading
+
+    def _says_yes(self, outputs: Tensor) -> Tensor:
+        return outputs > self.reading.cut
+
+    def differs(self, model: Tensor, twin: Tensor) -> Tensor:
+        return (self._says_yes(model) != self._says_yes(twin)).any(1)
+
+    def bugs(self, model: Tensor, twin: Tensor, roots: Tensor) -> Tensor:
+        return roots * model.shape[1] + self._first(model, twin)
+
+    def describe(self, model: Tensor, twin: Tensor, root: int) -> Violation:
+        place = int(self._first(model[None], twin[None]))
+        ours, theirs = ("yes" if says else "no" for says in (self._says_yes(model)[place], self._says_yes(twin)[place]))
+        summary = f"of label {place} the model says {ours}, the twin {theirs}"
+        details = {"model": model.tolist(), "twin": twin.tolist()}
+        return Violation("agree", f"agree:labels:{root}:{place}", summary, details)
+
+    def _first(self, model: Tensor, twin: Tensor) -> Tensor:
+        """[batch] the first label of which they say different things."""
+        return (self._says_yes(model) != self._says_yes(twin)).long().argmax(1)
+
+
 class Agreement:
     """The twin answers as the model does, and is finite where the model is."""
 
@@ -130,8 +162,10 @@ def _misshapen(trace: Trace) -> Verdicts:
     return Verdicts.where("agree", trace, trace.ran, number, lambda row: violation)
 
 
-def comparison_named(name: str) -> Comparison:
-    """`argmax`, `topK` or a tolerance such as `1e-3`."""
+def comparison_named(name: str, reading: LabelReading = NO_LABEL_READING) -> Comparison:
+    """`argmax`, `topK`, `labels` or a tolerance such as `1e-3`."""
+    if name == LABELS:
+        return SameLabels(reading)
     if name == "argmax":
         return SameTop()
     if name.startswith("top") and name[3:].isdigit() and int(name[3:]) > 0:
@@ -141,7 +175,7 @@ def comparison_named(name: str) -> Comparison:
     except ValueError:
         tolerance = -1.0
     if not 0 <= tolerance < math.inf:
-        raise UsageError(f"--agree {name!r}: give argmax, topK (such as top5) or a tolerance (such as 1e-3)")
+        raise UsageError(f"--agree {name!r}: give argmax, topK (such as top5), labels or a tolerance (such as 1e-3)")
     return Close(tolerance)
 
 
@@ -157,7 +191,10 @@ COMPARISON = Kind("TEXT", str, _comparison, ("most", "nan", "top0", "top", "-1",
 
 
 def _when_twins_agree(facts: Facts) -> str:
-    return "argmax" if facts.classes else "1e-5"
+    """The same answer where there are labels; else numbers as near as the twin's precision lets them be."""
+    if facts.classes:
+        return "argmax"
+    return LABELS if facts.labels else PRECISIONS.get(str(facts.given.get("twin")).partition(":")[0], "1e-5")
 
 
 @dataclass(frozen=True)
@@ -166,14 +203,14 @@ class AgreementOptions:
 
     agree: str = option(
         COMPARISON,
-        "When twins agree: argmax, topK or a tolerance like 1e-3",
+        "When twins agree: argmax, topK, labels (yes or no) or a tolerance like 1e-3",
         Theme.DEFECTS,
-        default=Derived(_when_twins_agree, "argmax of class scores, else 1e-5"),
+        default=Derived(_when_twins_agree, "the same answer, else 1e-5, of fewer bits 0.01 to 0.1"),
     )
 
 
 def _agreement(settings: Settings, context: PartContext) -> Agreement:
-    return Agreement(comparison_named(settings[AgreementOptions].agree))
+    return Agreement(comparison_named(settings[AgreementOptions].agree, context.reading))
 
 
 AGREE = Part(first_line(Agreement), _agreement, (AgreementOptions,))

@@ -21,6 +21,8 @@ def introduction(given: Given, composition: Composition) -> Iterator[str]:
     flight, domain = prepared.flight, prepared.context().domain
     quality = f", {flight.quality}" if flight.quality else ""
     yield f"{len(flight.seeds)} seeds{quality}, layers watched: {len(prepared.model.layers)}"
+    if flight.task not in (Task.CLASSES, Task.UNKNOWN):
+        yield f"task: {flight.task} (--task says what else the model does)"
     yield from domain.lines()
     yield f"sought: {sought_text(given, prepared)}"
     if composition.profile is not None:

@@ -17,7 +17,9 @@ SILENT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout,
 PASSIVE = (*SILENT, nn.ReLU, nn.ReLU6, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
 
 
-def layers_of(module: nn.Module, sample: Tensor, arguments: Arguments | None = None) -> list[Layer]:
+def layers_of(
+    module: nn.Module, sample: Tensor, arguments: Arguments | None = None, dtype: torch.dtype = torch.float32
+) -> list[Layer]:
     """The leaf modules that run on the sample [batch, ...], in order of their first call."""
     found: dict[str, Layer] = {}
 
@@ -33,7 +35,7 @@ def layers_of(module: nn.Module, sample: Tensor, arguments: Arguments | None = N
     ]
     try:
         with torch.no_grad():
-            called(module, sample, arguments)
+            called(module, sample, arguments, dtype)
     finally:
         for hook in hooks:
             hook.remove()

@@ -64,7 +64,8 @@ class TorchSubject:
         return {name: list(tensor.shape) for name, tensor in tensors.items()}
 
     def layers(self, sample: Tensor) -> list[Layer]:
-        return layers_of(self.module.eval(), sample, self.arguments)
+        target = self.target()
+        return layers_of(self.module.eval(), target.own(sample), self.arguments, target.dtype)
 
     def incoming(self, layers: Sequence[Layer]) -> dict[str, Tensor]:
         return incoming_weights(self.module, layers)

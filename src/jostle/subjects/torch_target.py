@@ -44,9 +44,9 @@ class TorchTarget:
         """
         self._module = module.eval()
         weights = next((p for p in module.parameters() if p.is_floating_point()), torch.empty(0))
-        self._device, self._dtype = weights.device, weights.dtype
-        self._mean = torch.tensor(mean, device=self._device, dtype=self._dtype)
-        self._std = torch.tensor(std, device=self._device, dtype=self._dtype)
+        self._device, self.dtype = weights.device, weights.dtype
+        self._mean = torch.tensor(mean, device=self._device, dtype=self.dtype)
+        self._std = torch.tensor(std, device=self._device, dtype=self.dtype)
         self._metadata = metadata
         self._gradients = gradients
         self._output, self._arguments = output, arguments
@@ -94,7 +94,7 @@ class TorchTarget:
     def prepared(self, inputs: Tensor) -> Call:
         """What the module is given for inputs in the user's value range: on its device, normalised."""
         own = self.own(inputs)
-        return ((self._normalised(own),), {}) if self._arguments is None else self._arguments.of(own, self._dtype)
+        return ((self._normalised(own),), {}) if self._arguments is None else self._arguments.of(own, self.dtype)
 
     def _differentiably(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """The outputs, and what they are differentiated by: the inputs, or of tokens what the embedding gives."""
@@ -109,7 +109,7 @@ class TorchTarget:
     def own(self, inputs: Tensor) -> Tensor:
         """A copy, because a model may work in place: in its precision, but for tokens, which are int64."""
         whole = inputs.dtype == torch.int64 or self._arguments is not None  # several inputs are narrowed one by one
-        return inputs.to(self._device, None if whole else self._dtype, copy=True)
+        return inputs.to(self._device, None if whole else self.dtype, copy=True)
 
     def _forward(self, inputs: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """The output that carries the answer, and all others that have one row per input."""
@@ -127,7 +127,7 @@ class TorchTarget:
 
     def outputs(self, inputs: Tensor) -> dict[str, Tensor]:
         """Every tensor that the module returns, by name."""
-        returned = called(self._module, self._normalised(inputs), self._arguments, self._dtype)
+        returned = called(self._module, self._normalised(inputs), self._arguments, self.dtype)
         return named_tensors(one_row_each(returned, len(inputs)))
 
     def _normalised(self, inputs: Tensor) -> Tensor:

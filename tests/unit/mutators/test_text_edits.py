@@ -9,9 +9,10 @@ import torch
 
 from jostle.code_points import UNICODE, as_code_points, as_texts
 from jostle.errors import UsageError
+from jostle.inputs.text import read_synonyms
 from jostle.inputs.tokens import Tokens
 from jostle.mutators.bounded_edits import BoundedEdits
-from jostle.mutators.text import LATIN, LOOK_ALIKES, TextEdits, read_synonyms
+from jostle.mutators.text import LATIN, LOOK_ALIKES, TextEdits
 from jostle.randomness import randomness
 from making import batch_of, texts_of
 
