@@ -15,6 +15,7 @@ from jostle.options.kinds import choice
 from jostle.records import NO_LABEL
 
 BOX = 5  # numbers of a labelled box: class, left, top, right, bottom
+MOST_FOUND = 128  # things found in one input, such as boxes: the surest ones
 UNIT = 1e-3  # how far from 1 the length of an embedding may be
 PROBABLE = 0.5  # above which a probability says yes
 
