@@ -16,9 +16,9 @@ from jostle.options.schema import Settings
 from jostle.oracles.answers import finite_rows
 from jostle.part import Part, PartContext, first_line
 from jostle.records import MODEL, NO_LABEL, Candidates, OnSeeds, Seeds, Trace, Verdicts, Violation
+from jostle.task import MOST_CLASSES
 
 SPECK = 0.002  # of all pixels: a class that fills less, before and after, is not judged
-MOST_CLASSES = 2**12  # that whole numbers in a mask may tell apart
 CLASS_BITS = 32  # of a bug's number
 
 
