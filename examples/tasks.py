@@ -4,7 +4,7 @@ jostle fuzz examples/tasks.py:house_price --seeds examples/tasks.py:sold_houses 
 jostle fuzz examples/tasks.py:segmenter --seeds examples/tasks.py:discs --executions 3000
 jostle fuzz examples/tasks.py:detector --seeds examples/tasks.py:blobs --executions 3000
 jostle fuzz examples/tasks.py:embedder --seeds examples/tasks.py:houses --executions 4000
-jostle fuzz examples/tasks.py:tagger --seeds examples/tasks.py:signals --task sequence
+jostle fuzz examples/tasks.py:tagger --seeds examples/tasks.py:signals
 """
 
 from __future__ import annotations

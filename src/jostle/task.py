@@ -15,6 +15,9 @@ from jostle.options.kinds import choice
 from jostle.records import NO_LABEL
 
 BOX = 5  # numbers of a labelled box: class, left, top, right, bottom
+MOST_FOUND = 128  # things found in one input, such as boxes: the surest ones
+MOST_CLASSES = 2**12  # that whole numbers in a mask may tell apart
+IGNORED = 255  # what masks in bytes often hold where the class of a pixel is unknown
 UNIT = 1e-3  # how far from 1 the length of an embedding may be
 PROBABLE = 0.5  # above which a probability says yes
 
@@ -52,14 +55,14 @@ class TaskOptions:
 OF_LABELS = (Task.CLASSES, Task.BINARY, Task.MULTILABEL)
 # What outputs and labels of each task look like, n being the number of inputs.
 FORMS = {
-    Task.CLASSES: "outputs [n, classes] and whole numbers [n]",
+    Task.CLASSES: "outputs [n, classes] and whole numbers from 0 [n]",
     Task.BINARY: "outputs [n] or [n, 1] and 0 or 1 [n]",
     Task.MULTILABEL: "outputs [n, labels] and 0 or 1 [n, labels]",
     Task.REGRESSION: "outputs [n] or [n, k] and numbers of that shape",
     Task.SEGMENTATION: "outputs [n, classes, height, width] or [n, height, width] and masks [n, height, width]",
     Task.DETECTION: f"outputs named boxes and scores, and boxes [n, most, {BOX}] as class, left, top, right, bottom",
     Task.EMBEDDING: "outputs [n, k] and no labels",
-    Task.SEQUENCE: "outputs [n, length] or [n, length, tokens] and whole numbers [n, length]",
+    Task.SEQUENCE: "outputs [n, length] of whole numbers or [n, length, tokens], and whole numbers [n, length]",
 }
 
 
@@ -93,7 +96,7 @@ class Question:
         return Task.EMBEDDING if self._of_unit_length() else Task.CLASSES
 
     def _told_by_labels(self) -> Task:
-        task = next((task for task in Task if task is not Task.UNKNOWN and self.fits(task)), None)
+        task = next((task for task in Task if task is not Task.UNKNOWN and self._tells(task)), None)
         if task is None and self.labels.ndim == 1 and not self.labels.is_floating_point():
             return Task.UNKNOWN  # data with classes also serves models that give none
         if task is None:
@@ -103,6 +106,11 @@ class Question:
                 f"of shape {list(self.outputs.shape)}: {forms}"
             )
         return task
+
+    def _tells(self, task: Task) -> bool:
+        """Whether outputs and labels fit the task; numbers that are all whole are tokens, not predictions."""
+        tokens = task is Task.REGRESSION and self.fits(Task.SEQUENCE) and _all_whole(self.outputs)
+        return self.fits(task) and not tokens
 
     def check(self, task: Task) -> None:
         """Refuses a task that outputs or labels do not fit."""
@@ -117,18 +125,18 @@ class Question:
         labels, row = self.labels, self._row
         row_of_labels = () if tuple(labels.shape[1:]) == (1,) else tuple(labels.shape[1:])
         whole, yes_or_no = not labels.is_floating_point(), bool(((labels == 0) | (labels == 1)).all())
-        known = bool(((labels >= NO_LABEL) & (labels <= 1)).all())
+        classes = _all_whole(labels) and bool((labels >= NO_LABEL).all())
         match task:
             case Task.CLASSES:
-                return bool((labels == labels.round()).all()) and row_of_labels == () and len(row) == 1
+                return classes and row_of_labels == () and len(row) == 1
             case Task.BINARY:
-                return whole and row_of_labels == () and row == () and known
+                return classes and bool((labels <= 1).all()) and row_of_labels == () and row == ()
             case Task.MULTILABEL:
                 return yes_or_no and len(row) == 1 and row_of_labels == row
             case Task.REGRESSION:
                 return row_of_labels == row and len(row) <= 1
             case Task.SEGMENTATION:
-                return whole and len(row) in (2, 3) and row_of_labels[-2:] == row[-2:] and len(row_of_labels) in (2, 3)
+                return whole and len(row) in (2, 3) and row_of_labels == row[-2:]
             case Task.DETECTION:
                 return len(row_of_labels) == 2 and row_of_labels[1] == BOX and "boxes" in self.names
             case Task.SEQUENCE:
@@ -140,6 +148,11 @@ class Question:
         """Whether outputs are directions, as embeddings are, and not scores."""
         finite = self.outputs[self.outputs.isfinite().all(1)]
         return bool(len(finite)) and bool((finite.norm(dim=1) - 1).abs().max() < UNIT) and bool((finite < 0).any())
+
+
+def _all_whole(numbers: Tensor) -> bool:
+    """Whether there are no fractions; what is not finite does not count."""
+    return not numbers.is_floating_point() or bool((numbers == numbers.round())[numbers.isfinite()].all())
 
 
 def _kind(labels: Tensor) -> str:
@@ -180,6 +193,27 @@ class LabelReading:
             return torch.zeros(len(outputs), dtype=torch.bool)
         differ = ((said != labels) & (labels != NO_LABEL)).reshape(len(said), -1).any(1)
         return differ & outputs.reshape(len(outputs), -1).isfinite().all(1)
+
+
+def known_masks(labels: Tensor, outputs: Tensor) -> Tensor:
+    """Masks [seeds, height, width] with NO_LABEL where pixels are to be ignored; refused if they hold no classes."""
+    if labels.ndim != 3:
+        return labels
+    least, most = int(labels.min()), int(labels.max())
+    if least < NO_LABEL or most >= MOST_CLASSES:
+        raise PreflightFailed(
+            f"masks have label {least if least < NO_LABEL else most}: number the classes from 0 and below "
+            f"{MOST_CLASSES}, and give {NO_LABEL} or {IGNORED} where a pixel is to be ignored"
+        )
+    return torch.where((labels == IGNORED) & (_classes_of_masks(outputs) <= IGNORED), NO_LABEL, labels)
+
+
+def _classes_of_masks(outputs: Tensor) -> float:
+    """How many classes outputs [seeds, classes, height, width] score, or outputs [seeds, height, width] name."""
+    if outputs.ndim == 4 and outputs.shape[1] > 1:
+        return outputs.shape[1]
+    finite = outputs[outputs.isfinite()]
+    return float(finite.max()) + 1 if len(finite) and _all_whole(outputs) else 2
 
 
 NO_LABEL_READING = LabelReading(Task.UNKNOWN)

@@ -58,6 +58,73 @@ def test_what_is_not_named_stays_as_in_the_seed(jostle: Run, tmp_path: Path) -> 
     assert np.flatnonzero(change).tolist() == [784]
 
 
+AGED = """
+import sys
+sys.path.insert(0, {folder!r})
+import torch
+from tasks import blobs, discs, Detector, Segmenter
+
+class Aged(torch.nn.Module):
+    def __init__(self, own):
+        super().__init__()
+        self.own = own
+
+    def forward(self, image, age):
+        return self.own(image)
+
+class OfAges(torch.nn.Module):
+    def forward(self, age, size):
+        return age[:, None, None] * torch.ones(24, 24)
+
+def segmenter():
+    return Aged(Segmenter())
+
+def detector():
+    return Aged(Detector())
+
+def aged(images, labels):
+    return dict(image=images, age=torch.arange(len(images)) + 20, y=labels)
+
+def aged_discs():
+    return aged(*discs())
+
+def aged_blobs():
+    return aged(*blobs())
+
+def ages():
+    return dict(age=torch.arange(40) + 20, size=torch.rand(40, generator=torch.Generator().manual_seed(0)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "seeds", "oracle"), [("segmenter", "aged_discs", "masks"), ("detector", "aged_blobs", "boxes")]
+)
+@pytest.mark.parametrize("mutator", ["noise", "metamorphic"])
+def test_masks_and_boxes_follow_the_image_among_several_inputs(
+    model: str, seeds: str, oracle: str, mutator: str, jostle: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "aged.py").write_text(AGED.format(folder=str(EXAMPLE.parent)))
+    names = f"{tmp_path / 'aged.py'}:{model}", "--seeds", f"{tmp_path / 'aged.py'}:{seeds}"
+    out = tmp_path / "out"
+    inputs = "--input", f"image={mutator}", "--input", "age"
+    ended = jostle("fuzz", *names, *inputs, "--executions", "2000", "--out", str(out))
+    assert f"sought: {oracle}, nan, crash" in ended.err
+    assert ended.code == (Exit.FINDINGS if mutator == "metamorphic" else Exit.CLEAN), ended.err
+    for finding in sorted(out.glob("findings/*"))[:2]:
+        assert oracle in finding.name
+        replayed = jostle("replay", str(finding))
+        assert replayed.code == Exit.FINDINGS and "shown again" in replayed.out, replayed.err
+
+
+def test_masks_of_inputs_without_an_image_are_refused_in_a_line(jostle: Run, tmp_path: Path) -> None:
+    (tmp_path / "aged.py").write_text(AGED.format(folder=str(EXAMPLE.parent)))
+    names = f"{tmp_path / 'aged.py'}:OfAges", "--seeds", f"{tmp_path / 'aged.py'}:ages"
+    ended = jostle("fuzz", *names, "--oracle", "masks", "--executions", "100", "--out", str(tmp_path / "out"))
+    assert ended.code == Exit.USAGE, ended.err
+    (line,) = ended.err.splitlines()
+    assert "needs an image, and none of the inputs age, size is one: leave masks out" in line
+
+
 @pytest.mark.parametrize(
     ("arguments", "cause", "fix"),
     [

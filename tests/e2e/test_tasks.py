@@ -19,7 +19,7 @@ PLANTED = [
     ("segmenter", "discs", "masks", "class 1 is the worst"),
     ("detector", "blobs", "boxes", "a box of class 1 vanished"),
     ("embedder", "houses", "embedding", "by cosine distance"),
-    ("tagger", "signals --task sequence", "sequence", "tokens changed"),
+    ("tagger", "signals", "sequence", "tokens changed"),
 ]
 
 

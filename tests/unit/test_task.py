@@ -8,7 +8,7 @@ from torch import Tensor
 
 from jostle.errors import PreflightFailed
 from jostle.records import NO_LABEL
-from jostle.task import LabelReading, Question, Task
+from jostle.task import LabelReading, Question, Task, known_masks
 
 UNLABELLED = torch.full((6,), NO_LABEL)
 DIRECTIONS = torch.nn.functional.normalize(torch.randn(6, 8, generator=torch.Generator().manual_seed(0)))
@@ -37,6 +37,13 @@ def question(outputs: Tensor, labels: Tensor = UNLABELLED, *names: str) -> Quest
         (torch.rand(6, 5, 4), UNLABELLED, ("boxes", "scores"), Task.DETECTION),
         (torch.rand(6, 5, 4), torch.rand(6, 2, 5), ("boxes", "scores"), Task.DETECTION),
         (torch.rand(6, 7, 30), torch.full((6, 7), 9), (), Task.SEQUENCE),
+        (torch.full((6, 7), 9.0), torch.full((6, 7), 9), (), Task.SEQUENCE),
+        (torch.rand(6, 7), torch.full((6, 7), 9), (), Task.REGRESSION),
+        (torch.full((6, 7), 9.0), torch.full((6, 7), 9.0), (), Task.REGRESSION),
+        (torch.full((6, 7), 9.0), torch.ones(6, 7).long(), (), Task.MULTILABEL),
+        (torch.rand(6, 1), torch.tensor([0.0, 1, 0, 1, NO_LABEL, 0]), (), Task.BINARY),
+        (torch.rand(6), torch.tensor([0.0, 1, 0, 1, 0.5, 0]), (), Task.REGRESSION),
+        (torch.rand(6), torch.tensor([0.0, 1, 0, 1, -3, 0]), (), Task.REGRESSION),
     ],
 )
 def test_the_task_is_told_from_outputs_and_labels(
@@ -49,6 +56,36 @@ def test_labels_that_fit_no_task_are_refused_with_the_shapes_that_fit() -> None:
     told = r"labels of shape \[6, 4\].*outputs of shape \[6, 10\].*classes have outputs"
     with pytest.raises(PreflightFailed, match=told):
         question(torch.rand(6, 10), torch.rand(6, 4)).task()
+
+
+def test_classes_below_zero_are_refused_as_fractions_too() -> None:
+    with pytest.raises(PreflightFailed, match="whole numbers from 0"):
+        question(torch.rand(6, 10), torch.tensor([0.0, 1, 2, 3, 4, -3])).task()
+
+
+def test_tokens_may_be_named_predictions() -> None:
+    question(torch.full((6, 7), 9.0), torch.full((6, 7), 9)).check(Task.REGRESSION)
+
+
+@pytest.mark.parametrize("label", [-2, 2**12, 2**40])
+def test_masks_of_strange_labels_are_refused(label: int) -> None:
+    with pytest.raises(PreflightFailed, match=f"masks have label {label}: number the classes from 0"):
+        known_masks(torch.full((6, 4, 4), label), torch.rand(6, 3, 4, 4))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "ignored"),
+    [
+        (torch.rand(6, 3, 4, 4), True),
+        (torch.rand(6, 300, 4, 4), False),
+        (torch.randn(6, 1, 4, 4) * 900, True),
+        (torch.full((6, 4, 4), 254.0), True),
+        (torch.full((6, 4, 4), 255.0), False),
+    ],
+)
+def test_255_is_to_be_ignored_where_the_model_has_no_such_class(outputs: Tensor, ignored: bool) -> None:
+    labels = torch.tensor([1, 255, NO_LABEL, 0]).expand(6, 4, 4)
+    assert known_masks(labels, outputs)[0, 0].tolist() == [1, NO_LABEL if ignored else 255, NO_LABEL, 0]
 
 
 def test_a_task_that_labels_do_not_fit_is_refused() -> None:

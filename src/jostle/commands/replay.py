@@ -14,9 +14,12 @@ from torch import Tensor
 from jostle.catalogue import oracles_of
 from jostle.commands.kept_findings import KeptFinding, findings_in, kept_finding, record_in
 from jostle.composition.settle import settled
+from jostle.domain import Domain
 from jostle.errors import UsageError
 from jostle.foreign import CRASH
 from jostle.inputs.geometry import Border
+from jostle.inputs.named_arrays import InputWishes, domain_to_replay
+from jostle.inputs.several import Several
 from jostle.inputs.value_range import ValueRange
 from jostle.named_objects import make_working_folder_importable, names_object
 from jostle.options.campaign import InputOptions, ModelOptions
@@ -208,10 +211,19 @@ class _Bench:
         answers = None if said.answer is None else said.answer.expand(count, *said.answer.shape[1:])
         more = {name: value.expand(count, *value.shape[1:]) for name, value in said.others.items()}
         seeds = Seeds(seed, label, (record.seed,) * count, answers=answers, other_answers=more)
-        seeds = replace(seeds, domain=ValueRange.of(seed, *self.given.of(InputOptions).bounds))  # nothing changes them
-        lineage = lineage_of(kept.finding, Border(self.given.get("border", Border.DARK)))
+        domain = self._domain(seed)
+        seeds = replace(seeds, domain=domain)
+        moving = domain if isinstance(domain, Several) and domain.moved is not None else None
+        lineage = lineage_of(kept.finding, Border(self.given.get("border", Border.DARK)), moving)
         at = torch.tensor([record.root])
         return Candidates(kept.finding.input[None], seeds, torch.tensor([NO_PARENT]), at, (record.mutation,), lineage)
+
+    def _domain(self, seeds: Tensor) -> Domain:
+        """What seeds [seeds, ...] are; nothing changes them."""
+        inputs, layout = self.given.of(InputOptions), self.origin.layout
+        if layout is None:
+            return ValueRange.of(seeds, *inputs.bounds)
+        return domain_to_replay(layout, InputWishes(inputs.input, *inputs.bounds))
 
     def _context(self, seeds: Seeds) -> PartContext:
         task = Task(self.origin.task)

@@ -35,7 +35,7 @@ def checked_labels(source: str, labels: object, count: int) -> Tensor:
             f"{source}: labels are {numbers.dtype} of shape {list(numbers.shape)}, not one row of numbers for each of "
             f"{count} seeds"
         )
-    numbers = numbers[:, 0] if numbers.shape[1:] == (1,) else numbers
+    numbers = numbers[:, 0] if numbers.shape[1:2] == (1,) and numbers.ndim in (2, 4) else numbers  # masks of a channel
     if numbers.dtype.kind == "f":
         return _finite_labels(source, numbers)
     if numbers.ndim == 1 and numbers.min() < NO_LABEL:

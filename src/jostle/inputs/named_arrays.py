@@ -14,7 +14,7 @@ from jostle.domain import Domain
 from jostle.errors import SeedsRefused, UsageError
 from jostle.inputs.audio import AUDIO, Audio
 from jostle.inputs.inferred_table import inferred_table
-from jostle.inputs.several import MOVES, Several, mask_among
+from jostle.inputs.several import MOVES, MOVES_IMAGES, Several, mask_among
 from jostle.inputs.table import Table
 from jostle.inputs.tokens import BYTES, TOKENS, UNSAID, TokenForm, tokens_of
 from jostle.inputs.value_range import IMAGE, ValueRange
@@ -83,6 +83,12 @@ def _domain(layout: Layout, arrays: Mapping[str, Tensor], said: InputWishes) -> 
     if not mutators:
         raise UsageError("every input is the same in all seeds, so that nothing tells how it may change: give --input")
     return Several(layout, domains, mutators, masks)
+
+
+def domain_to_replay(layout: Layout, said: InputWishes) -> Several:
+    """The domain of rows that only run again: where each input lies, and which image is moved."""
+    moved = {name: mutator for name, mutator in _wanted(said.inputs, layout.names).items() if mutator in MOVES_IMAGES}
+    return Several(layout, {name: ValueRange(said.low, said.high) for name in layout.names}, moved, {})
 
 
 def _wanted(inputs: Sequence[str], names: Sequence[str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import ModelTarget
 from jostle.part import TRIED
 from jostle.records import NO_LABEL, OnSeeds, Seeds, Trace
-from jostle.task import OF_LABELS, LabelReading, Question, Task
+from jostle.task import OF_LABELS, LabelReading, Question, Task, known_masks
 from jostle.traits import NO_TRAITS, Traits
 
 MOST_DEATHS_OF_SEEDS = 16  # in all, because a process takes seconds to start
@@ -292,6 +292,8 @@ def _about_chance(classes: int) -> float:
 
 def _labels(task: Task, reading: LabelReading, labels: Tensor, outputs: Tensor) -> Tensor:
     """What inputs are compared with: where no true label is given, the model's own answer is the label to keep."""
+    if task is Task.SEGMENTATION:
+        return known_masks(labels, outputs)
     return reading.completed(labels, outputs) if task in OF_LABELS else labels
 
 

@@ -12,14 +12,16 @@ import torch
 from torch import Tensor
 
 from jostle.domain import Domain, Outside
-from jostle.inputs.geometry import Border, Placements, border_of, placed
+from jostle.errors import UsageError
+from jostle.inputs.geometry import IMAGE_LIKE, Border, Placements, border_of, placed, unmoved
 from jostle.layout import Layout
 from jostle.lineage import Lineage
 from jostle.records import Seeds
 
 SEVERAL = "several"
 INPUT = "input"  # the key of a domain file below which inputs stand
-MOVES = ("metamorphic", "audio")  # mutators that move inputs, so that references move with them
+MOVES_IMAGES = ("metamorphic",)
+MOVES = (*MOVES_IMAGES, "audio")  # mutators that move inputs, so that references move with them
 INTEGER_KINDS = ("tokens",)  # kinds of domains whose values are whole numbers, not floats that were rounded
 
 
@@ -116,6 +118,12 @@ class Several:
         """The input that a mutator moves, so that references move with it."""
         return next((name for name, mutator in self.mutators.items() if mutator in MOVES), None)
 
+    @property
+    def images(self) -> tuple[str, ...]:
+        """The inputs that answers by place, such as masks and boxes, may be about: the one that is moved, or all."""
+        alike = tuple(field.name for field in self.layout.fields if len(field.shape) in IMAGE_LIKE)
+        return (self.moved,) if self.moved in alike else alike
+
     def placed(self, rows: Tensor, border: Border = Border.DARK) -> Lineage:
         """The lineage with these placements [batch, 2, 3]."""
         if self.moved is None:
@@ -155,6 +163,34 @@ class PlacementsOfOne:
             return originals
         placed = self.own.references(self.layout.values(originals, self.name).clone())
         return self.layout.replaced(originals, self.name, placed)
+
+
+def image_shape(seeds: Seeds) -> tuple[int, ...]:
+    """The shape of the images that answers are about; of several inputs without any, or with different ones, none."""
+    if not isinstance(seeds.domain, Several):
+        return tuple(seeds.inputs.shape[1:])
+    shapes = {seeds.domain.layout.field(name).shape for name in seeds.domain.images}
+    return shapes.pop() if len(shapes) == 1 else ()
+
+
+def image_placements(lineage: Lineage) -> Tensor:
+    """How images were moved [batch, 2, 3], alone or as one of several inputs; other inputs move without them."""
+    if not isinstance(lineage, PlacementsOfOne):
+        return Placements.of(lineage).rows
+    return lineage.rows if isinstance(lineage.own, Placements) else unmoved(len(lineage.rows))
+
+
+def check_image_among(oracle: str, seeds: Seeds) -> None:
+    """Refuses several inputs that do not tell which image the answers are about."""
+    if not isinstance(seeds.domain, Several) or image_shape(seeds):
+        return
+    images, names = seeds.domain.images, ", ".join(seeds.domain.layout.names)
+    if images:
+        raise UsageError(
+            f"--oracle {oracle} cannot tell which of the images {', '.join(images)} answers are about, because their "
+            f"shapes differ: give --input {images[0]}=metamorphic, or leave {oracle} out"
+        )
+    raise UsageError(f"--oracle {oracle} needs an image, and none of the inputs {names} is one: leave {oracle} out")
 
 
 def mask_among(name: str, arrays: Mapping[str, Tensor]) -> Mask | None:

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-MOST_BOXES = 128  # of one image, the surest ones
+from jostle.task import MOST_FOUND
+
 INSIDE = 0.5  # share of its area from which on one box lies in another
 
 
@@ -23,7 +24,7 @@ class Detections:
     def from_score(self, least: float) -> Detections:
         """The boxes with at least this score, the surest first; those of an image with fewer are filled up."""
         scores = self.scores.where((areas(self.boxes) > 0) & (self.scores >= least), 0)
-        most = min(int((scores > 0).sum(1).amax()) if scores.numel() else 0, MOST_BOXES)
+        most = min(int((scores > 0).sum(1).amax()) if scores.numel() else 0, MOST_FOUND)
         order = scores.sort(dim=1, descending=True, stable=True).indices[:, :most]
         boxes = self.boxes.gather(1, order[:, :, None].expand(-1, -1, 4))
         return Detections(boxes, scores.gather(1, order), self.classes.gather(1, order)).filled_up(1)

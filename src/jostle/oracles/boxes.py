@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.inputs.geometry import Placements, come_in, place_boxes
+from jostle.inputs.geometry import come_in, place_boxes
+from jostle.inputs.several import check_image_among, image_placements, image_shape
 from jostle.options.declaration import Theme, option
 from jostle.options.kinds import choice, number
 from jostle.options.schema import Settings
@@ -58,7 +59,7 @@ class BoxesKept:
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         found, finite = detections(trace.outputs[MODEL], trace.others)
         of_seeds, seeds_finite = detections(candidates.answers, candidates.other_answers)
-        sides = self._sides(candidates.inputs)
+        sides = self._sides(candidates.seeds)
         events = self._events(candidates, _expected(candidates.labels, of_seeds), found, sides)
         bugs = ((candidates.roots * len(EVENTS) + events.kind.clamp(min=0)) << CLASS_BITS) + events.classes
 
@@ -82,13 +83,13 @@ class BoxesKept:
         if not judged.any():
             return None
         expected = _expected(seeds.labels, found)
-        events = self._events(seeds.as_candidates(), expected, found, self._sides(seeds.inputs))
+        events = self._events(seeds.as_candidates(), expected, found, self._sides(seeds))
         share = events.refound[judged].sum() / events.asked[judged].sum().clamp(min=1)
         return OnSeeds((events.kind >= 0) & judged, "share of boxes found", float(share))
 
-    def _sides(self, inputs: Tensor) -> Tensor:
+    def _sides(self, seeds: Seeds) -> Tensor:
         """[4] what boxes are divided by to reach from 0 to 1."""
-        height, width = inputs.shape[-2:] if self._in_pixels else (1, 1)
+        height, width = image_shape(seeds)[-2:] if self._in_pixels else (1, 1)
         return torch.tensor([width, height, width, height], dtype=torch.float32)
 
     def _events(self, candidates: Candidates, expected: Detections, found: Detections, sides: Tensor) -> Events:
@@ -169,7 +170,7 @@ def placed(expected: Detections, candidates: Candidates) -> tuple[Detections, Te
     """Boxes from 0 to 1, moved as images were and cut at their edges; which are mostly in the image [batch, boxes]."""
     boxes, rows = expected.boxes, candidates.moved.nonzero().squeeze(1)
     if len(rows):
-        boxes = boxes.index_copy(0, rows, place_boxes(boxes[rows], Placements.of(candidates.lineage).rows[rows]))
+        boxes = boxes.index_copy(0, rows, place_boxes(boxes[rows], image_placements(candidates.lineage)[rows]))
     cut = boxes.clamp(0, 1)
     return replace(expected, boxes=cut), areas(cut) >= MOSTLY * areas(boxes)
 
@@ -178,14 +179,15 @@ def _come_in(seen: Detections, candidates: Candidates) -> Tensor:
     """[batch, boxes] bool: which boxes are of what came in from beyond the edge, and were not in the seed."""
     if not candidates.moved.any():
         return torch.zeros_like(seen.scores, dtype=torch.bool)
-    return come_in(seen.boxes, Placements.of(candidates.lineage).rows)
+    return come_in(seen.boxes, image_placements(candidates.lineage))
 
 
 def _boxes(settings: Settings, context: PartContext) -> BoxesKept:
     seeds = context.seeds
+    check_image_among("boxes", seeds)
     assert seeds.answers is not None, "known once seeds are cleared"
     boxes, scores = seeds.other_answers.get(BOXES, seeds.answers), seeds.other_answers.get(SCORES, seeds.answers)
-    if seeds.inputs.ndim != 4 or boxes.ndim != 3 or boxes.shape[2] != 4 or scores.shape != boxes.shape[:2]:
+    if len(image_shape(seeds)) != 3 or boxes.ndim != 3 or boxes.shape[2] != 4 or scores.shape != boxes.shape[:2]:
         raise UsageError(
             "--oracle boxes needs a model of images that returns boxes [batch, boxes, 4] and scores [batch, boxes] by "
             "these names, and labels [batch, boxes] if it tells classes: return them so, or leave boxes out"

@@ -9,16 +9,17 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.inputs.geometry import Placements, place_masks
+from jostle.inputs.geometry import place_masks
+from jostle.inputs.several import check_image_among, image_placements, image_shape
 from jostle.options.declaration import Theme, option
 from jostle.options.kinds import choice, number
 from jostle.options.schema import Settings
 from jostle.oracles.answers import finite_rows
 from jostle.part import Part, PartContext, first_line
 from jostle.records import MODEL, NO_LABEL, Candidates, OnSeeds, Seeds, Trace, Verdicts, Violation
+from jostle.task import MOST_CLASSES
 
 SPECK = 0.002  # of all pixels: a class that fills less, before and after, is not judged
-MOST_CLASSES = 2**12  # that whole numbers in a mask may tell apart
 CLASS_BITS = 32  # of a bug's number
 
 
@@ -165,13 +166,14 @@ def _moved(masks: Tensor, candidates: Candidates) -> Tensor:
     rows = candidates.moved.nonzero().squeeze(1)
     if not len(rows):
         return masks
-    placements = Placements.of(candidates.lineage).rows[rows]
+    placements = image_placements(candidates.lineage)[rows]
     return masks.index_copy(0, rows, place_masks(masks[rows], placements, NO_LABEL))
 
 
 def _masks(settings: Settings, context: PartContext) -> MaskKept:
+    check_image_among("masks", context.seeds)
     shape = context.answer_shape
-    if len(shape) not in (2, 3) or context.seeds.inputs.ndim < 3:
+    if len(shape) not in (2, 3) or len(image_shape(context.seeds)) < 2:
         raise context.unfit("masks", "masks [batch, classes, height, width] or [batch, height, width] of images")
     labels, size = context.seeds.labels, shape[-2:]
     if labels.ndim > 1 and tuple(labels.shape[1:]) != size:

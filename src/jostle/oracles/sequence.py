@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from jostle.inputs.edit_distance import edit_distances
 from jostle.options.choices import chosen
 from jostle.options.declaration import Theme, option
 from jostle.options.kinds import LONGEST, Kind, shown, whole
@@ -109,7 +110,11 @@ class SequenceKept:
         )
         distances = (expected != given).sum(1)
         rows = (distances > allowed).nonzero().squeeze(1)
-        return distances.index_copy(0, rows, edit_distances(expected[rows], given[rows])), allowed
+        if not len(rows):
+            return distances, allowed
+        most = int(distances[rows].max())  # substitutions alone, so none is larger
+        edits = edit_distances(expected[rows], given[rows], length[rows], (given[rows] != NO_TOKEN).sum(1), most)
+        return distances.index_copy(0, rows, edits), allowed
 
     def _field_differs(self, expected: Tensor, given: Tensor, candidates: Candidates, trace: Trace) -> Tensor:
         """[batch] bool: whether a token of the field is another."""
@@ -142,23 +147,6 @@ def aligned(some: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
     width = max(some.shape[1], others.shape[1])
     filled = [functional.pad(tokens, (0, width - tokens.shape[1]), value=NO_TOKEN) for tokens in (some, others)]
     return filled[0], filled[1]
-
-
-def edit_distances(some: Tensor, others: Tensor) -> Tensor:
-    """[batch] fewest tokens to insert, delete or substitute (Levenshtein) between sequences [batch, tokens].
-
-    One row of the table at a time; what insertions reach within a row is a running minimum.
-    """
-    places = torch.arange(others.shape[1] + 1)
-    row = places.repeat(len(some), 1)
-    lengths, end = (some != NO_TOKEN).sum(1), (others != NO_TOKEN).sum(1)
-    for position in range(int(lengths.amax()) if len(some) else 0):
-        below = row + 1
-        substituted = row[:, :-1] + (some[:, position, None] != others)
-        below[:, 1:] = torch.minimum(below[:, 1:], substituted)
-        below = (below - places).cummin(1).values + places
-        row = torch.where((position < lengths)[:, None], below, row)
-    return row.gather(1, end[:, None]).squeeze(1)
 
 
 def known_sequences(labels: Tensor) -> Tensor:

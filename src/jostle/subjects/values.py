@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from itertools import count
 
 import numpy as np
 import torch
@@ -12,9 +13,10 @@ from torch.nn import functional
 
 from jostle.errors import UsageError
 from jostle.options.choices import chosen
+from jostle.task import MOST_FOUND
 
-MOST_PER_INPUT = 128  # things found in one input, such as boxes, where a model gives a list of them for each
 PREFERRED = "logits"  # what carries the answer in models that return it among others
+BOXES, SCORES = "boxes", "scores"  # what a detector returns for each input
 
 
 def first_tensor(value: object) -> Tensor | None:
@@ -31,11 +33,21 @@ def named_tensors(value: object) -> dict[str, Tensor]:
         return {"": value}
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return {"": torch.from_numpy(np.ascontiguousarray(value))}
-    return {
-        f"{name}.{inner}".rstrip("."): tensor
+    return _each_by_a_name(
+        (f"{name}.{inner}".rstrip("."), tensor)
         for name, item in _items(value)
         for inner, tensor in named_tensors(item).items()
-    }
+    )
+
+
+def _each_by_a_name(tensors: Iterable[tuple[str, Tensor]]) -> dict[str, Tensor]:
+    """All of them; a name that comes again is numbered."""
+    found: dict[str, Tensor] = {}
+    for name, tensor in tensors:
+        numbered = (f"{name}.{number}" for number in count(2))
+        free = name if name not in found else next(one for one in numbered if one not in found)
+        found[free] = tensor
+    return found
 
 
 def _items(value: object) -> Iterator[tuple[str, object]]:
@@ -63,28 +75,51 @@ def _wanted(names: Mapping[str, Tensor], wanted: str) -> str:
 
 
 def one_row_each(value: object, rows: int) -> object:
-    """Of a list with a mapping for each input, as detectors return, one mapping with a row for each; else the value.
+    """Of a list with what a detector found in each input, one mapping with a row for each input; else the value.
 
-    Inputs with fewer things found than others are filled up with zeros.
+    The surest things of each input are kept; inputs with fewer are filled up with zeros.
     """
-    if not _mapping_for_each(value, rows):
+    each = _found_in_each(value, rows)
+    if not each:
         return value
-    first, *_ = each = [named_tensors(item) for item in value]  # type: ignore[attr-defined]
-    return {name: torch.stack([_filled_up(one[name]) for one in each]) for name in first}
+    kept = [_surest(found) for found in each]
+    return {name: torch.stack([found[name] for found in kept]) for name in kept[0]}
 
 
-def _mapping_for_each(value: object, rows: int) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == rows
-        and all(isinstance(item, Mapping) and item.keys() == value[0].keys() for item in value)
-    )
+def _found_in_each(value: object, rows: int) -> list[dict[str, Tensor]]:
+    """By input what a detector found in it; empty where the value is something else, such as an answer of each head.
+
+    That is told by names and dimensions, so that it does not depend on the size of the batch.
+    """
+    if not isinstance(value, list) or len(value) != rows or not all(isinstance(item, Mapping) for item in value):
+        return []
+    each = [named_tensors(item) for item in value]
+    return each if all(_of_detector(found) and found.keys() == each[0].keys() for found in each) else []
+
+
+def _of_detector(found: Mapping[str, Tensor]) -> bool:
+    """Whether there are boxes [found, 4] with their scores [found]."""
+    if not {BOXES, SCORES} <= found.keys():
+        return False
+    boxes, scores = found[BOXES], found[SCORES]
+    return boxes.ndim == 2 and scores.shape == boxes.shape[:1]
+
+
+def _surest(found: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The surest things [MOST_FOUND, ...] of those found in one input."""
+    count_found = len(found[SCORES])
+    if count_found <= MOST_FOUND:
+        return {name: _filled_up(tensor) for name, tensor in found.items()}
+    order = found[SCORES].sort(descending=True, stable=True).indices[:MOST_FOUND]
+    return {
+        name: tensor[order] if tensor.shape[:1] == (count_found,) else _filled_up(tensor)
+        for name, tensor in found.items()
+    }
 
 
 def _filled_up(found: Tensor) -> Tensor:
+    """The first things [MOST_FOUND, ...], behind them zeros; a single number as it is."""
     if found.ndim == 0:
         return found
-    if len(found) > MOST_PER_INPUT:
-        raise ValueError(f"{len(found)} things were found in one input: return at most {MOST_PER_INPUT}")
-    missing: Sequence[int] = (0, 0) * (found.ndim - 1) + (0, MOST_PER_INPUT - len(found))
-    return functional.pad(found, list(missing))
+    first = found[:MOST_FOUND]
+    return functional.pad(first, [*(0, 0) * (first.ndim - 1), 0, MOST_FOUND - len(first)])

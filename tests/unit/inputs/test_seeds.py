@@ -144,6 +144,8 @@ def test_labels_that_are_not_numbers_for_each_seed_are_refused(labels: np.ndarra
         (np.array([[1], [2]]), torch.tensor([1, 2])),
         (np.array([[True, False], [False, False]]), torch.tensor([[1, 0], [0, 0]])),
         (np.zeros((2, 4, 4), np.uint8), torch.zeros(2, 4, 4).long()),
+        (np.zeros((2, 1, 4, 4), np.uint8), torch.zeros(2, 4, 4).long()),
+        (np.zeros((2, 1, 5), np.float32), torch.zeros(2, 1, 5)),
     ],
 )
 def test_labels_of_any_task_are_kept(labels: np.ndarray, kept: torch.Tensor, tmp_path: Path) -> None:

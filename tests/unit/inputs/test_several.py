@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,25 @@ import pytest
 import torch
 
 from jostle.errors import SeedsRefused, UsageError
+from jostle.inputs.audio import Audio
 from jostle.inputs.domain_files import encode_domain
 from jostle.inputs.domains import domain_of
-from jostle.inputs.geometry import unmoved
+from jostle.inputs.geometry import Border, Placements, unmoved
 from jostle.inputs.seeds import SeedForm, load_seeds
-from jostle.inputs.several import Several, layout_of
+from jostle.inputs.several import (
+    PlacementsOfOne,
+    Several,
+    check_image_among,
+    image_placements,
+    image_shape,
+    layout_of,
+)
 from jostle.inputs.tokens import Tokens
+from jostle.inputs.value_range import ValueRange
+from jostle.layout import Field, Layout
 from jostle.options.campaign import InputOptions
 from jostle.records import Seeds
+from making import seeds_of
 
 RNG = np.random.default_rng(0)
 ARRAYS: dict[str, Any] = {
@@ -162,3 +174,30 @@ def test_bytes_among_several_inputs_are_tokens_of_256(tmp_path: Path) -> None:
     assert isinstance(seeds.domain, Several)
     text = seeds.domain.domains["text"]
     assert isinstance(text, Tokens) and text.vocabulary == 256
+
+
+def of_images(second: tuple[int, ...], **mutators: str) -> Seeds:
+    """Seeds of two inputs, of which the first is an image."""
+    layout = Layout((Field("one", (1, 4, 4)), Field("two", second)))
+    rows = torch.zeros(2, sum(field.size for field in layout.fields))
+    domain = Several(layout, {name: ValueRange(0, 1) for name in layout.names}, mutators, {})
+    return replace(seeds_of(rows), domain=domain)
+
+
+def test_answers_are_about_the_image_or_of_several_the_one_that_is_moved() -> None:
+    assert image_shape(of_images((3,))) == (1, 4, 4)
+    assert image_shape(of_images((1, 6, 6), two="metamorphic")) == (1, 6, 6)
+    assert image_shape(of_images((1, 4, 4))) == (1, 4, 4)
+
+
+def test_images_of_different_shapes_do_not_tell_which_one_answers_are_about() -> None:
+    check_image_among("boxes", of_images((1, 6, 6), two="metamorphic"))
+    with pytest.raises(UsageError, match=r"which of the images one, two answers are about.*--input one=metamorphic"):
+        check_image_among("boxes", of_images((1, 6, 6)))
+
+
+def test_images_stay_where_they_are_while_another_input_moves() -> None:
+    layout, shift = Layout((Field("wave", (8,)), Field("image", (1, 4, 4)))), torch.ones(2, 2, 3)
+    waves = PlacementsOfOne(Audio(8, (8,)).placed(shift, Border.DARK), layout, "wave")
+    assert torch.equal(image_placements(waves), unmoved(2))
+    assert torch.equal(image_placements(PlacementsOfOne(Placements(shift), layout, "image")), shift)

@@ -8,9 +8,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
-from jostle.oracles.sequence import NO_TOKEN, SequenceKept, answered_tokens, edit_distances, ended
+from jostle.oracles.sequence import NO_TOKEN, SequenceKept, answered_tokens, ended
 from jostle.records import NO_BUG, NO_LABEL, Verdicts
 from making import answered, batch_of, seeds_of, trace_of
 
@@ -33,6 +32,9 @@ def told(oracle: SequenceKept, said: list[int], output: list[int], labels: list[
     return None if verdicts.bugs[0] == NO_BUG else verdicts.describe(0).fingerprint
 
 
+texts = st.lists(st.integers(0, 2), max_size=5)
+
+
 def slowly(some: list[int], others: list[int]) -> int:
     """Levenshtein's distance by its definition."""
     if not some or not others:
@@ -42,18 +44,16 @@ def slowly(some: list[int], others: list[int]) -> int:
     return 1 + min(slowly(some[1:], others), slowly(some, others[1:]), slowly(some[1:], others[1:]))
 
 
-def row(tokens: list[int], width: int = 5) -> Tensor:
-    return torch.tensor([*tokens, *[NO_TOKEN] * (width - len(tokens))])
-
-
-texts = st.lists(st.integers(0, 2), max_size=5)
+def padded(tokens: list[int], width: int = 5) -> list[int]:
+    return [*tokens, *[NO_TOKEN] * (width - len(tokens))]
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)
-@given(pairs=st.lists(st.tuples(texts, texts), min_size=1, max_size=6))
-def test_edit_distances_of_a_batch_are_those_of_the_definition(pairs: list[tuple[list[int], list[int]]]) -> None:
-    some, others = (torch.stack([row(pair[side]) for pair in pairs]) for side in (0, 1))
-    assert edit_distances(some, others).tolist() == [slowly(*pair) for pair in pairs]
+@given(said=texts, output=texts)
+def test_the_tokens_that_changed_are_counted_by_levenshtein(said: list[int], output: list[int]) -> None:
+    verdicts, edits = judged(SequenceKept("0"), padded(said), padded(output)), slowly(said, output)
+    assert (verdicts.bugs[0] == NO_BUG) == (edits == 0)
+    assert not edits or verdicts.describe(0).summary == f"{edits} tokens changed"
 
 
 def test_a_share_of_the_tokens_may_change() -> None:

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.subjects.values import MOST_PER_INPUT, answer_among, first_tensor, named_tensors, one_row_each
+from jostle.subjects.values import answer_among, first_tensor, named_tensors, one_row_each
+from jostle.task import MOST_FOUND
 
 ONE, TWO = torch.zeros(2, 3), torch.ones(2, 4)
 
@@ -66,15 +67,39 @@ def test_an_output_is_not_to_be_named_where_there_is_one() -> None:
 def test_what_a_detector_finds_in_each_input_becomes_a_row() -> None:
     found = [{"boxes": torch.ones(3, 4), "scores": torch.ones(3)}, {"boxes": torch.ones(0, 4), "scores": torch.ones(0)}]
     rows = named_tensors(one_row_each(found, rows=2))
-    assert rows["boxes"].shape == (2, MOST_PER_INPUT, 4)
+    assert rows["boxes"].shape == (2, MOST_FOUND, 4)
     assert rows["scores"].sum(1).tolist() == [3, 0]
 
 
-def test_a_list_of_other_things_is_left_as_it_is() -> None:
-    value = [ONE, TWO]
-    assert one_row_each(value, rows=2) is value
+@pytest.mark.parametrize(
+    "value",
+    [
+        [ONE, TWO],
+        [{"logits": ONE}, {"logits": ONE}],  # two heads, and a batch of two
+        [{"boxes": ONE}, {"boxes": ONE}],
+        [{"boxes": torch.ones(2, 5, 4), "scores": torch.ones(2, 5)}] * 2,
+        [],
+    ],
+)
+def test_a_list_of_other_things_is_left_as_it_is(value: list[object]) -> None:
+    assert one_row_each(value, rows=len(value)) is value
 
 
-def test_more_things_than_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="things were found in one input: return at most"):
-        one_row_each([{"boxes": torch.ones(MOST_PER_INPUT + 1, 4)}], rows=1)
+@pytest.mark.parametrize("found", [0, 1, 2, 3])
+def test_a_batch_as_large_as_the_number_of_boxes_is_read_like_any_other(found: int) -> None:
+    each = {"boxes": torch.ones(found, 4), "scores": torch.ones(found)}
+    assert named_tensors(one_row_each([each] * 2, rows=2))["boxes"].shape == (2, MOST_FOUND, 4)
+
+
+def test_of_more_things_than_fit_the_surest_are_kept() -> None:
+    scores = torch.arange(MOST_FOUND + 2).float()
+    found = {"boxes": scores[:, None].repeat(1, 4), "scores": scores, "size": torch.tensor(7), "rest": torch.ones(300)}
+    rows = named_tensors(one_row_each([found], rows=1))
+    assert rows["scores"].tolist() == [list(range(MOST_FOUND + 1, 1, -1))]
+    assert torch.equal(rows["boxes"][..., 0], rows["scores"])
+    assert rows["size"].tolist() == [7] and rows["rest"].shape == (1, MOST_FOUND)
+
+
+def test_tensors_that_the_same_way_leads_to_are_both_kept() -> None:
+    found = named_tensors({"a": (ONE,), "a.0": TWO, "a.0.2": TWO})
+    assert found["a.0"] is ONE and len(found) == 3
