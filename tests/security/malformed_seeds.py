@@ -19,7 +19,7 @@ PAGE = b"<!DOCTYPE html><html><body>404</body></html>"
 CSV = {
     "garbage": GARBAGE,
     "zeroed": bytes(4000),
-    "nul-in-a-cell": b"age,colour\n30,re\0d\n41\0,blue,\n",
+    "nul-in-a-cell": b"age,colour\n30,re\0d\n41,blue\n",
     "utf-16": LINES.decode().encode("utf-16"),
     "latin-1": "age,colour\n30,gr\u00fcn\n".encode("latin-1"),
     "cut-in-a-row": LINES[:-6],
@@ -30,6 +30,7 @@ CSV = {
     "page-not-found": b"<!DOCTYPE html>\n<p>404, or 403</p>\n",
     "header-without-end": b"a," * 10**7,
     "header-of-a-long-name": b"a" * 10**6 + b",b\n1,2\n",
+    "header-of-a-name-that-fills-pages": b"a" * 10**5 + b",b\n1,2\n",
     "header-of-many-names": b",".join(b"c%d" % place for place in range(200_000)) + b"\n1\n",
     "header-of-many-equal-names": b",".join([b"a"] * 10**6) + b"\n1\n",
     "row-without-end": b"age,colour\n" + b"1," * 10**7,

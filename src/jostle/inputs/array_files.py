@@ -49,6 +49,6 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, 
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = read(member)
         if math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
-            raise ValueError(f"{info.filename} claims shape {list(shape)}, which is not what it holds")
+            raise ValueError(f"{info.filename[:100]} claims shape {str(list(shape))[:100]}, which is not what it holds")
     with archive.open(info) as member:
         return np.lib.format.read_array(member, allow_pickle=False)

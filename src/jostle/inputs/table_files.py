@@ -30,6 +30,7 @@ DELIMITERS = ",;\t"
 WHOLE = re.compile(r"[+-]?\d+")
 MOST_CELLS = 20_000_000  # each of up to a hundred bytes while it is read
 MOST_BYTES = 256 * 2**20  # of a CSV file, and of what a parquet file unpacks to
+LONGEST_NAME = 1000  # characters of a column's name, which messages repeat
 LONGEST_LINE = 10_000_000  # characters of a CSV file, also of its header
 Orders = Mapping[str, Sequence[str]]  # by column, the values of a category in the order that gives their codes
 
@@ -90,6 +91,8 @@ def _lines(file: TextIO) -> Iterator[str]:
     for line in iter(partial(file.readline, LONGEST_LINE + 1), ""):
         if len(line) > LONGEST_LINE:
             raise ValueError(f"a line has more than {LONGEST_LINE:,} characters: end each row with a new line")
+        if "\0" in line:
+            raise ValueError("it holds a NUL, which no text does: save it as UTF-8")
         yield line
 
 
@@ -100,6 +103,8 @@ def _check_header(header: list[str]) -> None:
     for place, name in enumerate(header):
         if not name:
             raise ValueError(f"column {place + 1} has no name: name it, or leave it out (pandas: index=False)")
+        if len(name) > LONGEST_NAME:
+            raise ValueError(f"the name of column {place + 1} has {len(name):,} characters: shorten it")
         if name in seen:
             raise ValueError(f"two columns are named {name}: rename one")
         seen.add(name)

@@ -15,7 +15,7 @@ from jostle.code_points import as_texts
 from jostle.errors import UsageError
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object, names_object
-from jostle.untrusted.files import read_bounded
+from jostle.untrusted.files import check_values, read_bounded
 
 UTF8 = "bytes"
 LARGEST = 128 * 2**20  # bytes of a tokenizer.json; those of vocabularies of 250,000 tokens have 35 million
@@ -77,4 +77,6 @@ def _from_file(path: Path, length: int, pad: int | None) -> TextEncoder:
 
 
 def _opened(kind: Any, path: Path) -> Any:
-    return kind.from_str(read_bounded(path, LARGEST).decode("utf-8"))
+    content = read_bounded(path, LARGEST)
+    check_values(content)
+    return kind.from_str(content.decode("utf-8"))

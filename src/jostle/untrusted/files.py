@@ -56,10 +56,15 @@ def _inside(tensor: Any, size: int) -> bool:
     return False
 
 
-def parsed(content: bytes) -> Any:
-    """JSON in UTF-8 that fits into memory once Python has read it."""
+def check_values(content: bytes) -> None:
+    """JSON without more values than fit into memory."""
     if sum(map(content.count, (b",", b":", b"[", b"{"))) > VALUE_LIMIT:
         raise ValueError(f"its JSON holds more than {VALUE_LIMIT} values")
+
+
+def parsed(content: bytes) -> Any:
+    """JSON in UTF-8 that fits into memory once Python has read it."""
+    check_values(content)
     try:
         return json.loads(content.decode())
     except RecursionError as error:

@@ -61,6 +61,8 @@ def test_without_a_column_of_labels_none_are_known(tmp_path: Path) -> None:
         ("a,b\n\n1,2\n\n\n3,\n", "line 6, column b: the value is missing"),
         ("a,b\n16777216,2\n16777217,2\n", "line 3, column a is 16777217: whole numbers above 16777216 are not told"),
         ("a,b\n-16777217,2\n", "line 2, column a is -16777217"),
+        ("a,b\nre\0d,2\n", "it holds a NUL"),
+        ("a" * 1001 + ",b\n1,2\n", "the name of column 1 has 1,001 characters: shorten it"),
         ("a" * 10_000_001 + ",b\n1,2\n", "a line has more than 10,000,000 characters"),
     ],
 )
