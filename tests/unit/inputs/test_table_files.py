@@ -10,6 +10,7 @@ import torch
 from pyarrow import parquet
 
 from jostle.errors import SeedsRefused
+from jostle.inputs.parquet_files import columns_of
 from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.inputs.table import Table
 from jostle.records import NO_LABEL, Seeds
@@ -144,14 +145,19 @@ def refusal(path: Path, table: pyarrow.Table, **how: object) -> str:
 def test_a_small_parquet_file_cannot_fill_memory_with_texts(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     text = pyarrow.array(["x" * 2**20] * 300)
-    tracked = pyarrow.total_allocated_bytes()
     assert "a text of 1,048,576 characters" in refusal(path, pyarrow.table({"a": text}))
-    assert path.stat().st_size < 100_000 and pyarrow.total_allocated_bytes() <= tracked
+    assert path.stat().st_size < 100_000
     shared = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
     assert "it may unpack to" in refusal(path, pyarrow.table({"a": text}), **shared)
     assert path.stat().st_size < 200_000
     wide = pyarrow.array([b"x" * 2**20] * 300, pyarrow.binary(2**20))
     assert "it may unpack to 314,572,800 bytes" in refusal(path, pyarrow.table({"a": wide}))
+
+
+def test_equal_texts_of_a_parquet_file_are_held_once(tmp_path: Path) -> None:
+    parquet.write_table(pyarrow.table({"a": ["x" * 9000] * 300}), tmp_path / "rows.parquet")
+    _, (texts,) = columns_of(tmp_path / "rows.parquet", 300, 20_000)
+    assert len(texts) == 300 and len({id(text) for text in texts}) == 1
 
 
 def test_columns_of_a_parquet_file_hold_one_value_in_each_row_and_have_names_of_their_own(tmp_path: Path) -> None:
