@@ -98,7 +98,7 @@ def test_a_table_of_plain_numbers_keeps_its_columns_without_a_range(jostle: Run,
         ('kind = "table"\n[column.agee]\nhigh = 40', "", "there is no column agee: did you mean age?"),
         ('kind = "table"', "--range 0,1", "leave out --range"),
         ('kind = "table"\n[column.contract]\nvalues = ["open"]', "", "which --domain does not list"),
-        ('kind = "table"', "--label lable", "has no such column, only label"),
+        ('kind = "table"', "--label lable", "is unknown: did you mean label?"),
     ],
 )
 def test_what_does_not_fit_is_one_line_and_nothing_is_written(
