@@ -58,6 +58,7 @@ class Collecting:
 
     def __init__(self, oracle: Oracle):
         self._oracle, self.looks_inside = oracle, oracle.looks_inside
+        self.compares_with_truth = oracle.compares_with_truth
         self.violating: list[Candidates] = []
 
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
@@ -108,12 +109,13 @@ def fuzz(
     seeds_coverage = meter.coverage()["nc"]["covered"]
     prepared = prepare(recipe, chosen, watched, seeds)
     composition = compose(prepared, no_profile)
-    collecting = Collecting(composition.oracles[recipe.hunts[0]])
+    hunted = "differ" if recipe.compares_models else "flip"
+    collecting = Collecting(composition.oracles[hunted])
     counting = replace(watched, target=Counting(watched.target, meter)) if measured else watched
     campaign = replace(
         composition,
         prepared=replace(prepared, model=counting),
-        oracles={**composition.oracles, recipe.hunts[0]: collecting},
+        oracles={**composition.oracles, hunted: collecting},
     ).campaign()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "campaign"

@@ -39,8 +39,9 @@ def _mutators(usual: tuple[str, ...], given: Given, domain: Domain, task: Task) 
         return _along_gradients(domain)
     if domain.mutator != OF_VALUES:
         return (domain.mutator,)
-    no_recipe, compares = "recipe" not in given, bool(KEPT & set(given.get("oracle", KEPT)))
-    return OF_IMAGES if no_recipe and compares and domain.kind == IMAGE and task in MAY_BE_MOVED else usual
+    plain = "recipe" not in given and usual == (OF_VALUES,)
+    compares = bool(KEPT & set(given.get("oracle", KEPT)))
+    return OF_IMAGES if plain and compares and domain.kind == IMAGE and task in MAY_BE_MOVED else usual
 
 
 def _along_gradients(domain: Domain) -> tuple[str, ...]:

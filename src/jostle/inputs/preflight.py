@@ -76,10 +76,6 @@ class Flight:
         assert self.seeds.answers is not None, "asked for by pre-flight"
         return self.seeds.answers
 
-    def warned(self, warning: str) -> Flight:
-        """The same with one more thing that the user should know."""
-        return replace(self, warnings=(*self.warnings, warning))
-
 
 def preflight(
     target: ModelTarget,
