@@ -23,6 +23,7 @@ from jostle import (
     Twins,
 )
 from jostle.interfaces import Feedback
+from jostle.records import TWIN
 from jostle.subjects.torch_twins import TWINS
 from jostle.zoo import lenet5
 from mnist_data import data_folder, held_out_images
@@ -34,7 +35,7 @@ LOGITS = "fc3"
 
 
 def target(twin: str) -> Twins:
-    return Twins(TorchTarget(lenet5(), [LOGITS]), TorchTarget(TWINS[twin](lenet5())))
+    return Twins(TorchTarget(lenet5(), [LOGITS]), {TWIN: TorchTarget(TWINS[twin](lenet5()))})
 
 
 def first_disagreement(twin: str, start: Seeds, feedbacks: list[Feedback], seed: int, budget: int) -> int | None:

@@ -13,7 +13,8 @@ from jostle.mutators.metamorphic import Metamorphic
 from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.neuron_choice import NeuronChoice
 from jostle.mutators.noise import Noise
-from jostle.oracles.agreement import Agreement, Close, SameTop
+from jostle.oracles.agreement import Agreement
+from jostle.oracles.comparisons import Close, SameTop
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.labels import LabelKept
 from jostle.oracles.numeric import Finite

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jostle.errors import UsageError
@@ -35,7 +35,7 @@ from jostle.oracles.numeric import NAN
 from jostle.oracles.properties import property_named
 from jostle.oracles.sequence import SEQUENCE
 from jostle.oracles.unanimity import DIFFER
-from jostle.part import Part, PartContext
+from jostle.part import Part, PartContext, kind_beside
 from jostle.schedulers.adaptive import ADAPTIVE
 from jostle.schedulers.batch_pool import POOL
 from jostle.schedulers.least_fuzzed import SELDOM
@@ -163,4 +163,15 @@ def oracles_of(settings: Settings, context: PartContext) -> dict[str, Oracle]:
                 f"--oracle {name} needs a model that gives class scores [batch, classes]: use nan or a property, or "
                 f"say what the model does with --task"
             )
-    return {name: ORACLES[name].make(settings, context) if name in ORACLES else property_named(name) for name in asked}
+    return {kind: oracle for name in asked for kind, oracle in _oracles_named(name, settings, context)}
+
+
+def _oracles_named(name: str, settings: Settings, context: PartContext) -> Iterator[tuple[str, Oracle]]:
+    """The oracle of this name, or one for each twin."""
+    if name not in ORACLES:
+        yield name, property_named(name)
+    elif ORACLES[name].per_twin:
+        for variant in context.twins:
+            yield kind_beside(name, variant), ORACLES[name].make(settings, replace(context, compared=variant))
+    else:
+        yield name, ORACLES[name].make(settings, context)

@@ -13,7 +13,7 @@ from jostle.errors import UsageError
 from jostle.interfaces import Differentiable
 from jostle.options.schema import Settings
 from jostle.profile import Profile
-from jostle.records import Seeds
+from jostle.records import TWIN, Seeds
 from jostle.task import NO_LABEL_READING, LabelReading
 
 TRIED = 16  # seeds, before a model that fails on all of them is taken not to fit them
@@ -35,6 +35,9 @@ class PartContext:
     embedding: Tensor | None = None  # [vocabulary, dimensions] where the model looks tokens up, if it does
     gradients: Differentiable | None = None  # what the model raises, it raises
     contained: Callable[[Tensor], Differentiable] | None = None  # by a sample [batch, ...]: the same without raising
+
+    twins: Mapping[str, str] = field(default_factory=dict)  # by variant of the outputs, what the user calls the twin
+    compared: str = TWIN  # the variant that a part which is made for each twin compares with
 
     @property
     def domain(self) -> Domain:
@@ -73,6 +76,12 @@ class Part(Generic[Made]):
     neurons: bool = False  # it looks at the neurons of all layers
     extremes: bool = False  # it needs the smallest and the largest value of each layer
     ranges: bool = False  # it needs a profile
+    per_twin: bool = False  # it is made for each twin
+
+
+def kind_beside(name: str, variant: str) -> str:
+    """What findings of an oracle are called that was made for one of several twins."""
+    return name if variant == TWIN else f"{name} {variant}"
 
 
 def first_line(described: object) -> str:

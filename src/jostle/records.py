@@ -42,6 +42,7 @@ class Seeds:
     domain: Domain | None = None  # what inputs may be, once it is known
     answers: Tensor | None = None  # [seeds, ...] what the model said of each, once it was asked
     other_answers: Mapping[str, Tensor] = field(default_factory=dict)  # by name, [seeds, ...]: all else it returned
+    twin_answers: Mapping[str, Tensor] = field(default_factory=dict)  # by variant, [seeds, ...]: what twins said
 
     def __len__(self) -> int:
         return len(self.names)

@@ -20,8 +20,9 @@ from jostle.frameworks.judging.disagreement import Disagreement, Symptom
 from jostle.frameworks.judging.signature import Signature
 from jostle.interfaces import Oracle
 from jostle.lineage import Untouched
-from jostle.oracles.agreement import Agreement, Close, SameTop
+from jostle.oracles.agreement import Agreement
 from jostle.oracles.boxes import BOXES, SCORES, BoxesKept
+from jostle.oracles.comparisons import Close, SameTop
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.embedding import EmbeddingKept
 from jostle.oracles.labels import LabelKept

@@ -15,6 +15,7 @@ from jostle.layout import Field, Layout
 from jostle.records import MODEL
 from jostle.subjects.registry import load
 from jostle.subjects.subject import Subject, Watch
+from jostle.subjects.twin_making import TwinMaking
 from making import batch_of
 
 SOURCE = """
@@ -102,9 +103,9 @@ def test_layers_are_seen_and_watched(name: str, files: Path) -> None:
 @pytest.mark.parametrize("twin", ["float16", "bfloat16", "weights16", "int8"])
 def test_twins_take_the_same_inputs(twin: str, files: Path) -> None:
     subject = SUBJECTS["torch module"](files)
-    expected = subject.taking(LAYOUT).target().predict(ROWS)
-    for made in (subject.taking(LAYOUT).twin(twin, 0), subject.twin(twin, 0)):
-        assert made is not None
+    expected, making = subject.taking(LAYOUT).target().predict(ROWS), TwinMaking(ROWS, files)
+    for made in (subject.taking(LAYOUT).twin(twin, making), subject.twin(twin, making)):
+        assert isinstance(made, Subject)
         assert torch.allclose(made.taking(LAYOUT).target().predict(ROWS), expected, atol=0.1)
 
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from jostle.subjects.instrument import layers_on_one, traits_on
 from jostle.subjects.registry import KINDS, load, subject_of
 from jostle.subjects.subject import Subject, Watch
+from jostle.subjects.twin_making import TwinMaking
 from jostle.traits import Traits
 from jostle.zoo import lenet1, mnist_sample
 from making import batch_of
@@ -103,11 +104,12 @@ def test_it_can_be_known_to_accept_one_batch_size_only(name: str, files: Path) -
 def test_a_twin_is_a_subject_of_its_own_and_leaves_the_model_as_it_was(name: str, files: Path) -> None:
     subject = SUBJECTS[name](files)
     before, digest = outputs(subject), subject.digest
-    twin = subject.twin("weights16", seed=0)
-    assert twin is not None and twin.batch == subject.batch
+    making = TwinMaking(IMAGES, files)
+    twin = subject.twin("weights16", making)
+    assert isinstance(twin, Subject) and twin.batch == subject.batch
     assert torch.allclose(outputs(twin), before, atol=0.1)
     assert torch.equal(outputs(subject), before) and subject.digest == digest
-    assert subject.twin("no such twin", seed=0) is None
+    assert subject.twin("no such twin", making) is None
 
 
 @pytest.mark.parametrize("name", ["torch module", "exported program", "pickled torch module"])

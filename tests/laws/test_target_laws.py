@@ -61,10 +61,10 @@ TARGETS: dict[str, Callable[[], ModelTarget]] = {
     "contained": lambda: Contained(TorchTarget(lenet1(), WATCHED, metadata=losses)),
     "isolated": isolated_lenet1,
     "in chunks": lambda: InChunks(TorchTarget(lenet1(), WATCHED, metadata=losses), 4),
-    "twins": lambda: Twins(TorchTarget(lenet1(), WATCHED), TorchTarget(lenet5())),
+    "twins": lambda: Twins(TorchTarget(lenet1(), WATCHED), {"twin": TorchTarget(lenet5())}),
     "panel": lambda: Panel([TorchTarget(lenet1(), WATCHED), InChunks(TorchTarget(lenet5(), WATCHED), 4)]),
     "int8 twin in chunks, contained": lambda: Contained(
-        Twins(InChunks(TorchTarget(lenet5(), WATCHED), 3), TorchTarget(int8(lenet5())))
+        Twins(InChunks(TorchTarget(lenet5(), WATCHED), 3), {"twin": TorchTarget(int8(lenet5()))})
     ),
 }
 every_target = pytest.mark.parametrize("name", TARGETS)

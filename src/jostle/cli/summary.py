@@ -13,7 +13,7 @@ from rich.table import Table
 
 from jostle.cli.display import corpus_text, coverage_text, findings_text, rate_text
 from jostle.cli.terminal import say, visible
-from jostle.records import MODEL, TWIN, Summary
+from jostle.records import MODEL, Summary
 from jostle.storage.finding_record import FinishedArray
 from jostle.storage.findings import FINDINGS, FLAKY, Recorded, recorded
 
@@ -29,8 +29,8 @@ def print_summary(console: Console, summary: Summary, folder: Path, more: Mappin
     table.add_row("[bold]corpus[/bold]", corpus_text(summary.corpus, summary.admission_rate))
     for heading, text in more.items():
         table.add_row(f"[bold]{heading}[/bold]", escape(text))
-    if TWIN in summary.rates:
-        table.add_row("[bold]speed[/bold]", _speeds(summary))
+    if len(summary.rates) > 1:
+        table.add_row("[bold]speed[/bold]", escape(_speeds(summary)))
     for kind in sorted(summary.findings.keys() | summary.unconfirmed.keys()):
         count, inputs = summary.findings.get(kind, 0), summary.violations.get(kind, 0)
         shown = f"{count:,} distinct, shown by {inputs:,} inputs"
@@ -63,9 +63,10 @@ def _changes(findings: list[FinishedArray]) -> str:
 
 
 def _speeds(summary: Summary) -> str:
-    """Inputs per second of the model and its twin side by side."""
-    model, twin = summary.rates[MODEL], summary.rates[TWIN]
-    return f"model {model:,.0f}/s, twin {twin:,.0f}/s: the twin is {twin / model:.2f} times as fast"
+    """Inputs per second of the model and of what it is compared with, side by side."""
+    model = summary.rates[MODEL]
+    others = (f"{name} {rate:,.0f}/s ({rate / model:.2f} times as fast)" for name, rate in summary.rates.items())
+    return ", ".join([f"model {model:,.0f}/s", *list(others)[1:]])
 
 
 def _print_examples(console: Console, folder: Path, found: list[Recorded]) -> None:

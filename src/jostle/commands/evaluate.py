@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -22,12 +22,14 @@ from jostle.options.schema import Given
 from jostle.part import TRIED
 from jostle.records import NO_PARENT, Candidates
 from jostle.session.load import digest_of_all, seed_form
+from jostle.session.made_twins import twins_folder
 from jostle.session.reopen import reopen
 from jostle.storage.history import read_kept
 from jostle.subjects.instrument import fitted, plain_target
-from jostle.subjects.models import load_models, twin_or_model
+from jostle.subjects.models import load_models, making_of, twin_or_model
 from jostle.subjects.registry import is_drawn
 from jostle.subjects.subject import Subject
+from jostle.subjects.twin_making import CALIBRATED
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,8 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     inputs, batch = given.of(InputOptions), given.of(BatchOptions).batch
     seeds = load_seeds(inputs.seeds, seed_form(inputs))
     layout = layout_of(seeds)
-    models_of_campaign = load_models(given).taking(layout)
-    own = models_of_campaign.own
-    if digest_of_all(seeds, models_of_campaign.digest) != campaign.record.digest:
+    own = load_models(given).taking(layout).own
+    if not campaign.record.digest.startswith(digest_of_all(seeds, own.digest)):
         raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
     own_target = plain_target(fitted(own, inputs, seeds.inputs[:TRIED]), inputs)
     flight = preflight(own_target, seeds, domain_of(seeds, inputs), batch, force=True)
@@ -73,10 +74,12 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
         raise UsageError(f"the campaign in {folder} kept no tests besides its seeds: let it run longer")
     judge = _Judge(given, own, planted, tests, flight.classes)
     scores = [judge.score(given.of(ModelOptions).model, [own])]
-    for name in models:
-        draws = range(repeats if is_drawn(name) else 1)
-        others = (twin_or_model(given, "MODEL", name, own, draw).taking(layout) for draw in draws)
-        scores.append(judge.score(name, others))
+    with twins_folder(folder) as twins:
+        making = making_of(given, seeds.inputs[:CALIBRATED], twins)
+        for name in models:
+            draws = [replace(making, seed=making.seed + draw) for draw in range(repeats if is_drawn(name) else 1)]
+            others = (twin_or_model(given, "MODEL", name, own, draw).taking(layout) for draw in draws)
+            scores.append(judge.score(name, others))
     return Evaluation(len(planted), len(tests), repeats, tuple(scores))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -28,6 +28,7 @@ from jostle.part import TRIED, PartContext
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Violation
 from jostle.session.isolate import isolated, limits_of
+from jostle.session.made_twins import twins_folder
 from jostle.session.reopen import local_python, python_file
 from jostle.storage.campaign_record import CONFIG, Origin
 from jostle.storage.finding_record import FindingRecord
@@ -115,12 +116,13 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
     """What the findings of one campaign show, on a model that is loaded once."""
     campaign = group[0].campaign.but_for(*changes.values, *(OF_ONE_MODEL if "model" in changes else ()))
     given = campaign.given.over(**{"trust_model": False, "isolate": True, "force": True, **changes.values})
-    with campaign.in_its_folder():
+    with campaign.in_its_folder(), ExitStack() as stack:
         if not given.of(ModelOptions).trust_model:
             _refuse_enclosed(campaign.names(), [kept.finding.folder for kept in group], campaign.elsewhere)
         limits = limits_of(given)
         assert limits is not None, "isolated"
-        model, service = isolated(given, _sample(group), limits, campaign.record.origin.layout)
+        twins = stack.enter_context(twins_folder(group[0].finding.folder.parent.parent))
+        model, service = isolated(given, _sample(group), limits, campaign.record.origin.layout, twins)
         with closing(service):
             changed = campaign.files_changed() or not campaign.record.digest.endswith(model.digest)
             bench = _Bench(given, model, campaign.record.origin, other="model" in changes)
@@ -231,4 +233,5 @@ class _Bench:
         if self.other and seeds.answers is not None:
             reading = LabelReading.of(task, seeds.answers[:1])
         classes = 2 if seeds.answers is None else seeds.answers.shape[-1]  # unknown, it is one that can be compared
-        return PartContext(seeds, classes if task is Task.CLASSES else 0, reading, gradients=self.model.gradients)
+        classes = classes if task is Task.CLASSES else 0
+        return PartContext(seeds, classes, reading, gradients=self.model.gradients, twins=self.model.twins)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from jostle.campaign import Budget, Campaign
@@ -36,8 +38,9 @@ from jostle.part import TRIED, PartContext
 from jostle.profile import Profile, profiled
 from jostle.records import Seeds, all_rows
 from jostle.subjects.instrument import Instrumentation, Instrumented
-from jostle.subjects.models import with_companions
+from jostle.subjects.models import making_of, with_others
 from jostle.subjects.subject import Subject
+from jostle.subjects.twin_making import CALIBRATED
 from jostle.targets.contained import ContainedGradients
 from jostle.task import TaskOptions
 
@@ -73,6 +76,7 @@ class Prepared:
             embedding=self.model.embedding,
             gradients=gradients,
             contained=lambda sample: ContainedGradients(gradients, sample),
+            twins=self.model.twins,
         )
 
 
@@ -121,20 +125,28 @@ def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping
     given = FUZZ.parsed({**options, **named, "profile": None, "recipe": recipe.name})
     refuse_contradictions(given)
     given = with_declared_range(given)
-    models = with_companions(given, subject, subjects).taking(layout_of(seeds))
-    model = models.instrumented(watching(recipe, given), seeds.inputs[:TRIED]).contained()
+    models = with_others(given, subject, subjects).taking(layout_of(seeds))
+    with TemporaryDirectory(prefix="jostle-twins-") as folder:
+        models = models.with_twins(given, making_of(given, seeds.inputs[:CALIBRATED], Path(folder)), subjects)
+        model = models.instrumented(watching(recipe, given), seeds.inputs[:TRIED]).contained()
     prepared = prepare(recipe, given, model, seeds)
     return compose(prepared, lambda: profile_of_seeds(prepared) if profile is None else profile).campaign()
 
 
 def _named_companions(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Subject]]:
     """`twin` and `models` by name, where subjects get made-up names, and the subjects by those."""
-    twin, models = options.get("twin"), options.get("models") or ()
-    several = models.split(",") if isinstance(models, str) else list(models)
-    given = [one for one in (twin, *several) if isinstance(one, Subject)]
+    chosen = {option: _each(options.get(option)) for option in ("twin", "models")}
+    given = [one for some in chosen.values() for one in some if isinstance(one, Subject)]
     names = {id(one): f"subject {number}" for number, one in enumerate(given, 1)}
-    named = {"twin": names.get(id(twin), twin), "models": [names.get(id(one), one) for one in several]}
+    named = {option: [names.get(id(one), one) for one in some] for option, some in chosen.items()}
     return named, {names[id(one)]: one for one in given}
+
+
+def _each(value: Any) -> list[Any]:
+    """One or several, as an option takes them: a text with commas, a list, or a single subject."""
+    if isinstance(value, str):
+        return value.split(",")
+    return list(value or ()) if not isinstance(value, Subject) else [value]
 
 
 def watching(recipe: Recipe, given: Given) -> Instrumentation:
@@ -182,6 +194,7 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
         )
     prepared = Prepared(settings, model, flight)
     _check_panel(prepared)
+    _check_twins(prepared)
     return prepared
 
 
@@ -207,6 +220,18 @@ def _check_panel(prepared: Prepared) -> None:
             raise UsageError(
                 f"--models {spec} gives outputs of shape {list(outputs.shape[1:])}, the model scores of "
                 f"{classes} classes: give models of the same task"
+            )
+
+
+def _check_twins(prepared: Prepared) -> None:
+    """Twins must answer in the same shape."""
+    ours = list(prepared.context().answer_shape)
+    for variant, name in prepared.model.twins.items():
+        theirs = list(prepared.seeds.twin_answers[variant].shape[1:])
+        if ours != theirs:
+            raise UsageError(
+                f"--twin {name} gives outputs of shape {theirs}, the model {ours}: give a twin of the same task, or "
+                f"name the output that both have with --output"
             )
 
 

@@ -17,7 +17,7 @@ from jostle.inputs.tokens import TEXT
 from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import ModelTarget
 from jostle.part import TRIED
-from jostle.records import NO_LABEL, OnSeeds, Seeds, Trace
+from jostle.records import MODEL, NO_LABEL, OnSeeds, Seeds, Trace
 from jostle.task import OF_LABELS, LabelReading, Question, Task, known_masks
 from jostle.traits import NO_TRAITS, Traits
 
@@ -97,8 +97,9 @@ def preflight(
     answered = replace(seeds, domain=domain, answers=outputs, labels=_labels(task, reading, seeds.labels, outputs))
     wrong = _wrong(task, reading, seeds.labels, outputs)
     accuracy = _accuracy(task, wrong, seeds.labels, outputs)
-    if _check_runs(target, answered, accepted).others:
-        answered = replace(answered, other_answers=_other_outputs(target, answered, batch))
+    first = _check_runs(target, answered, accepted)
+    if first.others or len(first.outputs) > 1:
+        answered = _all_answers(target, answered, batch)
     seen = list(remarks_on_rows(target, seeds.inputs[_finite(outputs)], model.traits, batch))
     doubts = [
         *_doubts_about_span(seeds, domain),
@@ -254,10 +255,11 @@ def _check_runs(target: ModelTarget, seeds: Seeds, accepted: int) -> Trace:
     return trace
 
 
-def _other_outputs(target: ModelTarget, seeds: Seeds, batch: int) -> Mapping[str, Tensor]:
-    """All that the model returns for the seeds beside the answer, by name [seeds, ...]."""
-    batches = seeds.as_candidates().split(batch)
-    return Trace.joined([target.run(some, watched=False) for some in batches]).others
+def _all_answers(target: ModelTarget, seeds: Seeds, batch: int) -> Seeds:
+    """The same with all that the model returns for them beside the answer, and what its twins say."""
+    ran = Trace.joined([target.run(some, watched=False) for some in seeds.as_candidates().split(batch)])
+    twins = {variant: answers for variant, answers in ran.outputs.items() if variant != MODEL}
+    return replace(seeds, other_answers=ran.others, twin_answers=twins)
 
 
 def _doubts_about_span(seeds: Seeds, domain: Domain) -> Iterator[str]:

@@ -32,11 +32,11 @@ class WorkerClient:
         self._frail = False
         self._opening: list[tuple[str, Mapping[str, Tensor], Mapping[str, Any]]] = []
         clean_up()
-        folder = new_folder()
-        self._answers = folder / "answer.bin"
+        self.folder = new_folder()  # of all that lasts as long as this
+        self._answers = self.folder / "answer.bin"
         self._answer = SharedArrays(self._answers)
-        self.keep_batches_in(folder)
-        self._remove_folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.keep_batches_in(self.folder)
+        self._remove_folder = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     def keep_batches_in(self, folder: Path) -> None:
         """Every batch is in a file in this folder before it runs."""

@@ -45,10 +45,11 @@ class ModelOptions:
         Theme.WHAT,
         names_file=True,
     )
-    twin: str | None = option(
-        TEXT,
-        "float16, bfloat16, weights16, weights16:50%, int8, FILE.py:function or a .pt2 file",
+    twin: tuple[str, ...] = option(
+        NAMES,
+        "What to compare with, one or several: a twin of `jostle list`, a model file or FILE.py:function",
         Theme.FIRST,
+        default=(),
         names_file=True,
     )
     trust_model: bool = option(

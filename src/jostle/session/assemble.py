@@ -24,6 +24,7 @@ from jostle.session.finish import InputFinisher
 from jostle.session.identity import folder_of, record_of
 from jostle.session.introduce import figures, introduction, nothing_found, summary_rows
 from jostle.session.load import Loaded, load
+from jostle.session.made_twins import keep_twins
 from jostle.session.profiles import save_profile, saved_profile, take_profile
 from jostle.session.session import Session
 from jostle.storage.archive import open_campaign
@@ -53,6 +54,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         rehearse(loaded.prepared, composition.profile, list(composition.oracles.values()))
         archive = open_campaign(folder, record)
         undone.callback(archive.release)
+        keep_twins(loaded.twins, archive.folder)
         if loaded.service is not None:
             loaded.service.keep_batches_in(folder)
         if composition.profile is not None:
@@ -93,6 +95,7 @@ def rehearse(prepared: Prepared, profile: Profile | None, oracles: Sequence[Orac
 
 
 def _warnings(loaded: Loaded, composition: Composition, saved: Profile | None) -> Iterator[str]:
+    yield from loaded.model.notes
     yield from loaded.flight.warnings
     named = loaded.settings[ProfileOptions].profile
     if composition.profile is not None and saved is None and named is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -45,15 +47,16 @@ def limits_of(given: Given) -> Limits | None:
 def named_models(given: Given) -> list[str]:
     """All models of a campaign, and its twin and weights."""
     options = given.of(ModelOptions)
-    return [options.model, *given.of(PanelOptions).models, *filter(None, (options.twin, options.weights))]
+    return [options.model, *given.of(PanelOptions).models, *options.twin, *filter(None, (options.weights,))]
 
 
 def isolated(
-    given: Given, sample: Tensor, limits: Limits, layout: Layout | None = None
+    given: Given, sample: Tensor, limits: Limits, layout: Layout | None = None, twins: Path | None = None
 ) -> tuple[Instrumented, WorkerClient]:
     """All models as one target in a worker; layers are those that run on inputs of the sample [some, ...].
 
-    A layout tells where in a row each of several inputs lies.
+    A layout tells where in a row each of several inputs lies. Twins that are files are made in a folder, or taken from
+    it; without one, they go with the worker.
     """
     service = WorkerClient(WORKER, limits)
     try:
@@ -63,21 +66,22 @@ def isolated(
         fix = "give more" if failure.crash.error == "MemoryLimit" else "check where the file comes from"
         model = given.of(ModelOptions).model
         raise ModelRefused(f"{model} ends the process that loads it ({failure}): {fix}") from failure
-    answer, arrays = _instrumented(service, sample, None if layout is None else layout.as_json())
+    fields = {"twins": str(twins or service.folder), "layout": None if layout is None else layout.as_json()}
+    answer, arrays = _instrumented(service, sample, fields)
     target = Isolated(service)
     facts: dict[str, Any] = answer["facts"]
-    facts["traits"] = Traits.from_json(facts["traits"])
+    facts |= {"traits": Traits.from_json(facts["traits"]), "notes": tuple(facts["notes"])}
     known = ungrouped(arrays, ("incoming", "embedding"))
     embedding = known["embedding"].get("")
     instrumented = Instrumented(target, target, incoming=known["incoming"], embedding=embedding, **facts)
     return instrumented.contained(), service
 
 
-def _instrumented(service: WorkerClient, sample: Tensor, layout: dict[str, Any] | None) -> Answer:
+def _instrumented(service: WorkerClient, sample: Tensor, fields: Mapping[str, Any]) -> Answer:
     """Asks on fewer and fewer inputs, because one that ends the process is a finding and no reason to give up."""
     for first in range(min(len(sample), MOST_DEATHS)):
         try:
-            return service.open("watch", {"inputs": sample[first:]}, layout=layout)
+            return service.open("watch", {"inputs": sample[first:]}, **fields)
         except FailedElsewhere as failure:
             reason = str(failure)
     raise PreflightFailed(f"the model ends its process on the first seeds ({reason}): check their shape and range")

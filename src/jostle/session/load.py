@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from jostle.composition.compose import Prepared, prepare, watching
 from jostle.digests import digest_of
@@ -14,14 +15,16 @@ from jostle.inputs.several import layout_of
 from jostle.inputs.tokens import UNSAID, TokenForm
 from jostle.inputs.wave_files import AS_THEY_ARE, WaveForm
 from jostle.isolation.client import WorkerClient
-from jostle.options.campaign import InputOptions
+from jostle.options.campaign import InputOptions, RunOptions
 from jostle.options.schema import Given, Settings
 from jostle.part import TRIED
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import Seeds
 from jostle.session.isolate import isolated, limits_of
+from jostle.session.made_twins import twins_folder
 from jostle.subjects.instrument import Instrumented
-from jostle.subjects.models import load_models
+from jostle.subjects.models import load_models, making_of
+from jostle.subjects.twin_making import CALIBRATED
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,9 @@ class Loaded:
 
     prepared: Prepared
     digest: str  # of seeds and weights
-    service: WorkerClient | None  # the worker that runs the model, None if it runs in this process
+    twins: Path  # the folder of twins that are files
+    undone: ExitStack  # ends the worker, and removes that folder
+    service: WorkerClient | None = None  # the worker that runs the model, None if it runs in this process
 
     @property
     def settings(self) -> Settings:
@@ -46,8 +51,7 @@ class Loaded:
 
     def close(self) -> None:
         """Ends the worker."""
-        if self.service is not None:
-            self.service.close()
+        self.undone.close()
 
 
 def load(given: Given) -> Loaded:
@@ -55,18 +59,17 @@ def load(given: Given) -> Loaded:
     given = with_declared_range(given)
     inputs, recipe = given.of(InputOptions), recipe_of(given)
     seeds = load_seeds(inputs.seeds, seed_form(inputs))
-    sample, limits = seeds.inputs[:TRIED], limits_of(given)
+    sample, limits, out = seeds.inputs[:CALIBRATED], limits_of(given), given.of(RunOptions).out
     with ExitStack() as undone:
-        service = None
+        twins, service = undone.enter_context(twins_folder(None if out is None else Path(out))), None
         if limits is None:
-            models = load_models(given).taking(layout_of(seeds))
-            model = models.instrumented(watching(recipe, given), sample).contained()
+            models = load_models(given).taking(layout_of(seeds)).with_twins(given, making_of(given, sample, twins))
+            model = models.instrumented(watching(recipe, given), sample[:TRIED]).contained()
         else:
-            model, service = isolated(given, sample, limits, layout_of(seeds))
+            model, service = isolated(given, sample, limits, layout_of(seeds), twins)
             undone.callback(service.close)
         prepared = prepare(recipe, given, model, seeds)
-        undone.pop_all()
-    return Loaded(prepared, digest_of_all(seeds, model.digest), service)
+        return Loaded(prepared, digest_of_all(seeds, model.digest), twins, undone.pop_all(), service)
 
 
 def digest_of_all(seeds: Seeds, models: str) -> str:

@@ -18,10 +18,11 @@ from jostle.isolation.messages import grouped
 from jostle.isolation.server import connected, serve
 from jostle.isolation.target_server import TargetServer
 from jostle.layout import Layout
+from jostle.part import TRIED
 from jostle.recipes.all_recipes import recipe_of
-from jostle.subjects.models import load_models
+from jostle.subjects.models import load_models, making_of
 
-FACTS = ("layers", "novelty_layers", "belongs_to", "digest", "outputs")  # that a campaign must know
+FACTS = ("layers", "novelty_layers", "belongs_to", "digest", "outputs", "twins", "notes")  # that a campaign must know
 
 
 class ModelOpener:
@@ -31,15 +32,17 @@ class ModelOpener:
         torch.set_num_threads(fields["threads"])
         sys.path += [folder for folder in fields["importable"] if folder not in sys.path]  # last: it hides nothing
         given = FUZZ.parsed(fields["options"])
-        self._models, self._watching = load_models(given), watching(recipe_of(given), given)
+        self._given, self._models = given, load_models(given)
+        self._watching = watching(recipe_of(given), given)
         return {}
 
     def watch(
         self, sample: Tensor, fields: Mapping[str, Any]
     ) -> tuple[ModelTarget, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
         layout = fields["layout"]
-        models = self._models.taking(None if layout is None else Layout.parsed(layout))
-        model = models.instrumented(self._watching, sample)
+        making = making_of(self._given, sample, Path(fields["twins"]))
+        models = self._models.taking(None if layout is None else Layout.parsed(layout)).with_twins(self._given, making)
+        model = models.instrumented(self._watching, sample[:TRIED])
         embedding = {} if model.embedding is None else {"": model.embedding}
         arrays = grouped({"incoming": model.incoming, "embedding": embedding})
         facts = {name: getattr(model, name) for name in FACTS} | {"traits": asdict(model.traits)}

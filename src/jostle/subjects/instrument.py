@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from jostle.subjects.subject import Metadata, Subject, Watch
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained
 from jostle.targets.panel import Panel, layer_name
-from jostle.targets.twins import Twins
+from jostle.targets.twins import Twins, variants
 from jostle.traits import NO_TRAITS, Traits
 
 
@@ -47,6 +48,8 @@ class Instrumented:
     digest: str  # of all models
     outputs: dict[str, bool]  # by name all that the model returns, and whether it has one row per input
     traits: Traits  # of the model
+    twins: dict[str, str] = field(default_factory=dict)  # by variant of the outputs, what the user calls the twin
+    notes: tuple[str, ...] = ()  # what the user should know of it
     embedding: Tensor | None = None  # [vocabulary, dimensions] where the model looks tokens up, if it does
 
     def contained(self) -> Instrumented:
@@ -58,18 +61,22 @@ def instrument(
     watching: Instrumentation,
     subject: Subject,
     sample: Tensor,
-    twin: Subject | None = None,
+    twins: Mapping[str, Subject] = MappingProxyType({}),
     others: Sequence[Subject] = (),
 ) -> Instrumented:
-    """A model, with its twin or beside others of the same task, as one target.
+    """A model, with its twins by name or beside others of the same task, as one target.
 
     Layers are those that run on inputs of the sample [some, ...].
     """
     inputs, output = watching.inputs, watching.options.output
     own, first = _watched(watching, fitted(subject, inputs, sample, output), sample)
-    if twin is not None:
-        twins = Twins(own, plain_target(fitted(twin, inputs, sample, output), inputs, output))
-        return replace(first, target=twins, digest=first.digest + twin.digest)
+    if twins:
+        named = {variant: twins[name] for variant, name in variants(list(twins)).items()}
+        targets = {
+            variant: plain_target(fitted(twin, inputs, sample, output), inputs, output)
+            for variant, twin in named.items()
+        }
+        return replace(first, target=Twins(own, targets), twins=variants(list(twins)))
     if not others:
         return first
     fitting = [fitted(one, inputs, sample, output) for one in others]

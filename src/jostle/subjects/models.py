@@ -1,13 +1,16 @@
-"""The models that options name: the one that is fuzzed, and its twin or others of the same task."""
+"""The models that options name: the one that is fuzzed, and its twins or others of the same task."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 
 from torch import Tensor
 
+from jostle.digests import bug_number
+from jostle.errors import ModelRefused, UsageError
 from jostle.layout import Layout
 from jostle.named_objects import names_object
 from jostle.options.campaign import InputOptions, ModelOptions, PanelOptions, RunOptions
@@ -15,11 +18,13 @@ from jostle.options.choices import chosen
 from jostle.options.schema import Given
 from jostle.randomness import seeded
 from jostle.subjects.instrument import Instrumentation, Instrumented, check_takes, instrument
-from jostle.subjects.registry import TWINS, load
+from jostle.subjects.registry import TWINS, is_drawn, load
 from jostle.subjects.subject import Subject
 from jostle.subjects.tokenizer import load_tokenizer
+from jostle.subjects.twin_making import TwinMaking
 
 TEXT_LENGTH = 128  # tokens of each text, unless the user says how many
+NONE_LOADED: Mapping[str, Subject] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -27,41 +32,57 @@ class Models:
     """A model, and what it is compared with."""
 
     own: Subject
-    twin: Subject | None
     others: Mapping[str, Subject]  # of the same task, by the names that chose them
-
-    @property
-    def digest(self) -> str:
-        """Equal for the same models."""
-        return "".join(one.digest for one in (self.own, self.twin, *self.others.values()) if one is not None)
+    twins: Mapping[str, Subject] = field(default_factory=dict)  # by the names that chose them
+    made: frozenset[str] = frozenset()  # twins that were written to files, or found there
+    refused: Mapping[str, str] = field(default_factory=dict)  # by twin that could not be made, why
+    layout: Layout | None = None  # where in a row each of several inputs lies
 
     def taking(self, layout: Layout | None) -> Models:
         """All of them, given several inputs in one row if there is a layout, else one."""
         others = {spec: other.taking(layout) for spec, other in self.others.items()}
-        twin = None if self.twin is None else self.twin.taking(layout)
-        return Models(self.own.taking(layout), twin, others)
+        return replace(self, own=self.own.taking(layout), others=others, layout=layout)
+
+    def with_twins(self, given: Given, making: TwinMaking, loaded: Mapping[str, Subject] = NONE_LOADED) -> Models:
+        """The same beside the twins that options name; one that cannot be made is left out, if others are left."""
+        twins: dict[str, Subject] = {}
+        refused: dict[str, str] = {}
+        names = given.of(ModelOptions).twin
+        for name in names:
+            try:
+                found = loaded.get(name) or twin_or_model(given, "--twin", name, self.own, making)
+                twins[name] = found.taking(self.layout)
+            except (UsageError, ModelRefused) as refusal:
+                if len(names) == 1:
+                    raise
+                refused[name] = str(refusal)
+        if refused and not twins:
+            raise ModelRefused(f"none of the twins can be made: {next(iter(refused.values()))}")
+        return replace(self, twins=twins, refused=refused, made=frozenset(filter(making.holds, twins)))
 
     def instrumented(self, watching: Instrumentation, sample: Tensor) -> Instrumented:
         """All of them as one target; their layers are those that run on inputs of the sample [some, ...]."""
         for spec, other in self.others.items():
             check_takes(f"--models {spec}", other, watching.inputs, sample)
-        return instrument(watching, self.own, sample, self.twin, list(self.others.values()))
+        model = instrument(watching, self.own, sample, self.twins, list(self.others.values()))
+        twins = "".join(self._digest(name, twin) for name, twin in self.twins.items())
+        notes = tuple(f"left out: {why}" for why in self.refused.values())
+        return replace(model, notes=notes, digest=model.digest + twins)
+
+    def _digest(self, name: str, twin: Subject) -> str:
+        """Of a twin that we made, the name, because another run may write the same model in other bytes."""
+        return f"{bug_number(name):016x}" if name in self.made else twin.digest
 
 
-def load_models(given: Given) -> Models:
-    """All models that options name."""
+def load_models(given: Given, loaded: Mapping[str, Subject] = NONE_LOADED) -> Models:
+    """The model that options name and others of the same task, without twins, which are made once seeds are known."""
     options = given.of(ModelOptions)
-    return with_companions(given, load_seeded(given, options.model, options.weights))
+    return with_others(given, load_seeded(given, options.model, options.weights), loaded)
 
 
-def with_companions(given: Given, own: Subject, loaded: Mapping[str, Subject] = MappingProxyType({})) -> Models:
-    """A model with the twin or the others that options name, of which some may be loaded already."""
-    twin = given.of(ModelOptions).twin
-    return Models(
-        own,
-        None if twin is None else loaded.get(twin) or twin_or_model(given, "--twin", twin, own),
-        {spec: loaded.get(spec) or load_seeded(given, spec) for spec in given.of(PanelOptions).models},
-    )
+def with_others(given: Given, own: Subject, loaded: Mapping[str, Subject] = NONE_LOADED) -> Models:
+    """A model with the others of the same task that options name, of which some may be loaded already."""
+    return Models(own, {spec: loaded.get(spec) or load_seeded(given, spec) for spec in given.of(PanelOptions).models})
 
 
 def load_seeded(given: Given, spec: str, weights: str | None = None) -> Subject:
@@ -73,11 +94,21 @@ def load_seeded(given: Given, spec: str, weights: str | None = None) -> Subject:
     return subject.reading(load_tokenizer(inputs.tokenizer, inputs.length or TEXT_LENGTH, inputs.pad))
 
 
-def twin_or_model(given: Given, option: str, name: str, own: Subject, draw: int = 0) -> Subject:
-    """The model's twin of that name, or else the model behind it; the draw chooses among twins with random weights."""
-    twin = own.twin(name, given.of(RunOptions).seed + draw)
+def making_of(given: Given, sample: Tensor, folder: Path) -> TwinMaking:
+    """What twins are made from, given seeds [some, ...] and where those are kept that are files."""
+    inputs = given.of(InputOptions)
+    return TwinMaking(sample, folder, given.of(RunOptions).seed, inputs.mean, inputs.std)
+
+
+def twin_or_model(given: Given, option: str, name: str, own: Subject, making: TwinMaking) -> Subject:
+    """The model's twin of that name, or else the model behind it."""
+    twin = own.twin(name, making)
+    if isinstance(twin, Path):
+        return load_seeded(given, str(twin))
     if twin is not None:
         return twin
-    if not names_object(name) and "." not in name:
-        chosen(option, name, [*TWINS, "weights16:50%", "FILE.py:function", "FILE.pt2"])
+    if name in TWINS or is_drawn(name):
+        raise ModelRefused(f"{option} {name} cannot be made of this kind of model: jostle list says of which it can")
+    if not names_object(name) and "." not in name and not Path(name).exists():
+        chosen(option, name, [*TWINS, "weights16:50%", "FILE.py:function", "FILE.onnx"])
     return load_seeded(given, name)

@@ -14,6 +14,7 @@ from jostle.layout import Layout
 from jostle.options.campaign import CHANNEL_MEANS
 from jostle.subjects.layers import Layer
 from jostle.subjects.tokenizer import TextEncoder
+from jostle.subjects.twin_making import TwinMaking
 from jostle.traits import Traits
 
 # (inputs, outputs, labels) -> values by name, each [batch, ...]; several inputs are a dict of them
@@ -98,8 +99,8 @@ class Subject(Protocol):
         ModelRefused where they are not those that it takes.
         """
 
-    def twin(self, name: str, seed: int) -> Subject | None:
-        """A changed copy by its name, None if this kind of model has no such twin; the seed draws random ones."""
+    def twin(self, name: str, making: TwinMaking) -> Subject | Path | None:
+        """A changed copy by its name, or the file that it was written to; None if such a model has no such twin."""
 
     def reading(self, encoder: TextEncoder) -> Subject:
         """The same model, which is given texts as tokens that the encoder makes of them."""

@@ -27,6 +27,7 @@ from jostle.subjects.torch_training import TorchTrainable
 from jostle.subjects.torch_traits import traits_of
 from jostle.subjects.torch_twins import TWINS, twin_named
 from jostle.subjects.torch_weights import fill
+from jostle.subjects.twin_making import TwinMaking
 from jostle.traits import Traits
 
 
@@ -90,8 +91,8 @@ class TorchSubject:
     def _parameters(self) -> Parameters:
         return self.parameters or parameters_of(self.module)
 
-    def twin(self, name: str, seed: int) -> Subject | None:
-        module = twin_named(name, self.copy, seed)
+    def twin(self, name: str, making: TwinMaking) -> Subject | Path | None:
+        module = twin_named(name, self.copy, making.seed)
         return None if module is None else replace(self, module=module, parameters=self._parameters)  # it may hide them
 
     def with_weights(self, path: Path) -> Subject:

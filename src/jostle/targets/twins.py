@@ -1,7 +1,8 @@
-"""A model next to its twin: the same inputs through both."""
+"""A model next to its twins: the same inputs through all of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from torch import Tensor
@@ -10,20 +11,29 @@ from jostle.interfaces import ModelTarget
 from jostle.records import MODEL, TWIN, Candidates, Trace
 
 
-class Twins:
-    """Runs the model, then its twin; the trace is the model's with the twin's outputs added."""
+def variants(names: Sequence[str]) -> dict[str, str]:
+    """By variant of the outputs, the name of each twin: a twin alone is `twin`, several go by their names."""
+    return {TWIN: names[0]} if len(names) == 1 else {name: name for name in names}
 
-    def __init__(self, model: ModelTarget, twin: ModelTarget):
-        self._model, self._twin = model, twin
+
+class Twins:
+    """Runs the model, then each twin; the trace is the model's with the twins' outputs added, by variant."""
+
+    def __init__(self, model: ModelTarget, twins: Mapping[str, ModelTarget]):
+        self._model, self._twins = model, twins
 
     def predict(self, inputs: Tensor) -> Tensor:
         return self._model.predict(inputs)
 
     def run(self, batch: Candidates, watched: bool = True) -> Trace:
-        model, twin = self._model.run(batch, watched), self._twin.run(batch)
+        model = self._model.run(batch, watched)
+        twins = {variant: twin.run(batch) for variant, twin in self._twins.items()}
+        others = {
+            f"{name} of the {variant}": value for variant, twin in twins.items() for name, value in twin.others.items()
+        }
         return replace(
             model,
-            outputs={MODEL: model.outputs[MODEL], TWIN: twin.outputs[MODEL]},
-            others={**model.others, **{f"{name} of the {TWIN}": value for name, value in twin.others.items()}},
-            seconds={MODEL: model.seconds[MODEL], TWIN: twin.seconds[MODEL]},
+            outputs={**model.outputs, **{variant: twin.outputs[MODEL] for variant, twin in twins.items()}},
+            others={**model.others, **others},
+            seconds={**model.seconds, **{variant: twin.seconds[MODEL] for variant, twin in twins.items()}},
         )

@@ -47,12 +47,8 @@ def test_what_is_known_implies_what_is_sought(task: Task, choices: dict[str, Any
 def test_twins_of_classifiers_agree_on_the_label_and_others_on_the_values():
     assert settled(given(twin="int8"), task=Task.CLASSES).get("agree") == "argmax"
     assert settled(given(twin="int8"), task=Task.MULTILABEL).get("agree") == "labels"
-    assert settled(given(twin="other.py:net"), task=Task.UNKNOWN).get("agree") == "1e-5"
-
-
-def test_twins_of_fewer_bits_may_differ_by_what_those_lose():
-    for twin, tolerance in (("float16", "0.01"), ("weights16:50%", "0.01"), ("bfloat16", "0.05"), ("int8", "0.1")):
-        assert settled(given(twin=twin), task=Task.REGRESSION).get("agree") == tolerance
+    for task in (Task.UNKNOWN, Task.REGRESSION):
+        assert settled(given(twin="other.py:net"), task=task).get("agree") == "auto"
 
 
 def test_noise_and_the_radius_of_flips_follow_the_value_range():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.oracles.agreement import Agreement, Close, Comparison, SameTop, comparison_named
+from jostle.oracles.agreement import Agreement, ComparedTwin
+from jostle.oracles.comparisons import Close, Comparison, SameTop, calibrated, comparison_named
 from jostle.records import NO_BUG, Verdicts
 from making import batch_of, trace_of
 
@@ -67,13 +70,41 @@ def test_twins_that_fail_alike_agree(comparison: Comparison) -> None:
 def test_outputs_of_different_shapes_are_one_bug_for_all_rows_that_ran() -> None:
     verdicts = judged(SameTop(), torch.zeros(3, 10), torch.zeros(3, 5), crashed=(1,))
     assert (verdicts.bugs != NO_BUG).tolist() == [True, False, True]
-    assert verdicts.describe(0).summary == "the model's outputs have shape [10], the twin's [5]"
+    assert verdicts.describe(0).summary == "the model's outputs have shape [10], those of twin [5]"
 
 
 def test_a_violation_tells_what_each_twin_said() -> None:
     violation = judged(SameTop(), torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 2.0]])).describe(0)
-    assert violation.summary == "model says 1, twin says 0 (outputs differ by up to 2)"
-    assert violation.details == {"model": [1.0, 2.0], "twin": [3.0, 2.0]}
+    assert violation.summary == "model says 1, twin says 0 (margins 1 and 1, outputs differ by up to 2)"
+    assert violation.details == {"model": [1.0, 2.0], "twin": [3.0, 2.0], "margins": [1.0, 1.0]}
+
+
+def test_a_tie_is_no_disagreement() -> None:
+    model, twin = torch.tensor([[5.0, 5.00001], [5.0, 5.1]]), torch.tensor([[5.00001, 5.0], [5.1, 5.0]])
+    assert (judged(SameTop(), model, twin).bugs != NO_BUG).tolist() == [False, True]
+    assert (judged(SameTop(margin=0.0), model, twin).bugs != NO_BUG).tolist() == [True, True]
+    assert (judged(SameTop(margin=0.3), model, twin).bugs != NO_BUG).tolist() == [False, False]
+
+
+def test_findings_name_the_twin_of_several() -> None:
+    outputs = {
+        "model": torch.tensor([[1.0, 2.0]]),
+        "int8": torch.tensor([[3.0, 2.0]]),
+        "onnx": torch.tensor([[1.0, 2]]),
+    }
+    trace = replace(trace_of(outputs["model"]), outputs=outputs)
+    by_twin = {name: Agreement(SameTop(), ComparedTwin(name, name)) for name in ("int8", "onnx")}
+    said = {name: oracle.judge(batch_of(torch.zeros(1, 1)), trace) for name, oracle in by_twin.items()}
+    assert [int(one.bugs[0]) != NO_BUG for one in said.values()] == [True, False]
+    violation = said["int8"].describe(0)
+    assert violation.kind == said["int8"].kind == "agree int8"
+    assert violation.fingerprint == "agree int8:top1:0:1:0" and "int8 says 0" in violation.summary
+
+
+def test_the_noise_floor_is_far_beyond_what_the_seeds_show() -> None:
+    answers = torch.tensor([[0.0, 1.0], [torch.nan, 3.0]])
+    assert calibrated(answers, answers) == pytest.approx(1e-5)
+    assert calibrated(answers, answers + 0.02) == pytest.approx(5 * 0.02 / 1.02, rel=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from jostle.errors import UsageError
 from jostle.session.assemble import assemble
 from jostle.session.load import load
 from jostle.session.session import Session
+from jostle.storage.campaign_record import read_campaign
 from making import options, run_session
 
 NETS = """
@@ -126,3 +127,21 @@ def test_with_a_twin_both_are_run_and_compared(twin: str, nets: Path) -> None:
     summary = assembled(twin=twin, oracle=("agree",), agree="1e-9").campaign.run()
     assert summary.violations["agree"] > 0
     assert summary.rates.keys() == {"model", "twin"}
+
+
+def test_several_twins_run_side_by_side_and_findings_name_them(nets: Path) -> None:
+    summary = assembled(twin="float16,weights16", oracle=("agree",), agree="1e-9").campaign.run()
+    assert summary.rates.keys() == {"model", "float16", "weights16"}
+    assert summary.violations.keys() == {"agree float16", "agree weights16"}
+
+
+def test_each_twin_has_a_tolerance_of_its_own_that_the_seeds_tell(nets: Path) -> None:
+    session = assembled(twin="float16,bfloat16", oracle=("agree",), agree="auto,0.5")
+    settings = read_campaign(session.archive.folder).settings
+    tolerance, given = settings["agree"].split(",")
+    assert 1e-5 <= float(tolerance) < 0.1 and given == "0.5"
+
+
+def test_a_twin_that_cannot_be_made_is_left_out_if_others_are_left(nets: Path) -> None:
+    session = assembled(twin="float16,nets.py:broken", oracle=("agree",))
+    assert any("left out" in line for line in session.warnings)

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from jostle.oracles.agreement import Agreement, Close
+from jostle.oracles.agreement import Agreement
+from jostle.oracles.comparisons import Close
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.numeric import Finite
 from jostle.records import MODEL, NO_BUG, Trace
@@ -75,7 +76,7 @@ def test_crashes_before_anything_ran_are_outcomes_too() -> None:
 
 
 def test_a_twin_that_crashes_makes_the_row_crash() -> None:
-    target = Contained(Twins(TorchTarget(nn.Identity()), TorchTarget(Picky())))
+    target = Contained(Twins(TorchTarget(nn.Identity()), {"twin": TorchTarget(Picky())}))
     batch = batch_of(torch.tensor([[1.0], [-0.5], [2.0]]))
     trace = target.run(batch)
     assert trace.ran.tolist() == [True, False, True]

@@ -26,7 +26,7 @@ def images() -> Tensor:
 
 @every_twin
 def test_a_twin_is_close_to_its_model_but_not_the_same(name: str, images: Tensor) -> None:
-    trace = Twins(TorchTarget(lenet5()), TorchTarget(TWINS[name](lenet5()))).run(batch_of(images))
+    trace = Twins(TorchTarget(lenet5()), {"twin": TorchTarget(TWINS[name](lenet5()))}).run(batch_of(images))
     model, twin = trace.outputs[MODEL], trace.outputs[TWIN]
     assert twin.dtype == torch.float32
     gap = (model - twin).abs().max()
@@ -92,7 +92,7 @@ def test_int8_without_a_linear_layer_is_refused() -> None:
 
 def test_the_trace_is_the_models_with_the_twins_outputs_added(images: Tensor) -> None:
     model = TorchTarget(lenet5(), ["conv1"])
-    trace = Twins(model, TorchTarget(nn.Flatten(), ["start_dim"][:0])).run(batch_of(images))
+    trace = Twins(model, {"twin": TorchTarget(nn.Flatten(), ["start_dim"][:0])}).run(batch_of(images))
     assert list(trace.activations) == ["conv1"]
     assert torch.equal(trace.outputs[TWIN], images.flatten(1))
     assert trace.seconds.keys() == {MODEL, TWIN}

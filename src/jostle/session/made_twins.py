@@ -1,0 +1,43 @@
+"""Twins that are files: made in a folder of their own, kept in the campaign's, so that findings can be run again."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from jostle.isolation.orphans import clean_up, new_folder
+from jostle.storage.files import make_folder, write_whole
+
+TWINS = "twins"  # where in a campaign's folder they are kept
+
+
+@contextmanager
+def twins_folder(campaign: Path | None) -> Iterator[Path]:
+    """A folder to make twins in, with those that the campaign has made before; it is gone in the end."""
+    clean_up()
+    folder = new_folder()
+    try:
+        if campaign is not None:
+            for path in _files(campaign / TWINS):
+                shutil.copyfile(path, folder / path.name)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def keep_twins(folder: Path, campaign: Path) -> None:
+    """Copies twins into the campaign's folder, but for those that are there."""
+    for path in _files(folder):
+        kept = campaign / TWINS / path.name
+        if not kept.exists():
+            make_folder(kept.parent)
+            write_whole(kept, path.read_bytes(), synced=True)
+
+
+def _files(folder: Path) -> list[Path]:
+    """What lies in a folder, but for links, which may lead anywhere."""
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if path.is_file() and not path.is_symlink())
