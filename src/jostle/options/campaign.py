@@ -16,6 +16,7 @@ from jostle.options.kinds import (
     NAMES,
     NUMBERS,
     RANGE,
+    SHAPES,
     SIZE,
     TEXT,
     WHOLES,
@@ -24,7 +25,9 @@ from jostle.options.kinds import (
     whole,
 )
 
-MODEL_HELP = "FILE.py:function, package.module:function, or a .pt2 file"
+MODEL_HELP = "FILE.py:function, package.module:function, or a model file (.onnx, .keras, .tflite, .xml, .pt2 …)"
+ENGINES = ("onnxruntime", "openvino", "tensorflow", "jax", "torch", "litert")
+CHANNELS_FIRST, CHANNELS_LAST = LAYOUTS = ("nchw", "nhwc")
 DATA_HELP = "Folder of images or texts, .npy/.npz/.csv/.parquet/.txt file, or FILE.py:function"
 DEFAULT_BUDGET = 60.0  # seconds
 USUAL_RANGE = (0.0, 1.0)  # of input values
@@ -51,6 +54,17 @@ class ModelOptions:
         Theme.FIRST,
         default=(),
         names_file=True,
+    )
+    engine: str | None = option(
+        choice(lambda: ENGINES),
+        "What runs a model file, where several can: openvino for .onnx; tensorflow, jax or torch for Keras",
+        Theme.WHAT,
+    )
+    shape: tuple[str, ...] = option(
+        SHAPES,
+        "Sizes of a model file's input without the batch, where the file leaves them open: image=3x224x224",
+        Theme.WHAT,
+        default=(),
     )
     trust_model: bool = option(
         FLAG, "Load a pickled model, which can execute code", Theme.SAFETY, default=False, flags="--trust-model"
@@ -80,6 +94,12 @@ class InputOptions:
     label: str | None = option(TEXT, "Column of a table that holds the labels (label, target or y)", Theme.WHAT)
     mean: tuple[float, ...] = option(NUMBERS, "Per channel; subtracted before the model", Theme.WHAT, default=())
     std: tuple[float, ...] = option(DEVIATIONS, "Per channel; divided by before the model", Theme.WHAT, default=())
+    layout: str = option(
+        choice(lambda: LAYOUTS),
+        "How the model takes images: channels first (nchw) or last (nhwc)",
+        Theme.WHAT,
+        default=CHANNELS_FIRST,
+    )
     channels: int | None = option(CHANNELS, "Read image files as 1 (grey) or 3 (colour) channels", Theme.WHAT)
     size: tuple[int, int] | None = option(SIZE, "Resize image files to HEIGHT,WIDTH", Theme.WHAT)
     rate: int | None = option(COUNT, "Samples a second of waves; .wav files tell theirs", Theme.WHAT)

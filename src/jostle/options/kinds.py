@@ -159,6 +159,14 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts)
 
 
+def _shapes(value: Any) -> tuple[str, ...]:
+    """SIZES or NAME=SIZES, such as image=3x224x224; several with commas or in a list."""
+    parts = _names(value)
+    if not all(re.fullmatch(r"([^=]+=)?[1-9][0-9]{0,8}(x[1-9][0-9]{0,8})*", part) for part in parts):
+        raise ValueError("give the sizes of an input without the batch, such as 3x224x224 or image=3x224x224")
+    return parts
+
+
 def _inputs(value: Any) -> tuple[str, ...]:
     """NAME or NAME=MUTATOR, several with commas or in a list."""
     parts = tuple(name for part in _names(value) for name in _names(part))
@@ -243,6 +251,7 @@ TEXT = Kind("TEXT", _as_it_is, _text, ("", 3, True, "a\0b", "a" * (LONGEST + 1))
 FLAG = Kind("", _as_it_is, _flag, (1, "yes"))
 COUNT = whole(1)
 NAMES = Kind("NAMES", _as_it_is, _names, ("a,,b", ",", 3))
+SHAPES = Kind("SIZES", _as_it_is, _shapes, ("big", "3x", "0x3", "a=b", 3))
 INPUTS = Kind("NAME=MUTATOR", _as_it_is, _inputs, ("image=", "=noise", "a=b=c", ",", 3), repeats=True)
 NUMBERS = Kind("NUMBERS", _as_it_is, _numbers, ("a", "0.1,,0.2", "nan", "1e999"))
 WHOLES = Kind("NUMBERS", _as_it_is, _wholes, ("a", "1,,2", "-1", "1.5", "", True, "nan"))

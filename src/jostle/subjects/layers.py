@@ -18,6 +18,7 @@ class Layer:
     softmax: bool
     passive: bool
     silent: bool
+    aliases: tuple[str, ...] = ()  # other names that a user may know it by
 
 
 def scores_layer(layers: Sequence[Layer]) -> str | None:
@@ -45,8 +46,12 @@ def matching(layers: Sequence[Layer], patterns: Sequence[str]) -> list[str]:
     """The layers that match any of the patterns (`conv*`); a pattern that matches none is refused."""
     names = [layer.name for layer in layers]
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
+        if not any(_goes_by(layer, pattern) for layer in layers):
             nearest = difflib.get_close_matches(pattern.strip("*?"), names, n=5, cutoff=0.3) or names[:5]
             hint = f"nearest names: {', '.join(nearest)}" if nearest else "this model has no layers to watch"
             raise UsageError(f"--layers {pattern!r} matches no layer; {hint}")
-    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    return [layer.name for layer in layers if any(_goes_by(layer, pattern) for pattern in patterns)]
+
+
+def _goes_by(layer: Layer, pattern: str) -> bool:
+    return any(fnmatchcase(name, pattern) for name in (layer.name, *layer.aliases))

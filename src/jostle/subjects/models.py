@@ -13,13 +13,13 @@ from jostle.digests import bug_number
 from jostle.errors import ModelRefused, UsageError
 from jostle.layout import Layout
 from jostle.named_objects import names_object
-from jostle.options.campaign import InputOptions, ModelOptions, PanelOptions, RunOptions
+from jostle.options.campaign import CHANNELS_LAST, InputOptions, ModelOptions, PanelOptions, RunOptions
 from jostle.options.choices import chosen
 from jostle.options.schema import Given
 from jostle.randomness import seeded
 from jostle.subjects.instrument import Instrumentation, Instrumented, check_takes, instrument
 from jostle.subjects.registry import TWINS, is_drawn, load
-from jostle.subjects.subject import Subject
+from jostle.subjects.subject import Loading, Subject
 from jostle.subjects.tokenizer import load_tokenizer
 from jostle.subjects.twin_making import TwinMaking
 
@@ -87,11 +87,22 @@ def with_others(given: Given, own: Subject, loaded: Mapping[str, Subject] = NONE
 
 def load_seeded(given: Given, spec: str, weights: str | None = None) -> Subject:
     """The model behind a name; one that draws its weights draws the same each time."""
-    trusted, inputs = given.of(ModelOptions).trust_model, given.of(InputOptions)
-    subject = seeded(given.of(RunOptions).seed, lambda: load(spec, trusted, weights))
+    inputs, how = given.of(InputOptions), loading_of(given, spec)
+    subject = seeded(given.of(RunOptions).seed, lambda: load(spec, weights=weights, how=how))
+    if inputs.layout == CHANNELS_LAST:
+        return subject.channels_last()
     if inputs.tokenizer is None:
         return subject
     return subject.reading(load_tokenizer(inputs.tokenizer, inputs.length or TEXT_LENGTH, inputs.pad))
+
+
+def loading_of(given: Given, spec: str) -> Loading:
+    """How options want the file of this name loaded; the engine is of the model that is fuzzed."""
+    options = given.of(ModelOptions)
+    engine = options.engine if spec == options.model else None
+    pairs = (text.rpartition("=")[::2] for text in options.shape)
+    shapes = {name: tuple(map(int, sizes.split("x"))) for name, sizes in pairs}
+    return Loading(options.trust_model, engine, shapes)
 
 
 def making_of(given: Given, sample: Tensor, folder: Path) -> TwinMaking:

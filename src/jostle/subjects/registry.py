@@ -9,22 +9,25 @@ from pathlib import Path
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object, names_object
-from jostle.subjects.subject import Subject, SubjectKind
+from jostle.subjects.onnx_file import ONNX
+from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.torch_exported import EXPORTED
 from jostle.subjects.torch_function import FUNCTION
 from jostle.subjects.torch_module import TORCH_MODULE
 from jostle.subjects.torch_pickled import PICKLED, SCRIPTED, weights_alone
 
 # The first that recognises a file or an object loads it.
-KINDS: tuple[SubjectKind, ...] = (TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED, FUNCTION)
+KINDS: tuple[SubjectKind, ...] = (TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED, ONNX, FUNCTION)
+FORMATS = ".onnx, .keras, .h5, .tflite, .xml, .pt2, a SavedModel or Hugging Face folder"
 TWINS: Mapping[str, str] = {name: line for kind in KINDS for name, line in kind.twins.items()}
 
 
-def load(spec: str, trusted: bool = False, weights: str | None = None) -> Subject:
+def load(spec: str, trusted: bool = False, weights: str | None = None, how: Loading | None = None) -> Subject:
     """The model behind `FILE.py:function`, `package.module:function` or a file.
 
     Weights from a file are for a model that Python code builds. What a file could execute needs consent.
     """
+    how = how or Loading(trusted)
     if names_object(spec):
         subject = _python_subject(spec)
         return subject if weights is None else subject.with_weights(Path(weights))
@@ -32,15 +35,20 @@ def load(spec: str, trusted: bool = False, weights: str | None = None) -> Subjec
         raise ModelRefused(f"--weights {weights} is for a model given as FILE.py:function: {spec} brings its own")
     path = Path(spec)
     if not path.exists():
-        raise ModelRefused(f"model {spec} does not exist: give a .pt2 file or FILE.py:function")
-    for kind in KINDS:
-        if kind.load is not None and kind.recognises(path):
-            return kind.load(path, trusted)
+        raise ModelRefused(f"model {spec} does not exist: give a model file or FILE.py:function")
+    kinds = [kind for kind in KINDS if kind.load is not None and kind.recognises(path)]
+    for kind in kinds:
+        if kind.load is not None and (how.engine is None or how.engine in kind.engines):
+            return kind.load(path, how)
+    if kinds:
+        able = [engine for kind in kinds for engine in kind.engines]
+        fix = f"choose from {', '.join(able)}" if able else "leave it out"
+        raise ModelRefused(f"--engine {how.engine} does not run {spec}: {fix}")
     if path.suffix == ".safetensors":
         raise ModelRefused(weights_alone(path))
     if path.suffix == ".py":
         raise ModelRefused(f"{spec} names no function: add the one that returns the model, {spec}:function")
-    raise ModelRefused(f"{spec} is no format that can be fuzzed yet: give a .pt2 file or FILE.py:function")
+    raise ModelRefused(f"{spec} is no format that can be fuzzed: give {FORMATS} or FILE.py:function")
 
 
 def subject_of(found: object) -> Subject | None:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
+from jostle.errors import ModelRefused
 from jostle.interfaces import DifferentiableTarget, ModelTarget
 from jostle.layout import Layout
 from jostle.options.campaign import CHANNEL_MEANS
@@ -99,6 +100,9 @@ class Subject(Protocol):
         ModelRefused where they are not those that it takes.
         """
 
+    def channels_last(self) -> Subject:
+        """The same model, which is given images with their channels last."""
+
     def twin(self, name: str, making: TwinMaking) -> Subject | Path | None:
         """A changed copy by its name, or the file that it was written to; None if such a model has no such twin."""
 
@@ -113,11 +117,31 @@ class Subject(Protocol):
 
 
 @dataclass(frozen=True)
+class Loading:
+    """How a model file is to be loaded."""
+
+    trusted: bool = False  # consent to execute what the file holds
+    engine: str | None = None  # what shall run it, where several can
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs without the batch; "" of the only
+
+    def sized(self, name: str, row: Sequence[int | None], alone: bool) -> tuple[int | None, ...]:
+        """The shape of an input without the batch, with what the user says of it where the file leaves it open."""
+        wanted = self.shapes.get(name, self.shapes.get("") if alone else None)
+        if wanted is None:
+            return tuple(row)
+        if len(wanted) != len(row) or any(own not in (None, size) for own, size in zip(row, wanted, strict=True)):
+            sizes, has = "x".join(map(str, wanted)), "×".join("any" if size is None else str(size) for size in row)
+            raise ModelRefused(f"--shape {name}={sizes} does not fit: the model takes {name} of {has}")
+        return wanted
+
+
+@dataclass(frozen=True)
 class SubjectKind:
     """A kind of model: how its files and its Python objects are recognised, and how they become subjects."""
 
     name: str
     recognises: Callable[[Path], bool] = lambda path: False
-    load: Callable[[Path, bool], Subject] | None = None  # the flag is consent to execute what the file holds
+    load: Callable[[Path, Loading], Subject] | None = None
+    engines: tuple[str, ...] = ()  # that can run it, the usual one first
     wrap: Callable[[object], Subject | None] = lambda found: None
     twins: Mapping[str, str] = field(default_factory=dict)  # by name, a line on each

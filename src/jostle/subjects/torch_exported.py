@@ -11,13 +11,13 @@ from torch.utils._pytree import tree_unflatten
 
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
-from jostle.subjects.subject import Subject, SubjectKind
-from jostle.subjects.torch_arguments import Parameters
+from jostle.subjects.arguments import Parameters
+from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.torch_module import TorchSubject
 from jostle.untrusted.exported_program import load_exported
 
 
-def _load(path: Path, trusted: bool) -> Subject:
+def _load(path: Path, loading: Loading) -> Subject:
     program = load_exported(path)
     inputs = {
         node.name: node.meta["val"]

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from jostle.subjects.arguments import Arguments
 from jostle.subjects.layers import Layer
-from jostle.subjects.torch_arguments import Arguments, called
+from jostle.subjects.torch_arguments import called
 from jostle.subjects.values import first_tensor
 
 # Layers that pass on what another computed as it is.

@@ -15,14 +15,16 @@ from jostle.digests import digest_of
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.layout import Layout
+from jostle.subjects.arguments import Arguments, PackedArguments, Parameters, check_takes_one
 from jostle.subjects.layers import Layer
+from jostle.subjects.preparation import ChannelsLast
 from jostle.subjects.subject import OUTPUTS_ONLY, Subject, SubjectKind, Trainable, Watch
+from jostle.subjects.text_arguments import TextArguments
 from jostle.subjects.tokenizer import TextEncoder
-from jostle.subjects.torch_arguments import Arguments, PackedArguments, Parameters, check_takes_one, parameters_of
+from jostle.subjects.torch_arguments import parameters_of
 from jostle.subjects.torch_embedding import embedding_matrix
 from jostle.subjects.torch_layers import incoming_weights, layers_of
 from jostle.subjects.torch_target import TorchTarget
-from jostle.subjects.torch_texts import TextArguments
 from jostle.subjects.torch_training import TorchTrainable
 from jostle.subjects.torch_traits import traits_of
 from jostle.subjects.torch_twins import TWINS, twin_named
@@ -83,6 +85,9 @@ class TorchSubject:
         if self.arguments is None:
             check_takes_one(self._parameters)
         return self
+
+    def channels_last(self) -> Subject:
+        return replace(self, arguments=ChannelsLast())
 
     def reading(self, encoder: TextEncoder) -> Subject:
         return replace(self, arguments=TextArguments.fitting(encoder, self._parameters))

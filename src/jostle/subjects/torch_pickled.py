@@ -14,7 +14,7 @@ from torch import nn
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import make_working_folder_importable
-from jostle.subjects.subject import Subject, SubjectKind
+from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.torch_function import Function
 from jostle.subjects.torch_module import of_module
 from jostle.subjects.torch_weights import read_weights
@@ -40,16 +40,16 @@ def is_scripted(path: Path) -> bool:
     return any("/code/" in name for name in names) and any(name.endswith("/constants.pkl") for name in names)
 
 
-def _load_scripted(path: Path, trusted: bool) -> Subject:
+def _load_scripted(path: Path, loading: Loading) -> Subject:
     _check_regular(path)
-    if not trusted:
+    if not loading.trusted:
         raise ModelRefused(f"{path} is TorchScript, whose code can read and write files: {FIX}")
     return _found(path, lambda: torch.jit.load(path, map_location="cpu"))
 
 
-def _load_pickled(path: Path, trusted: bool) -> Subject:
+def _load_pickled(path: Path, loading: Loading) -> Subject:
     _check_regular(path)
-    if not trusted:
+    if not loading.trusted:
         _refuse(path)
     make_working_folder_importable()  # a pickle names its classes by module
     return _found(path, lambda: torch.load(path, map_location="cpu", weights_only=False))

@@ -8,14 +8,15 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from jostle.foreign import NotOneRowPerInput
 from jostle.options.campaign import CHANNEL_MEANS
 from jostle.records import MODEL, Candidates, Linearised, Outcome, Trace
+from jostle.subjects.arguments import Arguments, Call
+from jostle.subjects.preparation import Normalisation, answer_of, observed
 from jostle.subjects.subject import Metadata
-from jostle.subjects.torch_arguments import Arguments, Call, called
+from jostle.subjects.torch_arguments import called
 from jostle.subjects.torch_embedding import lookups
 from jostle.subjects.torch_probes import REDUCTIONS, Probes, channel_means, every_unit
-from jostle.subjects.values import answer_among, named_tensors, one_row_each
+from jostle.subjects.values import named_tensors, one_row_each
 
 UNWATCHED = Probes(nn.Identity(), (), channel_means)
 
@@ -45,8 +46,7 @@ class TorchTarget:
         self._module = module.eval()
         weights = next((p for p in module.parameters() if p.is_floating_point()), torch.empty(0))
         self._device, self.dtype = weights.device, weights.dtype
-        self._mean = torch.tensor(mean, device=self._device, dtype=self.dtype)
-        self._std = torch.tensor(std, device=self._device, dtype=self.dtype)
+        self._normalisation = Normalisation(mean, std, torch.empty(0, device=self._device, dtype=self.dtype))
         self._metadata = metadata
         self._gradients = gradients
         self._output, self._arguments = output, arguments
@@ -93,8 +93,8 @@ class TorchTarget:
 
     def prepared(self, inputs: Tensor) -> Call:
         """What the module is given for inputs in the user's value range: on its device, normalised."""
-        own = self.own(inputs)
-        return ((self._normalised(own),), {}) if self._arguments is None else self._arguments.of(own, self.dtype)
+        own = self._normalisation.of(self.own(inputs))
+        return ((own,), {}) if self._arguments is None else self._arguments.of(own, self.dtype)
 
     def _differentiably(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """The outputs, and what they are differentiated by: the inputs, or of tokens what the embedding gives."""
@@ -113,41 +113,19 @@ class TorchTarget:
 
     def _forward(self, inputs: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """The output that carries the answer, and all others that have one row per input."""
-        outputs = self.outputs(inputs)
-        answer = outputs.pop(answer_among(outputs, self._output)) if outputs else None
-        if answer is None or answer.shape[:1] != inputs.shape[:1]:
-            shape = "no tensor" if answer is None else f"shape {list(answer.shape)}"
-            raise NotOneRowPerInput(f"the output for a batch of {len(inputs)} has {shape}, not one row per input")
-        others = {
-            f"output.{name}": _as_floats(value)
-            for name, value in outputs.items()
-            if value.shape[:1] == inputs.shape[:1]
-        }
-        return _as_floats(answer), others
+        return answer_of(self.outputs(inputs), len(inputs), self._output)
 
     def outputs(self, inputs: Tensor) -> dict[str, Tensor]:
         """Every tensor that the module returns, by name."""
-        returned = called(self._module, self._normalised(inputs), self._arguments, self.dtype)
+        returned = called(self._module, self._normalisation.of(inputs), self._arguments, self.dtype)
         return named_tensors(one_row_each(returned, len(inputs)))
-
-    def _normalised(self, inputs: Tensor) -> Tensor:
-        if not len(self._mean):
-            return inputs
-        per_channel = (1, -1) + (1,) * (inputs.ndim - 2)
-        return (inputs - self._mean.view(per_channel)) / self._std.view(per_channel)
 
     def _observe(self, inputs: Tensor, outputs: Tensor, labels: Tensor) -> dict[str, Tensor]:
         """The user's values for this batch and, if asked for, their gradients with respect to the input."""
         if self._metadata is None:
             return {}
         seen = inputs if self._arguments is None else self._arguments.seen(inputs)
-        returned = self._metadata(seen, outputs, labels.to(self._device))
-        if not isinstance(returned, Mapping):
-            raise ValueError("--metadata must return a dict of name: one value per input, such as {'loss': loss}")
-        values = dict(returned)
-        for name, value in values.items():
-            if value.shape[:1] != inputs.shape[:1]:
-                raise ValueError(f"the metadata {name!r} has shape {list(value.shape)}, not one row per input")
+        values = observed(self._metadata, seen, outputs, labels.to(self._device))
         if self._gradients:
             gradients = {
                 f"{name}.grad": _gradient(value, inputs) for name, value in values.items() if value.requires_grad
@@ -156,10 +134,6 @@ class TorchTarget:
                 raise ValueError("--gradients: no metadata value depends on the input")
             values |= gradients
         return {name: value.detach().cpu() for name, value in values.items()}
-
-
-def _as_floats(values: Tensor) -> Tensor:
-    return values if values.is_floating_point() else values.float()
 
 
 def _detached(values: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -14,7 +14,7 @@ from torch.nn import functional
 from jostle.errors import ModelRefused, OutputRefused
 from jostle.foreign import Crash, attempt
 from jostle.scores import are_probabilities
-from jostle.subjects.torch_arguments import Call
+from jostle.subjects.arguments import Call
 from jostle.subjects.torch_target import TorchTarget
 from jostle.subjects.values import first_tensor
 

@@ -13,8 +13,8 @@ from torch import nn
 
 from jostle.errors import ModelRefused
 from jostle.layout import Field, Layout
+from jostle.subjects.arguments import PackedArguments, Parameters, check_takes_one
 from jostle.subjects.registry import load as load_subject
-from jostle.subjects.torch_arguments import PackedArguments, Parameters, check_takes_one
 
 SOURCE = """
 import torch

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from jostle.errors import ModelRefused
 from jostle.layout import Field, Layout
-from jostle.subjects.torch_arguments import PackedArguments, check_takes_one, parameters_of
+from jostle.subjects.arguments import PackedArguments, check_takes_one
+from jostle.subjects.torch_arguments import parameters_of
 from jostle.subjects.torch_module import of_module
 
 

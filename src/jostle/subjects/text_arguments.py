@@ -1,4 +1,4 @@
-"""How texts reach a torch module: as tokens, and with a mask where it takes one."""
+"""How texts reach a model: as tokens, and with a mask where it takes one."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import torch
 from torch import Tensor
 
 from jostle.code_points import as_texts
+from jostle.subjects.arguments import Call, Parameters
 from jostle.subjects.tokenizer import TextEncoder
-from jostle.subjects.torch_arguments import Call, Parameters
 
 MASK = "attention_mask"
 
 
 @dataclass(frozen=True)
 class TextArguments:
-    """Tokens that the encoder makes of texts, and which of them are no padding, if the module asks for that."""
+    """Tokens that the encoder makes of texts, and which of them are no padding, if the model asks for that."""
 
     encoder: TextEncoder
     masked: bool

@@ -1,0 +1,124 @@
+"""How rows of inputs become the arrays that a model file takes: by name, in its types and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from jostle.errors import ModelRefused, PreflightFailed
+from jostle.layout import Layout
+from jostle.subjects.arguments import Arguments, PackedArguments, Parameters, check_takes_one
+from jostle.subjects.array_model import Slot
+from jostle.subjects.preparation import ChannelsLast
+from jostle.subjects.text_arguments import TextArguments
+from jostle.subjects.tokenizer import TextEncoder
+
+COLOURS = (1, 3, 4)  # channels that images have
+TOKENS = (np.dtype(np.int64), np.dtype(np.int32))
+DTYPES = {
+    np.dtype(np.float32): torch.float32,
+    np.dtype(np.float64): torch.float64,
+    np.dtype(np.float16): torch.float16,
+    np.dtype(np.int64): torch.int64,
+    np.dtype(np.int32): torch.int32,
+    np.dtype(np.int16): torch.int16,
+    np.dtype(np.int8): torch.int8,
+    np.dtype(np.uint8): torch.uint8,
+    np.dtype(np.bool_): torch.bool,
+}
+
+
+@dataclass(frozen=True)
+class InputArrays:
+    """The inputs that a model takes, and how rows reach them."""
+
+    slots: tuple[Slot, ...]
+    arguments: Arguments | None = None  # where rows are not one array to it
+
+    @staticmethod
+    def of_slots(slots: Sequence[Slot]) -> InputArrays:
+        """ModelRefused where an input is no batch of numbers."""
+        for slot in slots:
+            if slot.dtype not in DTYPES:
+                raise ModelRefused(f"input {slot} holds no numbers that can be fuzzed: give a model of numbers")
+            if not slot.shape:
+                raise ModelRefused(
+                    f"input {slot} has no batch: give a model whose inputs all have one row per input, or a "
+                    f"FILE.py:function that fills it in"
+                )
+        return InputArrays(tuple(slots))
+
+    @property
+    def parameters(self) -> Parameters:
+        names = tuple(slot.name for slot in self.slots)
+        return Parameters(named=names, required=frozenset(names))
+
+    def taking(self, layout: Layout | None) -> InputArrays:
+        if layout is not None:
+            return replace(self, arguments=PackedArguments.fitting(layout, self.parameters))
+        if self.arguments is None:
+            check_takes_one(self.parameters)
+        return self
+
+    def channels_last(self) -> InputArrays:
+        return replace(self, arguments=ChannelsLast())
+
+    def reading(self, encoder: TextEncoder) -> InputArrays:
+        return replace(self, arguments=TextArguments.fitting(encoder, self.parameters))
+
+    def seen(self, rows: Tensor) -> object:
+        """What a user's own function is given for such rows."""
+        return rows if self.arguments is None else self.arguments.seen(rows)
+
+    def of(self, rows: Tensor) -> dict[str, Tensor]:
+        """The inputs by name for rows [batch, ...]; PreflightFailed where they do not fit."""
+        call = ((rows,), {}) if self.arguments is None else self.arguments.of(rows, torch.float32)
+        positional, given = call
+        free = [slot.name for slot in self.slots if slot.name not in given]
+        values = {**dict(zip(free, positional, strict=False)), **given}
+        return {slot.name: self._fitted(slot, values) for slot in self.slots}
+
+    def _fitted(self, slot: Slot, values: dict[str, Tensor]) -> Tensor:
+        value = values.get(slot.name)
+        if value is None:
+            raise PreflightFailed(f"the model takes {slot}, which nothing gives: give an .npz with such an array")
+        self._check(slot, value)
+        if slot.dtype.kind in "iub" and value.is_floating_point():
+            limits = np.iinfo(slot.dtype) if slot.dtype.kind != "b" else None
+            value = value.round() if limits is None else value.round().clamp(float(limits.min), float(limits.max))
+        return value.to(DTYPES[slot.dtype])
+
+    def _check(self, slot: Slot, value: Tensor) -> None:
+        """Rows must have the shape that the input takes, and be tokens where it takes tokens."""
+        if slot.dtype.kind == "f" and value.dtype == torch.int64:
+            raise PreflightFailed(f"seeds are whole numbers, and the model takes {slot}: save them as floats")
+        if slot.dtype in TOKENS and value.is_floating_point() and self.arguments is None:
+            raise PreflightFailed(f"seeds are floats, and the model takes {slot}: save them as int64")
+        given = tuple(value.shape[1:])
+        if not _fits(given, slot.row):
+            fix = self._way_out(given, slot.row)
+            raise PreflightFailed(f"seeds of shape {list(given)} do not fit what the model takes, {slot}: {fix}")
+
+    def _way_out(self, given: tuple[int, ...], wanted: tuple[int | None, ...]) -> str:
+        if len(given) == 3 == len(wanted):
+            if self.arguments is None and _fits((*given[1:], given[0]), wanted):
+                return "its channels come last, so add --layout nhwc"
+            if isinstance(self.arguments, ChannelsLast) and _fits((given[-1], *given[:-1]), wanted):
+                return "its channels come first, so leave out --layout nhwc"
+            last = wanted[-1] in COLOURS and wanted[0] not in COLOURS
+            channels, (height, width) = (wanted[-1], wanted[:2]) if last else (wanted[0], wanted[1:])
+            sizes = f" --size {height},{width}" if height and width else ""
+            colours = f" --channels {channels}" if channels in (1, 3) else ""
+            fix = f"{sizes}{colours}{' --layout nhwc' if last and self.arguments is None else ''}".strip()
+            return f"give image files with {fix}" if fix else "give seeds of that shape"
+        return "give seeds of that shape"
+
+
+def _fits(given: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    return len(given) == len(wanted) and all(
+        size is None or size == own for own, size in zip(given, wanted, strict=True)
+    )

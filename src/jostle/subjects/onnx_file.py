@@ -1,0 +1,169 @@
+"""ONNX files as subjects, run by ONNX Runtime."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from jostle.errors import ModelRefused
+from jostle.foreign import Crash, attempt
+from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pass, Ran, Session, Slot, ends, neurons
+from jostle.subjects.array_subject import ArraySubject
+from jostle.subjects.layers import Layer
+from jostle.subjects.onnx_graph import LEAST, MOST, OF_BATCH, Inner, inner_of, inputs_of, mean_of, slots_of, watching
+from jostle.subjects.subject import Loading, Subject, SubjectKind
+from jostle.subjects.twin_making import TwinMaking
+from jostle.untrusted.onnx_model import checked_onnx
+
+if TYPE_CHECKING:
+    import onnx
+
+MISSING = "needs ONNX Runtime: pip install 'jostle[onnx]'"
+NO_GRADIENTS = (
+    "ONNX Runtime gives no gradients: use --recipe tensorfuzz or deephunter, which need none, or --coverage gap "
+    "beside a twin"
+)
+FOLDER = "session.model_external_initializers_file_folder_path"  # where ONNX Runtime looks for external data
+
+
+@dataclass(frozen=True)
+class OnnxModel:
+    """A checked ONNX file."""
+
+    path: Path
+    proto: onnx.ModelProto  # without external data
+    inputs: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the file and of all external data beside it."""
+        digest = hashlib.sha256(self.path.read_bytes())
+        for name in sorted(_external(self.proto)):
+            with (self.path.parent / name).open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        return digest.hexdigest()[:16]
+
+    @cached_property
+    def architecture(self) -> str:
+        operators = [(node.op_type, list(node.output)) for node in self.proto.graph.node]
+        return hashlib.sha256(repr((operators, self.inputs)).encode()).hexdigest()[:16]
+
+    @property
+    def over_batch(self) -> tuple[str, ...]:
+        return tuple(f"{node.name} ({OF_BATCH})" for node in self.proto.graph.node if node.op_type == OF_BATCH)
+
+    @cached_property
+    def inner(self) -> dict[str, Inner]:
+        return inner_of(self.proto)
+
+    @property
+    def candidates(self) -> tuple[Layer, ...]:
+        return tuple(one.layer for one in self.inner.values())
+
+    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
+        inner = [self.inner[name] for name in looks.layers]
+        opened = self._opened(watching(self.proto, inner, looks) if inner else self.proto)
+        names = [value.name for value in opened.get_outputs()]
+
+        def run(arrays: Arrays) -> Ran:
+            values = dict(zip(names, opened.run(names, dict(arrays)), strict=True))
+            return Ran(
+                {slot.name: values[slot.name] for slot in self.outputs},
+                {one.layer.name: _neurons(one, values, looks) for one in inner},
+                {one.layer.name: _ends(one, values) for one in inner} if looks.extremes else {},
+            )
+
+        return run
+
+    def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
+        inner = [self.inner[name] for name in layers]
+        opened = self._opened(watching(self.proto, inner, Looks(every_unit=True)))
+        names = [one.tensor for one in inner]
+
+        def run(arrays: Arrays) -> Arrays:
+            return dict(zip(layers, opened.run(names, dict(arrays)), strict=True)) if names else {}
+
+        return run
+
+    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
+        raise ModelRefused(NO_GRADIENTS)
+
+    def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
+        return None
+
+    def _opened(self, proto: onnx.ModelProto) -> Any:
+        """A session of ONNX Runtime, on as many threads as torch has."""
+        runtime = _runtime()
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = torch.get_num_threads(), 1
+        options.log_severity_level = 4  # failures are raised, warnings are not ours to mend
+        options.add_session_config_entry(FOLDER, str(self.path.parent.absolute()))
+        opened = attempt(
+            partial(runtime.InferenceSession, proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        )
+        if isinstance(opened, Crash):
+            raise ModelRefused(f"{self.path} cannot be run by ONNX Runtime ({opened.message}): export it again")
+        return opened
+
+
+def _runtime() -> Any:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise ModelRefused(f"an .onnx file {MISSING}") from error
+    return onnxruntime
+
+
+def _neurons(one: Inner, values: Arrays, looks: Looks) -> Array:
+    """What a layer gives, as neurons [batch, neurons]; in double where a mean left float32 although no value did."""
+    if mean_of(one) in values:
+        return values[mean_of(one)]
+    sequence = values[one.tensor].ndim == 3
+    return neurons(values[one.tensor], channels_last=sequence, every_unit=looks.every_unit)
+
+
+def _ends(one: Inner, values: Arrays) -> Array:
+    least, most = f"{LEAST}:{one.tensor}", f"{MOST}:{one.tensor}"
+    if least in values:
+        return np.stack([values[least], values[most]], 1)
+    return ends(values[one.tensor])
+
+
+def _external(proto: onnx.ModelProto) -> set[str]:
+    """The files that initializers lie in."""
+    entries = (entry for one in proto.graph.initializer for entry in one.external_data)
+    return {entry.value for entry in entries if entry.key == "location"}
+
+
+def open_onnx(path: Path, loading: Loading) -> OnnxModel:
+    """The model in a file, checked before any runtime opens it."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise ModelRefused(f"{path} {MISSING}") from error
+    try:
+        proto = checked_onnx(path, onnx.defs.onnx_opset_version())
+    except ValueError as error:
+        raise ModelRefused(f"{path} cannot be loaded: {error}") from error
+    inputs = inputs_of(proto)
+    for name in loading.shapes.keys() - {"", *(slot.name for slot in inputs)}:
+        raise ModelRefused(f"--shape {name}: the model takes {', '.join(map(str, inputs))}")
+    sized = tuple(replace(one, shape=(*one.shape[:1], *loading.sized(one.name, one.row, len(inputs) == 1))) for one in inputs)
+    return OnnxModel(path, proto, sized, slots_of(proto.graph.output))
+
+
+def _load(path: Path, loading: Loading) -> Subject:
+    model = open_onnx(path, loading)
+    model.session()  # so that what the runtime cannot run is refused here
+    return ArraySubject.of_model(model)
+
+
+ONNX = SubjectKind("ONNX", lambda path: path.suffix == ".onnx", _load, engines=("onnxruntime",))

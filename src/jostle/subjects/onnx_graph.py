@@ -1,0 +1,181 @@
+"""The graph of an ONNX model: its inputs and outputs, its layers, and more outputs to look at those."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jostle.errors import ModelRefused
+from jostle.subjects.array_model import Looks, Slot
+from jostle.subjects.layers import Layer
+
+if TYPE_CHECKING:
+    import onnx
+
+SOFTMAX = ("Softmax", "LogSoftmax")
+# Operators that pass on what another computed as it is.
+SILENT = (
+    *("Identity", "Dropout", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Cast", "CastLike"),
+    *("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"),
+)
+# Operators that pass on, clip or reshape what another computed: never the first to hold NaN or infinity.
+PASSIVE = (*SILENT, "Relu", "Clip", "MaxPool", "GlobalMaxPool", "Concat", "Slice", "Gather", "Pad", "Split")
+# What computes sizes and constants, and never a row per input.
+NO_LAYERS = ("Constant", "ConstantOfShape", "Shape", "Size", "Range", "NonZero", "Where", "Expand")
+CHANNELS_FIRST_1D = ("Conv", "ConvTranspose", "BatchNormalization", "MaxPool", "AveragePool", "InstanceNormalization")
+SCOPES = "pkg.torch.onnx.name_scopes"  # where torch's exporter keeps the names of modules
+OF_BATCH = "DynamicQuantizeLinear"  # takes the scale from all that it is given at once
+MEAN, LEAST, MOST = "jostle_mean", "jostle_min", "jostle_max"  # prefixes of what we add
+FLOATS = (1, 10, 11, 16)  # element types: float, float16, double, bfloat16
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A tensor inside the graph that may be watched."""
+
+    layer: Layer
+    tensor: str
+    operator: str
+    rank: int | None  # where it can be told without running the model
+
+    @property
+    def rest(self) -> list[int] | None:
+        """The axes over which the mean of a channel is taken; None where that is not known, or nothing to take."""
+        if self.rank is None or self.rank <= 2:
+            return None
+        sequence = self.rank == 3 and self.operator not in CHANNELS_FIRST_1D
+        return [1] if sequence else list(range(2, self.rank))
+
+
+def slots_of(values: Sequence[Any]) -> tuple[Slot, ...]:
+    """Inputs or outputs of a graph."""
+    from onnx import helper
+
+    found = []
+    for value in values:
+        kind = value.type.tensor_type
+        if not value.type.HasField("tensor_type") or not kind.HasField("shape"):
+            raise ModelRefused(f"{value.name} is no tensor of a known rank: give a model of such inputs and outputs")
+        shape = tuple(size.dim_value if size.HasField("dim_value") else None for size in kind.shape.dim)
+        found.append(Slot(value.name, shape, np.dtype(helper.tensor_dtype_to_np_dtype(kind.elem_type))))
+    return tuple(found)
+
+
+def inputs_of(proto: onnx.ModelProto) -> tuple[Slot, ...]:
+    """What the model must be given: initializers may stand among its inputs too."""
+    constants = {one.name for one in proto.graph.initializer}
+    return slots_of([value for value in proto.graph.input if value.name not in constants])
+
+
+def inner_of(proto: onnx.ModelProto) -> dict[str, Inner]:
+    """Every tensor that may be watched by the name of its layer, in order of computation.
+
+    Layers are called as the modules of torch that they were exported from, else as their nodes.
+    """
+    ranks, found = _ranks(proto), dict[str, Inner]()
+    taken: dict[str, int] = {}
+    for node in proto.graph.node:
+        if node.op_type in NO_LAYERS or not node.output or not node.output[0]:
+            continue
+        name = _module(node) or node.name or node.output[0]
+        taken[name] = taken.get(name, 0) + 1
+        known = tuple(dict.fromkeys(alias for alias in (node.name, node.output[0]) if alias and alias != name))
+        layer = Layer(
+            name, node.op_type in SOFTMAX, node.op_type in PASSIVE, node.op_type in SILENT, aliases=known
+        )
+        inner = Inner(layer, node.output[0], node.op_type, ranks.get(node.output[0]))
+        found[name] = _merged(found.pop(name), inner) if name in found else inner
+    return found
+
+
+def _merged(earlier: Inner, later: Inner) -> Inner:
+    """A module of several nodes gives what the last of them gives; it is passive if all of them are."""
+    both = (earlier.layer, later.layer)
+    layer = replace(
+        later.layer,
+        softmax=any(one.softmax for one in both),
+        passive=all(one.passive for one in both),
+        silent=all(one.silent for one in both),
+        aliases=(*earlier.layer.aliases, *later.layer.aliases),
+    )
+    return replace(later, layer=layer)
+
+
+def _module(node: onnx.NodeProto) -> str:
+    """The module of torch that a node was exported from; "" where the file does not tell."""
+    scopes = next((prop.value for prop in node.metadata_props if prop.key == SCOPES), "")
+    try:
+        names = ast.literal_eval(scopes) if scopes else []
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return ""
+    return str(names[-2]) if isinstance(names, list) and len(names) > 1 else ""
+
+
+def _ranks(proto: onnx.ModelProto) -> dict[str, int]:
+    """By tensor its number of dimensions, where inference tells it."""
+    from onnx import shape_inference
+
+    try:
+        known = shape_inference.infer_shapes(proto).graph
+    except (shape_inference.InferenceError, ValueError, RuntimeError):
+        return {}
+    values = (*known.value_info, *known.output, *known.input)
+    return {
+        value.name: len(value.type.tensor_type.shape.dim)
+        for value in values
+        if value.type.tensor_type.HasField("shape") and value.type.tensor_type.elem_type in FLOATS
+    }
+
+
+def watching(proto: onnx.ModelProto, inner: Sequence[Inner], looks: Looks) -> onnx.ModelProto:
+    """The model with more outputs: of each layer its neurons as `jostle_mean:LAYER`, or the tensor as it is.
+
+    Means and extremes are computed inside the graph, so that little leaves it.
+    """
+    import onnx
+
+    watched = onnx.ModelProto()
+    watched.CopyFrom(proto)
+    present = {value.name for value in proto.graph.output}
+    for one in inner:
+        for name, nodes in _looking(one, looks, _opset(proto)):
+            watched.graph.node.extend(nodes)
+            if name not in present:
+                present.add(name)
+                watched.graph.output.append(onnx.ValueInfoProto(name=name))
+    return watched
+
+
+def _opset(proto: onnx.ModelProto) -> int:
+    return max((one.version for one in proto.opset_import if one.domain in ("", "ai.onnx")), default=1)
+
+
+def _looking(one: Inner, looks: Looks, opset: int) -> Iterator[tuple[str, list[onnx.NodeProto]]]:
+    """New outputs for one layer, each with the nodes that make it."""
+    if looks.every_unit or one.rest is None:
+        yield one.tensor, []
+    else:
+        yield mean_of(one), _reduced("ReduceMean", one, mean_of(one), one.rest, opset)
+    if looks.extremes and one.rank is not None and one.rank > 1:
+        every = list(range(1, one.rank))
+        yield f"{LEAST}:{one.tensor}", _reduced("ReduceMin", one, f"{LEAST}:{one.tensor}", every, opset)
+        yield f"{MOST}:{one.tensor}", _reduced("ReduceMax", one, f"{MOST}:{one.tensor}", every, opset)
+
+
+def mean_of(one: Inner) -> str:
+    return f"{MEAN}:{one.tensor}"
+
+
+def _reduced(operator: str, one: Inner, output: str, axes: list[int], opset: int) -> list[onnx.NodeProto]:
+    """Axes are an attribute, and of newer versions an input."""
+    from onnx import helper
+
+    if opset < 18:
+        return [helper.make_node(operator, [one.tensor], [output], name=output, axes=axes, keepdims=0)]
+    given = helper.make_tensor(f"{output}:axes", 7, [len(axes)], axes)
+    constant = helper.make_node("Constant", [], [f"{output}:axes"], name=f"{output}:axes", value=given)
+    return [constant, helper.make_node(operator, [one.tensor, f"{output}:axes"], [output], name=output, keepdims=0)]

@@ -1,0 +1,68 @@
+"""What is done to inputs before a model, and to what it returns after it, whatever runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from jostle.foreign import NotOneRowPerInput
+from jostle.subjects.arguments import Call
+from jostle.subjects.subject import Metadata
+from jostle.subjects.values import answer_among
+
+
+class Normalisation:
+    """Mean and deviation of each channel, taken off inputs in the user's value range."""
+
+    def __init__(self, mean: Sequence[float], std: Sequence[float], like: Tensor):
+        self._mean, self._std = like.new_tensor(mean), like.new_tensor(std)
+
+    def of(self, inputs: Tensor) -> Tensor:
+        if not len(self._mean):
+            return inputs
+        per_channel = (1, -1) + (1,) * (inputs.ndim - 2)
+        return (inputs - self._mean.view(per_channel)) / self._std.view(per_channel)
+
+
+@dataclass(frozen=True)
+class ChannelsLast:
+    """Images [batch, channels, ...] that a model is given with their channels last."""
+
+    def of(self, rows: Tensor, dtype: torch.dtype) -> Call:
+        return (rows.movedim(1, -1).to(dtype).contiguous(),), {}
+
+    def seen(self, rows: Tensor) -> Tensor:
+        return rows
+
+
+def answer_of(outputs: Mapping[str, Tensor], rows: int, wanted: str | None) -> tuple[Tensor, dict[str, Tensor]]:
+    """The output that carries the answer, and all others that have one row per input, as floating-point numbers."""
+    name = answer_among(outputs, wanted) if outputs else None
+    answer = None if name is None else outputs[name]
+    if answer is None or answer.shape[:1] != (rows,):
+        shape = "no tensor" if answer is None else f"shape {list(answer.shape)}"
+        raise NotOneRowPerInput(f"the output for a batch of {rows} has {shape}, not one row per input")
+    others = {
+        f"output.{other}": as_floats(value)
+        for other, value in outputs.items()
+        if other != name and value.shape[:1] == (rows,)
+    }
+    return as_floats(answer), others
+
+
+def as_floats(values: Tensor) -> Tensor:
+    return values if values.is_floating_point() else values.float()
+
+
+def observed(metadata: Metadata, seen: object, outputs: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    """The user's values for a batch, checked to have one row per input."""
+    returned = metadata(seen, outputs, labels)
+    if not isinstance(returned, Mapping):
+        raise ValueError("--metadata must return a dict of name: one value per input, such as {'loss': loss}")
+    for name, value in returned.items():
+        if value.shape[:1] != outputs.shape[:1]:
+            raise ValueError(f"the metadata {name!r} has shape {list(value.shape)}, not one row per input")
+    return dict(returned)
