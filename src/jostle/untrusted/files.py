@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 HEADER_LIMIT = 100 * 2**20  # bytes, the limit of safetensors too
 VALUE_LIMIT = 4_000_000  # in JSON, each of up to a hundred bytes in memory
 TENSOR_LIMIT = 100_000
 MEMBER_LIMIT = 100_000
+NAME_LIMIT = 200  # characters, fewer than any file system takes
+# What no file name needs, and what a library may read as something else: a drive, a pattern, an address in memory.
+ODD_IN_NAMES = re.compile(r"[\x00-\x1f\x7f\\*?:<>|\"]")
 
 
 def check_regular(path: Path) -> None:
@@ -31,6 +35,30 @@ def read_bounded(path: Path, limit: int) -> bytes:
     if path.stat().st_size > limit:
         raise ValueError(f"it is larger than {limit} bytes")
     return path.read_bytes()
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Where a name that a file gives leads to: below the folder that the file is in, and through no link."""
+    parts = PurePosixPath(name).parts
+    if not parts or len(name) > NAME_LIMIT or ODD_IN_NAMES.search(name) or name.startswith("/") or ".." in parts:
+        raise ValueError(f"it names the file {name[:100]!r}, which is no name inside its folder")
+    steps = [folder.joinpath(*parts[: depth + 1]) for depth in range(len(parts))]
+    if any(step.is_symlink() for step in steps):
+        raise ValueError(f"it names the file {name[:100]!r}, which is a link or lies behind one: put a copy there")
+    return steps[-1]
+
+
+def named_file(folder: Path, name: str) -> Path:
+    """A regular file inside the folder that has no other name, by which it could be one that lies elsewhere."""
+    try:
+        path = inside(folder, name)
+        check_regular(path)
+        links = path.stat().st_nlink
+    except OSError as error:
+        raise ValueError(f"it names the file {name[:100]!r}: {error.strerror}") from error
+    if links > 1:
+        raise ValueError(f"it names the file {name[:100]!r}, which has other names too (hard links): put a copy there")
+    return path
 
 
 def check_safetensors(path: Path) -> None:
