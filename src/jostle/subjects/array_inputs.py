@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -116,6 +116,19 @@ class InputArrays:
             fix = f"{sizes}{colours}{' --layout nhwc' if last and self.arguments is None else ''}".strip()
             return f"give image files with {fix}" if fix else "give seeds of that shape"
         return "give seeds of that shape"
+
+
+def sized(slots: Sequence[Slot], shapes: Mapping[str, tuple[int, ...]]) -> tuple[Slot, ...]:
+    """The inputs with sizes that the user gives where the file leaves them open, by name or of the only one by ""."""
+    takes = f"the model takes {', '.join(map(str, slots))}"
+    for name in shapes.keys() - {slot.name for slot in slots}:
+        if name or len(slots) > 1:
+            raise ModelRefused(f"--shape {name or 'without a name'}: {takes}")
+    found = [(slot, shapes.get(slot.name, shapes.get(""))) for slot in slots]
+    for slot, wanted in found:
+        if wanted is not None and not _fits(wanted, slot.row):
+            raise ModelRefused(f"--shape {'x'.join(map(str, wanted))} does not fit: {takes}")
+    return tuple(slot if row is None else replace(slot, shape=(slot.shape[0], *row)) for slot, row in found)
 
 
 def _fits(given: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import torch
 
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
+from jostle.subjects.array_inputs import sized
 from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pass, Ran, Session, Slot, ends, neurons
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
@@ -153,11 +154,7 @@ def open_onnx(path: Path, loading: Loading) -> OnnxModel:
         proto = checked_onnx(path, onnx.defs.onnx_opset_version())
     except ValueError as error:
         raise ModelRefused(f"{path} cannot be loaded: {error}") from error
-    inputs = inputs_of(proto)
-    for name in loading.shapes.keys() - {"", *(slot.name for slot in inputs)}:
-        raise ModelRefused(f"--shape {name}: the model takes {', '.join(map(str, inputs))}")
-    sized = tuple(replace(one, shape=(*one.shape[:1], *loading.sized(one.name, one.row, len(inputs) == 1))) for one in inputs)
-    return OnnxModel(path, proto, sized, slots_of(proto.graph.output))
+    return OnnxModel(path, proto, sized(inputs_of(proto), loading.shapes), slots_of(proto.graph.output))
 
 
 def _load(path: Path, loading: Loading) -> Subject:

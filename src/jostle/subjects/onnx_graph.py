@@ -84,9 +84,7 @@ def inner_of(proto: onnx.ModelProto) -> dict[str, Inner]:
         name = _module(node) or node.name or node.output[0]
         taken[name] = taken.get(name, 0) + 1
         known = tuple(dict.fromkeys(alias for alias in (node.name, node.output[0]) if alias and alias != name))
-        layer = Layer(
-            name, node.op_type in SOFTMAX, node.op_type in PASSIVE, node.op_type in SILENT, aliases=known
-        )
+        layer = Layer(name, node.op_type in SOFTMAX, node.op_type in PASSIVE, node.op_type in SILENT, aliases=known)
         inner = Inner(layer, node.output[0], node.op_type, ranks.get(node.output[0]))
         found[name] = _merged(found.pop(name), inner) if name in found else inner
     return found

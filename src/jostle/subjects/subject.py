@@ -9,7 +9,6 @@ from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
-from jostle.errors import ModelRefused
 from jostle.interfaces import DifferentiableTarget, ModelTarget
 from jostle.layout import Layout
 from jostle.options.campaign import CHANNEL_MEANS
@@ -123,16 +122,6 @@ class Loading:
     trusted: bool = False  # consent to execute what the file holds
     engine: str | None = None  # what shall run it, where several can
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs without the batch; "" of the only
-
-    def sized(self, name: str, row: Sequence[int | None], alone: bool) -> tuple[int | None, ...]:
-        """The shape of an input without the batch, with what the user says of it where the file leaves it open."""
-        wanted = self.shapes.get(name, self.shapes.get("") if alone else None)
-        if wanted is None:
-            return tuple(row)
-        if len(wanted) != len(row) or any(own not in (None, size) for own, size in zip(row, wanted, strict=True)):
-            sizes, has = "x".join(map(str, wanted)), "×".join("any" if size is None else str(size) for size in row)
-            raise ModelRefused(f"--shape {name}={sizes} does not fit: the model takes {name} of {has}")
-        return wanted
 
 
 @dataclass(frozen=True)
