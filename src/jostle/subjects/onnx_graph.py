@@ -47,8 +47,12 @@ class Inner:
         """The axes over which the mean of a channel is taken; None where that is not known, or nothing to take."""
         if self.rank is None or self.rank <= 2:
             return None
-        sequence = self.rank == 3 and self.operator not in CHANNELS_FIRST_1D
-        return [1] if sequence else list(range(2, self.rank))
+        return [1] if self.sequence else list(range(2, self.rank))
+
+    @property
+    def sequence(self) -> bool:
+        """Whether it gives rows of steps [batch, steps, neurons]."""
+        return self.rank == 3 and self.operator not in CHANNELS_FIRST_1D
 
 
 def slots_of(values: Sequence[Any]) -> tuple[Slot, ...]:
