@@ -16,7 +16,7 @@ from jostle.errors import ModelRefused, PreflightFailed
 from jostle.layout import Field, Layout
 from jostle.options.campaign import InputOptions
 from jostle.subjects.instrument import fitted, layers_on_one, plain_target
-from jostle.subjects.layers import before_softmax, matching, scores_layer, speaking
+from jostle.subjects.layers import before_softmax, matching, scores_layer, speaking, working
 from jostle.subjects.registry import load
 from jostle.subjects.subject import Loading, Watch
 from jostle.zoo import lenet1, mnist_sample
@@ -79,7 +79,11 @@ def test_watched_layers_hold_what_torch_layers_hold(tmp_path: Path) -> None:
 def test_layers_go_by_the_names_of_nodes_and_of_tensors(tmp_path: Path) -> None:
     layers = layers_on_one(load(str(classifier(tmp_path / "net.onnx"))), torch.ones(1, 2, 4, 4))
     assert matching(layers, ["fir*"]) == matching(layers, ["maps"]) == ["first"]
-    assert speaking(layers) == ["first", "rectified", "last", "end"]
+
+
+def test_neurons_are_those_in_which_fused_parts_end(tmp_path: Path) -> None:
+    layers = layers_on_one(load(str(classifier(tmp_path / "net.onnx"))), torch.ones(1, 2, 4, 4))
+    assert speaking(layers) == ["rectified", "last"] and working(layers) == ["last"]
 
 
 @pytest.mark.parametrize("end", ["Softmax", "LogSoftmax"])
