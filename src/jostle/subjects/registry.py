@@ -82,7 +82,7 @@ def _python_subject(spec: str, how: Loading) -> Subject:
     if subject is None:
         kind = type(found).__name__
         raise ModelRefused(
-            f"{spec} is a {kind}: it must be a torch module, a function of a batch, a path of a model file, or return one"
+            f"{spec} is a {kind}: it must be a torch module, a function of a batch, a model file, or return one"
         )
     return subject
 
