@@ -73,6 +73,7 @@ class Part(Generic[Made]):
     neurons: bool = False  # it looks at the neurons of all layers
     extremes: bool = False  # it needs the smallest and the largest value of each layer
     ranges: bool = False  # it needs a profile
+    bounded: bool = False  # it needs the ends of the values' range
 
 
 def first_line(described: object) -> str:
