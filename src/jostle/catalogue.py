@@ -14,6 +14,7 @@ from jostle.mutators.audio import AUDIO
 from jostle.mutators.each import each_of
 from jostle.mutators.embedding import EMBEDDING_EDITS
 from jostle.mutators.gradient_part import GRADIENT
+from jostle.mutators.havoc import HAVOC
 from jostle.mutators.metamorphic import METAMORPHIC
 from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.noise import NOISE
@@ -47,6 +48,7 @@ from jostle.task import OF_LABELS
 OWN_PROPERTY = "FILE.py:function"
 OF_ONE_INPUT: Mapping[str, Part[Mutator]] = {
     "noise": NOISE,
+    "havoc": HAVOC,
     "metamorphic": METAMORPHIC,
     "gradient": GRADIENT,
     "table": TABLE_STEPS,

@@ -15,6 +15,7 @@ from jostle.composition.contradictions import refuse_contradictions
 from jostle.composition.recipe import Recipe
 from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled, settled_by_seeds
 from jostle.composition.suited import suited
+from jostle.composition.unbounded import refuse_without_bounds
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.audio import Audio
 from jostle.inputs.distances import are_image_files, as_image_file
@@ -182,6 +183,7 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
         given = given.over(range=(-1.0, 1.0))
     refuse_unread(recipe, given, flight.task)
     settings = settled_by_seeds(settled(recipe, given, flight.task, images), flight.seeds)
+    refuse_without_bounds(settings)
     as_images = settings[FindingOptions].as_images
     if images and as_images:  # exactly as files give them back, whatever arithmetic made them
         flight = replace(flight, seeds=replace(flight.seeds, inputs=as_image_file(flight.seeds.inputs, low, high)))

@@ -135,4 +135,5 @@ GRADIENT = Part(
     cost=PASSES,
     neurons=True,
     extremes=True,
+    bounded=True,
 )

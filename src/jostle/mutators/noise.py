@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.mutators.in_domain import in_domain
@@ -23,7 +25,12 @@ MEANINGFUL_SHARE = 0.1  # of the value range: farther from its root, a mutant ma
 def _radius(facts: Facts) -> float | None:
     """None where only what no input may show is sought; an answer can be compared only near the seed."""
     compares = any(name not in ("nan", "crash") and not names_object(name) for name in facts.oracle)
-    return MEANINGFUL_SHARE * facts.span if compares else None
+    return share_of_range(facts) if compares else None
+
+
+def share_of_range(facts: Facts) -> float | None:
+    """How far from its root a mutant may be where answers are compared; None where the range has no ends."""
+    return MEANINGFUL_SHARE * facts.span if math.isfinite(facts.span) else None
 
 
 @dataclass(frozen=True)
@@ -53,19 +60,30 @@ class Noise:
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
         noise = torch.empty_like(parents.inputs).normal_(0, self._sigma, generator=rng)
-        children = noise.add_(parents.inputs).clamp_(self._low, self._high)
-        if self._radius is not None:
-            nearest, farthest = parents.references - self._radius, parents.references + self._radius
-            children = torch.minimum(torch.maximum(children, nearest, out=nearest), farthest, out=farthest)
+        children = kept_within(noise.add_(parents.inputs), parents, self._low, self._high, self._radius)
         return parents.mutated(children, "noise")
+
+
+def kept_within(children: Tensor, parents: Candidates, low: float, high: float, radius: float | None) -> Tensor:
+    """Children [batch, ...] clipped to a range and, with a radius, around what they are compared with, in place."""
+    children = children.clamp_(low, high)
+    if radius is None:
+        return children
+    nearest, farthest = parents.references - radius, parents.references + radius
+    return torch.minimum(torch.maximum(children, nearest, out=nearest), farthest, out=farthest)
+
+
+def refuse_tokens(mutator: str, context: PartContext) -> None:
+    """Refuses seeds that are tokens, of which none is larger than another."""
+    if not context.seeds.inputs.is_floating_point():
+        raise UsageError(
+            f"--mutator {mutator} is for values, and the seeds are tokens: use --mutator {context.domain.mutator}"
+        )
 
 
 def _noise(settings: Settings, context: PartContext) -> Noise:
     options = settings[NoiseOptions]
-    if not context.seeds.inputs.is_floating_point():
-        raise UsageError(
-            f"--mutator noise is for values, and the seeds are tokens: use --mutator {context.domain.mutator}"
-        )
+    refuse_tokens("noise", context)
     return Noise(options.sigma, *settings[InputOptions].bounds, options.radius)
 
 
