@@ -5,7 +5,12 @@ A builder makes one file in a folder of its own and returns its path; what it re
 
 from __future__ import annotations
 
+import base64
+import io
+import json
+import marshal
 import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -183,3 +188,133 @@ ONNX_PAYLOADS: dict[str, Builder] = {
 
 def malicious_onnx_escape(folder: Path) -> Path:
     return ONNX_PAYLOADS["parent"](folder)
+
+
+def keras_config(*layers: dict[str, Any]) -> dict[str, Any]:
+    """A sequential model of rows of two numbers, with these layers after its input."""
+    entry = {"batch_shape": [None, 2], "dtype": "float32", "name": "x"}
+    start = {"module": "keras.layers", "class_name": "InputLayer", "config": entry, "registered_name": None}
+    return {
+        "module": "keras",
+        "class_name": "Sequential",
+        "config": {"name": "sequential", "trainable": True, "dtype": "float32", "layers": [start, *layers]},
+        "registered_name": None,
+    }
+
+
+def keras_layer(name: str, module: str | None = "keras.layers", /, **config: Any) -> dict[str, Any]:
+    return {"module": module, "class_name": name, "config": {"name": "layer", **config}, "registered_name": None}
+
+
+def hdf5_weights(fill: Callable[[Any], object] = lambda file: None) -> bytes:
+    """A file of weights, changed by `fill`."""
+    import h5py
+
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
+        file.create_dataset("layers/dense/vars/0", data=np.ones((2, 2), np.float32))
+        fill(file)
+    return content.getvalue()
+
+
+def keras_members(config: Any, weights: bytes) -> dict[str, bytes]:
+    return {
+        "metadata.json": json.dumps({"keras_version": "3.8.0", "date_saved": "2025-01-01@00:00:00"}).encode(),
+        "config.json": json.dumps(config).encode(),
+        "model.weights.h5": weights,
+    }
+
+
+def zip_of(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", compression) as archive:
+        for name, member in members.items():
+            archive.writestr(name, member)
+    return content.getvalue()
+
+
+def lambda_config(folder: Path) -> dict[str, Any]:
+    """A Lambda layer whose function makes the file `canary` in the folder as soon as Keras calls it."""
+    source = f"lambda x: [open({str(folder / 'canary')!r}, 'w').close(), x][1]"
+    function: Any = eval(source)
+    code = base64.b64encode(marshal.dumps(function.__code__)).decode()
+    return {"class_name": "__lambda__", "config": {"code": code, "defaults": None, "closure": None}}
+
+
+def _keras(layer: Callable[[Path], dict[str, Any]]) -> Builder:
+    def build(folder: Path) -> Path:
+        path = _home(folder) / "model.keras"
+        path.write_bytes(zip_of(keras_members(keras_config(layer(folder)), hdf5_weights())))
+        return path
+
+    return build
+
+
+def _function(name: str, module: str) -> dict[str, Any]:
+    return {"module": module, "class_name": "function", "config": name, "registered_name": name}
+
+
+def _legacy(layer: Callable[[Path], dict[str, Any]]) -> Builder:
+    """The same in a file of old, for which Keras once ignored its safe mode."""
+
+    def build(folder: Path) -> Path:
+        import h5py
+
+        path = _home(folder) / "model.h5"
+        with h5py.File(path, "w") as file:
+            file.attrs["model_config"] = json.dumps(keras_config(layer(folder)))
+            file.create_group("model_weights")
+        return path
+
+    return build
+
+
+def _called_by_lambda(folder: Path) -> dict[str, Any]:
+    address = f"file://{secret(folder)}"
+    return keras_layer("Lambda", function=_function("get_file", "keras.utils"), arguments={"origin": address})
+
+
+# Each runs code, or reads or fetches a file.
+KERAS_PAYLOADS: dict[str, Builder] = {
+    "lambda": _keras(lambda folder: keras_layer("Lambda", function=lambda_config(folder))),
+    "lambda by its module": _keras(
+        lambda folder: keras_layer("Lambda", "keras.src.layers.core.lambda_layer", function=lambda_config(folder))
+    ),
+    "lambda in a wrapper": _keras(
+        lambda folder: keras_layer(
+            "TimeDistributed", layer=keras_layer("Lambda", function=lambda_config(folder), name="inner")
+        )
+    ),
+    "lambda as an activation": _keras(lambda folder: keras_layer("Dense", units=2, activation=lambda_config(folder))),
+    "lambda in a nested model": _keras(
+        lambda folder: keras_config(keras_layer("Lambda", function=lambda_config(folder)))
+    ),
+    "lambda of old": _legacy(lambda folder: keras_layer("Lambda", None, function=lambda_config(folder))),
+    "list of old": _legacy(
+        lambda folder: keras_layer("Lambda", None, function=[lambda_config(folder)["config"]["code"], None, None])
+    ),
+    "download": _keras(_called_by_lambda),
+    "download as an activation": _keras(
+        lambda folder: keras_layer("Dense", units=2, activation=_function("get_file", "keras.utils"))
+    ),
+    "command": _keras(lambda folder: keras_layer("Dense", units=2, activation=_function("system", "os"))),
+    "class of another package": _keras(lambda folder: keras_layer("Popen", "subprocess", args=["id"])),
+    "custom class": _keras(lambda folder: {**keras_layer("Own"), "registered_name": "package>Own"}),
+    "custom class under a name of Keras": _keras(
+        lambda folder: {**keras_layer("Dense", units=2), "registered_name": "package>Dense"}
+    ),
+    "saved model": _keras(lambda folder: keras_layer("TFSMLayer", filepath=str(folder))),
+    "torch module": _keras(lambda folder: keras_layer("TorchModuleWrapper", module="UEsDBA==")),
+    "jax function": _keras(lambda folder: keras_layer("JaxLayer", call_fn=_function("system", "os"))),
+    "vocabulary in a file": _keras(lambda folder: keras_layer("StringLookup", vocabulary=str(secret(folder)))),
+    "vocabulary by an address": _keras(
+        lambda folder: keras_layer("TextVectorization", vocabulary="http://127.0.0.1/words.txt")
+    ),
+    "path as a name": _keras(lambda folder: keras_layer("Dense", units=2, name="../../up")),
+    "function of layers": _legacy(lambda folder: keras_layer("deserialize", None, config={"class_name": "Lambda"})),
+}
+
+
+def malicious_keras(folder: Path) -> Path:
+    """Makes the file `canary` in the folder where Keras trusts it."""
+    return KERAS_PAYLOADS["lambda"](folder)
