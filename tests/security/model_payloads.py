@@ -318,3 +318,72 @@ KERAS_PAYLOADS: dict[str, Builder] = {
 def malicious_keras(folder: Path) -> Path:
     """Makes the file `canary` in the folder where Keras trusts it."""
     return KERAS_PAYLOADS["lambda"](folder)
+
+
+IR = """<?xml version="1.0"?>
+<net name="adding" version="11">
+<layers>
+<layer id="0" name="x" type="Parameter" version="opset1"><data shape="2" element_type="f32"/>
+<output><port id="0" precision="FP32"><dim>2</dim></port></output></layer>
+<layer id="1" name="w" type="Const" version="opset1"><data element_type="f32" shape="2" offset="0" size="8"/>
+<output><port id="0" precision="FP32"><dim>2</dim></port></output></layer>
+<layer id="2" name="y" type="Add" version="opset1"><data auto_broadcast="numpy"/>
+<input><port id="0" precision="FP32"><dim>2</dim></port><port id="1" precision="FP32"><dim>2</dim></port></input>
+<output><port id="2" precision="FP32"><dim>2</dim></port></output></layer>
+<layer id="3" name="r" type="Result" version="opset1">
+<input><port id="0" precision="FP32"><dim>2</dim></port></input></layer>
+</layers>
+<edges><edge from-layer="0" from-port="0" to-layer="2" to-port="0"/>
+<edge from-layer="1" from-port="0" to-layer="2" to-port="1"/>
+<edge from-layer="2" from-port="2" to-layer="3" to-port="0"/></edges>
+</net>
+"""  # y = x + w, with w in the .bin
+
+
+def _ir(
+    change: Callable[[str], str] = lambda text: text, link: Callable[[Path, Path], object] | None = None
+) -> Builder:
+    def build(folder: Path) -> Path:
+        path = _home(folder) / "model.xml"
+        path.write_text(change(IR))
+        if link:
+            link(secret(folder), path.with_suffix(".bin"))
+        else:
+            path.with_suffix(".bin").write_bytes(SECRET.tobytes())
+        return path
+
+    return build
+
+
+def _entities(text: str) -> str:
+    declared = '<!DOCTYPE net [<!ENTITY stolen SYSTEM "../secret.bin">]>'
+    return text.replace("<net name=", f"{declared}<net name=").replace("</net>", "&stolen;</net>")
+
+
+def _laughing(text: str) -> str:
+    """A billion laughs: entities that stand for ten of each other."""
+    grown = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+    declared = f'<!DOCTYPE net [<!ENTITY l0 "ha">{grown}]>'
+    return text.replace("<net name=", f"{declared}<net name=").replace("</net>", "&l9;</net>")
+
+
+# Each reads a file outside the model's folder, or memory beyond a file, or needs a library.
+OPENVINO_PAYLOADS: dict[str, Builder] = {
+    "entity": _ir(_entities),
+    "laughs": _ir(_laughing),
+    "link": _ir(link=lambda target, path: path.symlink_to(target)),
+    "hard link": _ir(link=os.link),
+    "beyond the end": _ir(lambda text: text.replace('offset="0"', 'offset="4"')),
+    "far beyond the end": _ir(lambda text: text.replace('offset="0"', f'offset="{2**62}"')),
+    "before the start": _ir(lambda text: text.replace('offset="0"', 'offset="-8"')),
+    "overflow": _ir(lambda text: text.replace('offset="0"', f'offset="{2**64 - 8}"')),
+    "extension": _ir(lambda text: text.replace('type="Add" version="opset1"', 'type="Add" version="extension"')),
+    "weights elsewhere": _ir(
+        lambda text: text.replace("</net>", '<rt_info><__weights_path value="../secret.bin"/></rt_info></net>')
+    ),
+}
+
+
+def malicious_openvino(folder: Path) -> Path:
+    """Takes the secret for its weights."""
+    return OPENVINO_PAYLOADS["link"](folder)
