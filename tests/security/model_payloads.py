@@ -387,3 +387,93 @@ OPENVINO_PAYLOADS: dict[str, Builder] = {
 def malicious_openvino(folder: Path) -> Path:
     """Takes the secret for its weights."""
     return OPENVINO_PAYLOADS["link"](folder)
+
+
+Fields = dict[int, Any]  # of a table of a flatbuffer, by their numbers: (form, number), or where another part begins
+
+
+def litert_model(
+    custom: str | None = None,
+    graph: Fields | None = None,
+    tensor: Fields | None = None,
+    operator: Fields | None = None,
+    buffer: Fields | None = None,
+    outside: bool = False,
+) -> bytes:
+    """y = x + w as a `.tflite`, or a custom operator in place of the sum; fields of its tables are overwritten."""
+    import flatbuffers
+
+    builder = flatbuffers.Builder(1024)
+    code: Fields = {0: ("Int8", 0), 3: ("Int32", 0)}
+    if custom:
+        code = {0: ("Int8", 32), 1: builder.CreateString(custom), 3: ("Int32", 32)}
+    numbers = builder.CreateByteVector(SECRET.tobytes())
+    buffers = [_table(builder, {}), _table(builder, {0: numbers, **(buffer or {})})]
+    tensors = [
+        _table(builder, {0: _integers(builder, [2]), 2: ("Uint32", used), 3: builder.CreateString(name), **fields})
+        for name, used, fields in (("x", 0, {}), ("w", 1, tensor or {}), ("y", 0, {}))
+    ]
+    sums = {0: ("Uint32", 0), 1: _integers(builder, [0, 1]), 2: _integers(builder, [2]), **(operator or {})}
+    operators = _offsets(builder, [_table(builder, sums)])
+    whole = {0: _offsets(builder, tensors), 1: _integers(builder, [0]), 2: _integers(builder, [2]), 3: operators}
+    parts: Fields = {1: _offsets(builder, [_table(builder, code)])}
+    parts[2] = _offsets(builder, [_table(builder, {**whole, **(graph or {})})])
+    parts[4] = _offsets(builder, buffers)
+    if outside:  # the list of groups of buffers in other files, each by its name
+        name = builder.CreateString("../secret.bin")
+        parts[8] = _offsets(builder, [_table(builder, {0: name})])
+    builder.Finish(_table(builder, {0: ("Uint32", 3), **parts}), file_identifier=b"TFL3")
+    return bytes(builder.Output())
+
+
+def _table(builder: Any, fields: Fields) -> int:
+    builder.StartObject(12)
+    for number, value in fields.items():
+        if isinstance(value, tuple):
+            form, plain = value
+            getattr(builder, f"Prepend{form}Slot")(number, plain, plain + 1)  # another default, so that it is written
+        else:
+            builder.PrependUOffsetTRelativeSlot(number, value, 0)
+    return int(builder.EndObject())
+
+
+def _integers(builder: Any, numbers: list[int]) -> int:
+    builder.StartVector(4, len(numbers), 4)
+    for number in reversed(numbers):
+        builder.PrependInt32(number)
+    return int(builder.EndVector())
+
+
+def _offsets(builder: Any, offsets: list[int]) -> int:
+    builder.StartVector(4, len(offsets), 4)
+    for offset in reversed(offsets):
+        builder.PrependUOffsetTRelative(offset)
+    return int(builder.EndVector())
+
+
+def _litert(**changes: Any) -> Builder:
+    def build(folder: Path) -> Path:
+        path = _home(folder) / "model.tflite"
+        path.write_bytes(litert_model(**changes))
+        return path
+
+    return build
+
+
+# Each reads a file, memory beyond the file, or needs a library.
+LITERT_PAYLOADS: dict[str, Builder] = {
+    "file by TensorFlow": _litert(custom="FlexReadFile"),
+    "custom operator": _litert(custom="Own"),
+    "compiled": _litert(custom="DISPATCH_OP"),
+    "other file": _litert(outside=True),
+    "tensor in another file": _litert(tensor={10: ("Uint32", 1)}),
+    "buffer beyond the end": _litert(buffer={1: ("Uint64", 2**40), 2: ("Uint64", 8)}),
+    "options beyond the end": _litert(operator={9: ("Uint64", 64), 10: ("Uint64", 2**40)}),
+    "no such buffer": _litert(tensor={2: ("Uint32", 1000)}),
+    "no such operator": _litert(operator={0: ("Uint32", 1000)}),
+}
+
+
+def malicious_litert(folder: Path) -> Path:
+    """Asks for an operator of TensorFlow that reads files."""
+    return LITERT_PAYLOADS["file by TensorFlow"](folder)
