@@ -590,3 +590,77 @@ def malicious_saved_model(folder: Path) -> Path:
     module = Reading()
     tf.saved_model.save(module, str(path), signatures=module.__call__.get_concrete_function())
     return path
+
+
+HF_CONFIG = {"model_type": "bert", "architectures": ["BertModel"], "hidden_size": 8, "dtype": "float32"}
+
+
+def hugging_face(
+    folder: Path, config: dict[str, Any] | None = None, weights: str = "model.safetensors", **files: bytes
+) -> Path:
+    """A folder as save_pretrained writes it, with more files."""
+    from safetensors.numpy import save
+
+    path = _home(folder)
+    (path / "config.json").write_text(json.dumps({**HF_CONFIG, **(config or {})}))
+    if weights:
+        (path / weights).write_bytes(save({"w": SECRET}))
+    for name, content in files.items():
+        (path / name).write_bytes(content)
+    return path
+
+
+def _sharded(name: str) -> Builder:
+    index = json.dumps({"metadata": {}, "weight_map": {"w": name}}).encode()
+    return lambda folder: hugging_face(folder, weights="", **{"model.safetensors.index.json": index})
+
+
+def _configured(**config: Any) -> Builder:
+    return lambda folder: hugging_face(folder, config)
+
+
+def _remote_code(folder: Path) -> Path:
+    """A model of its own Python, which makes the file `canary` in the folder."""
+    code = f"open({str(folder / 'canary')!r}, 'w').close()\n".encode()
+    return hugging_face(folder, {"auto_map": {"AutoModel": "own.Own"}}, **{"own.py": code})
+
+
+def _with_link(name: str) -> Builder:
+    def build(folder: Path) -> Path:
+        path = hugging_face(folder, weights="")
+        (path / name).unlink(missing_ok=True)
+        (path / name).symlink_to(secret(folder))
+        return path
+
+    return build
+
+
+# Each runs code, downloads, or reads a file outside the folder.
+HUGGING_FACE_PAYLOADS: dict[str, Builder] = {
+    "code": _remote_code,
+    "code on the hub": _configured(auto_map={"AutoModel": "someone/repository--own.Own"}),
+    "nested code": _configured(text_config={"layers": [{"auto_map": {"AutoConfig": "own.Own"}}]}),
+    "code of a tokenizer": lambda folder: hugging_face(
+        folder, **{"tokenizer_config.json": b'{"auto_map": {"AutoTokenizer": ["own.Own", null]}}'}
+    ),
+    "wish to be trusted": _configured(trust_remote_code=True),
+    "kernels on the hub": _configured(_attn_implementation="someone/kernels"),
+    "nested kernels on the hub": _configured(text_config={"attn_implementation": {"": "someone/kernels@v1:f"}}),
+    "backbone on the hub": _configured(use_pretrained_backbone=True, backbone="resnet50"),
+    "weights elsewhere": _configured(transformers_weights="../secret.safetensors"),
+    "attribute of Python": _configured(__class__="os"),
+    "name of torch": _configured(dtype="load"),
+    "path as a kind": _configured(model_type="../../own"),
+    "adapter": lambda folder: hugging_face(folder, **{"adapter_config.json": b"{}"}),
+    "part elsewhere": _sharded("../secret.safetensors"),
+    "part by its whole path": _sharded("/etc/secret.safetensors"),
+    "part in a pickle": _sharded("pytorch_model.bin"),
+    "pickle": lambda folder: hugging_face(folder, weights="", **{"pytorch_model.bin": b"\x80\x02}."}),
+    "link": _with_link("model.safetensors"),
+    "linked configuration": _with_link("config.json"),
+}
+
+
+def malicious_hugging_face(folder: Path) -> Path:
+    """Makes the file `canary` in the folder where transformers trusts it."""
+    return HUGGING_FACE_PAYLOADS["code"](folder)
