@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
+from jostle.inputs.distances import columns
 from jostle.mutators.in_domain import in_domain
 from jostle.named_objects import names_object
 from jostle.options.campaign import InputOptions
 from jostle.options.declaration import Derived, Facts, Theme, check, option
-from jostle.options.kinds import number
+from jostle.options.kinds import number, whole
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
 from jostle.records import Candidates
@@ -51,17 +52,41 @@ class NoiseOptions:
     )
 
 
-class Noise:
-    """Gaussian noise, clipped to the value range and, with a radius, to an L∞ ball around the root seed."""
+@dataclass(frozen=True)
+class FineNoiseOptions:
+    """How much finer the noise may be."""
 
-    def __init__(self, sigma: float, low: float, high: float, radius: float | None = None):
+    halvings: int = option(
+        whole(0, 40, "give a whole number from 0 to 40"),
+        "How many times the noise of every second mutant may be halved, drawn for each (12 with --coverage gap)",
+        Theme.MUTATION,
+        default=0,
+    )
+
+
+class Noise:
+    """Gaussian noise, clipped to the value range and, with a radius, to an L∞ ball around the root seed.
+
+    With halvings, half of the mutants get less of it, each by a factor of its own: whoever climbs needs small steps
+    where large ones only lead away.
+    """
+
+    def __init__(self, sigma: float, low: float, high: float, radius: float | None = None, halvings: int = 0):
         check(NoiseOptions, sigma=sigma, radius=radius)
-        self._sigma, self._low, self._high, self._radius = sigma, low, high, radius
+        check(FineNoiseOptions, halvings=halvings)
+        self._sigma, self._low, self._high, self._radius, self._halvings = sigma, low, high, radius, halvings
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
         noise = torch.empty_like(parents.inputs).normal_(0, self._sigma, generator=rng)
+        if self._halvings:
+            noise *= columns(self._factors(len(parents), rng), noise)
         children = kept_within(noise.add_(parents.inputs), parents, self._low, self._high, self._radius)
         return parents.mutated(children, "noise")
+
+    def _factors(self, rows: int, rng: torch.Generator) -> Tensor:
+        """1 for half of the rows [rows], less for the others."""
+        drawn = torch.rand(rows, generator=rng)
+        return torch.exp2(-self._halvings * (2 * drawn - 1).clamp(min=0))
 
 
 def kept_within(children: Tensor, parents: Candidates, low: float, high: float, radius: float | None) -> Tensor:
@@ -84,7 +109,8 @@ def refuse_tokens(mutator: str, context: PartContext) -> None:
 def _noise(settings: Settings, context: PartContext) -> Noise:
     options = settings[NoiseOptions]
     refuse_tokens("noise", context)
-    return Noise(options.sigma, *settings[InputOptions].bounds, options.radius)
+    halvings = settings[FineNoiseOptions].halvings
+    return Noise(options.sigma, *settings[InputOptions].bounds, options.radius, halvings)
 
 
-NOISE = Part(first_line(Noise), in_domain(_noise), (NoiseOptions,))
+NOISE = Part(first_line(Noise), in_domain(_noise), (NoiseOptions, FineNoiseOptions))
