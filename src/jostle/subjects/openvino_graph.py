@@ -10,8 +10,8 @@ import numpy as np
 
 from jostle.errors import ModelRefused
 from jostle.subjects.array_model import Looks, Slot
-from jostle.subjects.layers import Layer
-from jostle.subjects.onnx_graph import Inner, merged
+from jostle.subjects.layers import Layer, joined
+from jostle.subjects.onnx_graph import Inner
 
 SOFTMAX = ("Softmax", "LogSoftmax")
 # Operators that pass on what another computed as it is.
@@ -77,7 +77,7 @@ def inner_of(network: Any) -> dict[str, Inner]:
             continue
         inner = Inner(_layer(node), node.get_friendly_name(), _operator(kind), _rank(node.output(0)))
         name = inner.layer.name
-        found[name] = _joined(found.pop(name), inner) if name in found else inner
+        found[name] = _merged(found.pop(name), inner) if name in found else inner
     return found
 
 
@@ -98,10 +98,11 @@ def _operator(kind: str) -> str:
     return {**dict.fromkeys(CONVOLUTIONS, "Conv"), "AvgPool": "AveragePool"}.get(kind, kind)
 
 
-def _joined(earlier: Inner, later: Inner) -> Inner:
+def _merged(earlier: Inner, later: Inner) -> Inner:
     """A module of several nodes; a convolution remains one although its bias is added by another node."""
-    both = merged(earlier, later)
-    return replace(both, operator="Conv") if earlier.operator == "Conv" and later.operator == "Add" else both
+    convolution = earlier.operator == "Conv" and later.operator == "Add"
+    operator = earlier.operator if convolution else later.operator
+    return replace(later, layer=joined(earlier.layer, later.layer), operator=operator)
 
 
 def _rank(port: Any) -> int | None:
