@@ -71,10 +71,8 @@ def instrument(
     inputs, output = watching.inputs, watching.options.output
     own, first = _watched(watching, fitted(subject, inputs, sample, output), sample)
     if twins:
-        named = {variant: twins[name] for variant, name in variants(list(twins)).items()}
         targets = {
-            variant: plain_target(fitted(twin, inputs, sample, output), inputs, output)
-            for variant, twin in named.items()
+            name: plain_target(fitted(twin, inputs, sample, output), inputs, output) for name, twin in twins.items()
         }
         return replace(first, target=Twins(own, targets), twins=variants(list(twins)))
     if not others:
