@@ -11,12 +11,12 @@ from torch import Tensor, nn
 
 from jostle.subjects.instrument import layers_on_one, traits_on
 from jostle.subjects.registry import KINDS, load, subject_of
-from jostle.subjects.subject import Subject, Watch
+from jostle.subjects.subject import Loading, Subject, Watch
 from jostle.subjects.twin_making import TwinMaking
 from jostle.traits import Traits
 from jostle.zoo import lenet1, mnist_sample
 from making import batch_of
-from model_files import write_onnx
+from model_files import write_onnx, write_openvino
 
 SOURCE = """
 import numpy as np
@@ -41,7 +41,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.export.save(torch.export.export(lenet1(), (IMAGES[:2],)), folder / "two.pt2")
     torch.jit.trace(lenet1(), IMAGES[:2]).save(str(folder / "scripted.pt"))
     torch.save(lenet1(), folder / "pickled.pt")
-    write_onnx(lenet1(), IMAGES[:2], folder / "net.onnx")
+    write_openvino(write_onnx(lenet1(), IMAGES[:2], folder / "net.onnx"), folder / "net.xml")
     return folder
 
 
@@ -53,6 +53,8 @@ SUBJECTS: dict[str, Callable[[Path], Subject]] = {
     "pickled torch module": lambda files: load(str(files / "pickled.pt"), trusted=True),
     "function of a batch": lambda files: load(f"{files / 'nets.py'}:function"),
     "ONNX": lambda files: load(str(files / "net.onnx")),
+    "OpenVINO": lambda files: load(str(files / "net.xml")),
+    "ONNX by OpenVINO": lambda files: load(str(files / "net.onnx"), how=Loading(engine="openvino")),
 }
 every_subject = pytest.mark.parametrize("name", SUBJECTS)
 
@@ -109,9 +111,10 @@ def test_a_twin_is_a_subject_of_its_own_and_leaves_the_model_as_it_was(name: str
     before, digest = outputs(subject), subject.digest
     making = TwinMaking(IMAGES, tmp_path)
     twin = subject.twin("weights16", making)
-    made = load(str(twin)) if isinstance(twin, Path) else twin
-    assert made is not None and made.batch == subject.batch
-    assert torch.allclose(outputs(made), before, atol=0.1)
+    if twin is not None:  # which not every kind of model has
+        made = load(str(twin)) if isinstance(twin, Path) else twin
+        assert made.batch == subject.batch
+        assert torch.allclose(outputs(made), before, atol=0.1)
     assert torch.equal(outputs(subject), before) and subject.digest == digest
     assert subject.twin("no such twin", making) is None
 

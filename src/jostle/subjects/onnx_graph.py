@@ -60,7 +60,7 @@ def slots_of(values: Sequence[Any]) -> tuple[Slot, ...]:
         kind = value.type.tensor_type
         if not value.type.HasField("tensor_type") or not kind.HasField("shape"):
             raise ModelRefused(f"{value.name} is no tensor of a known rank: give a model of such inputs and outputs")
-        shape = tuple(size.dim_value if size.HasField("dim_value") else None for size in kind.shape.dim)
+        shape = tuple(size.dim_value if size.dim_value > 0 else None for size in kind.shape.dim)
         found.append(Slot(value.name, shape, np.dtype(helper.tensor_dtype_to_np_dtype(kind.elem_type))))
     return tuple(found)
 
@@ -86,11 +86,11 @@ def inner_of(proto: onnx.ModelProto) -> dict[str, Inner]:
         known = tuple(dict.fromkeys(alias for alias in (node.name, node.output[0]) if alias and alias != name))
         layer = Layer(name, node.op_type in SOFTMAX, node.op_type in PASSIVE, node.op_type in SILENT, aliases=known)
         inner = Inner(layer, node.output[0], node.op_type, ranks.get(node.output[0]))
-        found[name] = _merged(found.pop(name), inner) if name in found else inner
+        found[name] = merged(found.pop(name), inner) if name in found else inner
     return found
 
 
-def _merged(earlier: Inner, later: Inner) -> Inner:
+def merged(earlier: Inner, later: Inner) -> Inner:
     """A module of several nodes gives what the last of them gives; it is passive if all of them are."""
     both = (earlier.layer, later.layer)
     layer = replace(

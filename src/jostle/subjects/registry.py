@@ -10,6 +10,7 @@ from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object, names_object
 from jostle.subjects.onnx_file import ONNX
+from jostle.subjects.openvino_file import OPENVINO
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.torch_exported import EXPORTED
 from jostle.subjects.torch_function import FUNCTION
@@ -18,7 +19,7 @@ from jostle.subjects.torch_pickled import PICKLED, SCRIPTED, weights_alone
 from jostle.subjects.twin_making import WORDS, is_drawn
 
 # The first that recognises a file or an object loads it.
-KINDS: tuple[SubjectKind, ...] = (TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED, ONNX, FUNCTION)
+KINDS: tuple[SubjectKind, ...] = (TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED, ONNX, OPENVINO, FUNCTION)
 FORMATS = ".onnx, .keras, .h5, .tflite, .xml, .pt2, a SavedModel or Hugging Face folder"
 
 
