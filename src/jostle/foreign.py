@@ -23,6 +23,7 @@ class Crash:
     where: str  # innermost frame, file:function
     traceback: str  # or what the process wrote last
     fatal: bool = False  # it took its process with it
+    twin: str = ""  # whose failure it is, as the user calls it, if not the model's or not known
 
 
 class FailedElsewhere(Exception):

@@ -72,10 +72,8 @@ def instrument(
     inputs, output = watching.inputs, watching.options.output
     own, first = _watched(watching, fitted(subject, inputs, sample, output), sample)
     if twins:
-        named = {variant: twins[name] for variant, name in variants(list(twins)).items()}
         targets = {
-            variant: _twin_target(watching, fitted(twin, inputs, sample, output), sample)
-            for variant, twin in named.items()
+            name: _twin_target(watching, fitted(twin, inputs, sample, output), sample) for name, twin in twins.items()
         }
         both = Twins(own, targets)
         gradients = both if watching.twin_gradients else own

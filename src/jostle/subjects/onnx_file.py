@@ -19,6 +19,7 @@ from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pas
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
 from jostle.subjects.onnx_graph import LEAST, MOST, OF_BATCH, Inner, inner_of, inputs_of, mean_of, slots_of, watching
+from jostle.subjects.onnx_twins import ONNX_TWINS, onnx_twin
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
 from jostle.untrusted.onnx_model import checked_onnx
@@ -109,7 +110,7 @@ class OnnxModel:
         raise ModelRefused(NO_GRADIENTS)
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
-        return None
+        return onnx_twin(self, name, sample, making)
 
     def _opened(self, proto: onnx.ModelProto) -> Any:
         """A session of ONNX Runtime, on as many threads as torch has."""
@@ -173,4 +174,4 @@ def _load(path: Path, loading: Loading) -> Subject:
     return ArraySubject.of_model(model)
 
 
-ONNX = SubjectKind("ONNX", lambda path: path.suffix == ".onnx", _load, engines=("onnxruntime",))
+ONNX = SubjectKind("ONNX", lambda path: path.suffix == ".onnx", _load, engines=("onnxruntime",), twins=ONNX_TWINS)

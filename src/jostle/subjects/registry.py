@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from jostle.errors import ModelRefused, UsageError
@@ -17,11 +17,27 @@ from jostle.subjects.torch_exported import EXPORTED
 from jostle.subjects.torch_function import FUNCTION
 from jostle.subjects.torch_module import TORCH_MODULE
 from jostle.subjects.torch_pickled import PICKLED, SCRIPTED, weights_alone
+from jostle.subjects.twin_making import WORDS, is_drawn
 
 # The first that recognises a file or an object loads it.
 KINDS: tuple[SubjectKind, ...] = (TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED, ONNX, OPENVINO, LITERT, FUNCTION)
 FORMATS = ".onnx, .keras, .h5, .tflite, .xml, .pt2, a SavedModel or Hugging Face folder"
-TWINS: Mapping[str, str] = {name: line for kind in KINDS for name, line in kind.twins.items()}
+
+
+def _twins(kinds: Sequence[SubjectKind]) -> dict[str, str]:
+    """A line on every twin: what it does, and of which models it is made."""
+    meanings: dict[str, dict[str, list[str]]] = {}
+    for kind in kinds:
+        for name, meaning in kind.twins.items():
+            families = meanings.setdefault(name, {}).setdefault(meaning, [])
+            families += {kind.family or kind.name} - {*families}
+    return {
+        name: "; ".join(f"{meaning} ({', '.join(families)})" for meaning, families in of_each.items())
+        for name, of_each in sorted(meanings.items(), key=lambda item: WORDS.index(item[0]))
+    }
+
+
+TWINS: Mapping[str, str] = _twins(KINDS)
 
 
 def load(spec: str, trusted: bool = False, weights: str | None = None, how: Loading | None = None) -> Subject:
@@ -60,12 +76,7 @@ def subject_of(found: object) -> Subject | None:
 
 def is_file(spec: str) -> bool:
     """True of a model's name that is neither Python that the user names nor a twin such as int8 or weights16:50%."""
-    return not (names_object(spec) or spec in TWINS or is_drawn(spec))
-
-
-def is_drawn(twin: str) -> bool:
-    """True of a twin whose weights are drawn at random, so that several can be made."""
-    return twin.startswith("weights16:")
+    return not (names_object(spec) or spec in WORDS or is_drawn(spec))
 
 
 def _python_subject(spec: str, how: Loading) -> Subject:

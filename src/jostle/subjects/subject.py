@@ -133,4 +133,5 @@ class SubjectKind:
     load: Callable[[Path, Loading], Subject] | None = None
     engines: tuple[str, ...] = ()  # that can run it, the usual one first
     wrap: Callable[[object], Subject | None] = lambda found: None
-    twins: Mapping[str, str] = field(default_factory=dict)  # by name, a line on each
+    twins: Mapping[str, str] = field(default_factory=dict)  # by name, in a few words what each does
+    family: str = ""  # what kinds are called together that have the same twins, if not by this one's name

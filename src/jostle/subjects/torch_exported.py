@@ -13,7 +13,7 @@ from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.arguments import Parameters
 from jostle.subjects.subject import Loading, Subject, SubjectKind
-from jostle.subjects.torch_module import TorchSubject
+from jostle.subjects.torch_module import TORCH_TWINS, TorchSubject
 from jostle.untrusted.exported_program import load_exported
 
 
@@ -51,4 +51,4 @@ def _unflattened(path: Path, program: torch.export.ExportedProgram) -> nn.Module
     return module
 
 
-EXPORTED = SubjectKind("exported program", lambda path: path.suffix == ".pt2", _load)
+EXPORTED = SubjectKind("exported program", lambda path: path.suffix == ".pt2", _load, twins=TORCH_TWINS, family="torch")

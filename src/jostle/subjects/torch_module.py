@@ -22,15 +22,19 @@ from jostle.subjects.subject import OUTPUTS_ONLY, Subject, SubjectKind, Trainabl
 from jostle.subjects.text_arguments import TextArguments
 from jostle.subjects.tokenizer import TextEncoder
 from jostle.subjects.torch_arguments import parameters_of
+from jostle.subjects.torch_converted import OF_FILES, Source, converted
 from jostle.subjects.torch_embedding import embedding_matrix
+from jostle.subjects.torch_export import calling_itself_by
 from jostle.subjects.torch_layers import incoming_weights, layers_of
 from jostle.subjects.torch_target import TorchTarget
 from jostle.subjects.torch_training import TorchTrainable
 from jostle.subjects.torch_traits import traits_of
-from jostle.subjects.torch_twins import TWINS, twin_named
+from jostle.subjects.torch_twins import IN_MEMORY, twin_named
 from jostle.subjects.torch_weights import fill
-from jostle.subjects.twin_making import TwinMaking
+from jostle.subjects.twin_making import TwinMaking, made_or_refused
 from jostle.traits import Traits
+
+COMPILED = 4  # rows that a twin is compiled for first
 
 
 @dataclass(frozen=True)
@@ -97,8 +101,17 @@ class TorchSubject:
         return self.parameters or parameters_of(self.module)
 
     def twin(self, name: str, making: TwinMaking) -> Subject | Path | None:
-        module = twin_named(name, self.copy, making.seed)
+        prepared = self.target(Watch(mean=making.mean, std=making.std)).prepared
+        source = Source(self._copy, prepared, lambda: list(self.outputs(making.sample[: self.batch or 1])), self.batch)
+        if (file := converted(name, source, making)) is not None:
+            return file
+        sample = prepared(making.sample[: self.batch or COMPILED])
+        module = made_or_refused(name, lambda: twin_named(name, self.copy, sample, making.seed))
         return None if module is None else replace(self, module=module, parameters=self._parameters)  # it may hide them
+
+    def _copy(self) -> nn.Module:
+        """A copy whose signature tells its parameters."""
+        return self.copy() if self.parameters is None else calling_itself_by(self.copy(), self.parameters)
 
     def with_weights(self, path: Path) -> Subject:
         """A copy, so that nothing else that the user's code built changes with it."""
@@ -139,8 +152,5 @@ def _wrapped(found: object) -> Subject | None:
     return of_module(found) if isinstance(found, nn.Module) else None
 
 
-TORCH_MODULE = SubjectKind(
-    "torch module",
-    wrap=_wrapped,
-    twins={name: (twin.__doc__ or "").splitlines()[0] for name, twin in TWINS.items()},
-)
+TORCH_TWINS = {**IN_MEMORY, **OF_FILES}
+TORCH_MODULE = SubjectKind("torch module", wrap=_wrapped, twins=TORCH_TWINS, family="torch")
