@@ -40,7 +40,7 @@ class SameTop:
     """The model's k best classes are the twin's, in any order; with k = 1 the same label, unless it is a tie."""
 
     k: int = 1
-    margin: float | None = None  # by which scores must differ; None stands for rounding
+    margin: float | None = None  # by which each must prefer its own label; None stands for rounding
 
     def _best(self, scores: Tensor) -> Tensor:
         """[batch, k] classes, sorted so that sets compare."""
@@ -54,10 +54,10 @@ class SameTop:
         if self.k > 1:
             return (self._best(model) != self._best(twin)).any(1)
         ours, theirs = _lead(model, model, twin), _lead(twin, twin, model)
-        return (model.argmax(1) != twin.argmax(1)) & (ours + theirs > self._least(model))
+        return (model.argmax(1) != twin.argmax(1)) & (torch.minimum(ours, theirs) > self._least(model))
 
     def _least(self, model: Tensor) -> Tensor:
-        """[batch] what the leads of both answers come to, where they are no tie."""
+        """[batch] by how much each model must prefer its own answer to the other's, where that is no tie."""
         return ROUNDING * model.abs().amax(1) if self.margin is None else torch.full((len(model),), self.margin)
 
     def bugs(self, model: Tensor, twin: Tensor, roots: Tensor) -> Tensor:
