@@ -11,7 +11,7 @@ import numpy as np
 
 from jostle.errors import ModelRefused
 from jostle.subjects.array_model import Looks, Slot
-from jostle.subjects.layers import Layer, joined
+from jostle.subjects.layers import Layer
 
 if TYPE_CHECKING:
     import onnx
@@ -86,8 +86,21 @@ def inner_of(proto: onnx.ModelProto) -> dict[str, Inner]:
         known = tuple(dict.fromkeys(alias for alias in (node.name, node.output[0]) if alias and alias != name))
         layer = Layer(name, node.op_type in SOFTMAX, node.op_type in PASSIVE, node.op_type in SILENT, aliases=known)
         inner = Inner(layer, node.output[0], node.op_type, ranks.get(node.output[0]))
-        found[name] = replace(inner, layer=joined(found.pop(name).layer, layer)) if name in found else inner
+        found[name] = _merged(found.pop(name), inner) if name in found else inner
     return found
+
+
+def _merged(earlier: Inner, later: Inner) -> Inner:
+    """A module of several nodes gives what the last of them gives; it is passive if all of them are."""
+    both = (earlier.layer, later.layer)
+    layer = replace(
+        later.layer,
+        softmax=any(one.softmax for one in both),
+        passive=all(one.passive for one in both),
+        silent=all(one.silent for one in both),
+        aliases=(*earlier.layer.aliases, *later.layer.aliases),
+    )
+    return replace(later, layer=layer)
 
 
 def _module(node: onnx.NodeProto) -> str:
