@@ -34,9 +34,6 @@ class Comparison(Protocol):
     def describe(self, model: Tensor, twin: Tensor, root: int, name: str) -> Difference:
         """The difference of one row [values] from the twin of this name."""
 
-    def closeness(self, model: Tensor, twin: Tensor) -> Tensor:
-        """[batch] how near a row that does not differ is to it: 0 and less, and 0 where it differs."""
-
 
 @dataclass(frozen=True)
 class SameTop:
@@ -76,11 +73,6 @@ class SameTop:
         details = {"model": model.tolist(), "twin": twin.tolist(), "margins": leads}
         return f"top{self.k}:{root}:{ours}:{theirs}", summary, details
 
-    def closeness(self, model: Tensor, twin: Tensor) -> Tensor:
-        label = model.argmax(1, keepdim=True)
-        others = twin.scatter(1, label, -torch.inf).amax(1)
-        return (others - twin.gather(1, label).squeeze(1)).clamp(max=0)
-
 
 def _lead(scores: Tensor, own: Tensor, other: Tensor) -> Tensor:
     """[batch] by how much scores [batch, classes] put the best class of one model above the other's."""
@@ -110,9 +102,6 @@ class Close:
         summary = f"output {worst} is {ours:.6g} in the model and {theirs:.6g} in {name}"
         return "values", summary, {"output": worst, "model": ours, "twin": theirs}
 
-    def closeness(self, model: Tensor, twin: Tensor) -> Tensor:
-        return self._excess(model, twin).amax(1).clamp(max=0)
-
 
 @dataclass(frozen=True)
 class SameLabels:
@@ -134,10 +123,6 @@ class SameLabels:
         ours, theirs = ("yes" if says else "no" for says in (self._says_yes(model)[place], self._says_yes(twin)[place]))
         summary = f"of label {place} the model says {ours}, {name} {theirs}"
         return f"labels:{root}:{place}", summary, {"model": model.tolist(), "twin": twin.tolist()}
-
-    def closeness(self, model: Tensor, twin: Tensor) -> Tensor:
-        sign = torch.where(self._says_yes(model), 1.0, -1.0)
-        return -(sign * (twin - self.reading.cut)).amin(1).clamp(min=0)
 
     def _first(self, model: Tensor, twin: Tensor) -> Tensor:
         """[batch] the first label of which they say different things."""

@@ -33,6 +33,7 @@ class Instrumentation:
     inputs: InputOptions
     neurons: bool = False  # of all layers
     extremes: bool = False  # the smallest and the largest value of each layer
+    twin_gradients: bool = False  # twins are differentiated as the model is
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,12 @@ def instrument(
     if twins:
         named = {variant: twins[name] for variant, name in variants(list(twins)).items()}
         targets = {
-            variant: plain_target(fitted(twin, inputs, sample, output), inputs, output)
+            variant: _twin_target(watching, fitted(twin, inputs, sample, output), sample)
             for variant, twin in named.items()
         }
-        return replace(first, target=Twins(own, targets), twins=variants(list(twins)))
+        both = Twins(own, targets)
+        gradients = both if watching.twin_gradients else own
+        return replace(first, target=both, gradients=gradients, twins=variants(list(twins)))
     if not others:
         return first
     fitting = [fitted(one, inputs, sample, output) for one in others]
@@ -133,9 +136,18 @@ def _as_batch(subject: Subject, seed: Tensor) -> Tensor:
     return seed.expand(subject.batch or 2, *seed.shape[1:]).clone()
 
 
-def plain_target(subject: Subject, inputs: InputOptions, output: str | None = None) -> ModelTarget:
-    """A model that is only asked for its outputs."""
-    return _sized(subject.target(Watch(mean=inputs.mean, std=inputs.std, output=output)), subject.batch)
+def plain_target(
+    subject: Subject, inputs: InputOptions, output: str | None = None, scores: str | None = None
+) -> DifferentiableTarget:
+    """A model that is only asked for its outputs, or for scores that a layer gives before them."""
+    watch = Watch(mean=inputs.mean, std=inputs.std, output=output, scores=scores)
+    return _sized(subject.target(watch), subject.batch)
+
+
+def _twin_target(watching: Instrumentation, twin: Subject, sample: Tensor) -> DifferentiableTarget:
+    """A twin, with scores that can be compared with the model's where it is differentiated."""
+    scores = scores_layer(layers_on(twin, sample)) if watching.twin_gradients else None
+    return plain_target(twin, watching.inputs, watching.options.output, scores)
 
 
 def check_takes(option: str, subject: Subject, inputs: InputOptions, sample: Tensor) -> None:

@@ -33,7 +33,7 @@ from jostle.subjects.array_model import (
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
 from jostle.subjects.onnx_file import open_onnx
-from jostle.subjects.onnx_graph import CHANNELS_FIRST_1D, Inner
+from jostle.subjects.onnx_graph import Inner
 from jostle.subjects.openvino_graph import LayerResults, inner_of, port_name, ports_of, slots_of, watched
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
@@ -110,8 +110,7 @@ class OpenVinoModel:
         """Neurons and extremes computed here: in a graph, means overflow and extremes pass over NaN."""
         seen = self.raw(looks.layers)(arrays)
         activations = {
-            name: neurons(value, _channels_last(self.inner[name], value), looks.every_unit)
-            for name, value in seen.items()
+            name: neurons(value, self.inner[name].sequence, looks.every_unit) for name, value in seen.items()
         }
         return activations, {name: ends(value) for name, value in seen.items()} if looks.extremes else {}
 
@@ -148,18 +147,13 @@ class OpenVinoModel:
 
 def _neurons(placed: LayerResults, values: Sequence[Array], looks: Looks) -> Array:
     found = values[placed.neurons]
-    return found if placed.means else neurons(found, _channels_last(placed.inner, found), looks.every_unit)
+    return found if placed.means else neurons(found, placed.inner.sequence, looks.every_unit)
 
 
 def _ends(placed: LayerResults, values: Sequence[Array]) -> Array:
     if placed.ends is None:
         return ends(values[placed.neurons])
     return np.stack([values[place] for place in placed.ends], 1)
-
-
-def _channels_last(inner: Inner, values: Array) -> bool:
-    """True of sequences [batch, length, features]."""
-    return values.ndim == 3 and inner.operator not in CHANNELS_FIRST_1D
 
 
 def _other(path: Path) -> str:

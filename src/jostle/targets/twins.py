@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from jostle.interfaces import ModelTarget
-from jostle.records import MODEL, TWIN, Candidates, Trace
+from jostle.interfaces import DifferentiableTarget
+from jostle.records import MODEL, TWIN, Candidates, Linearised, Trace
+from jostle.targets.side_by_side import passed_together
 
 
 def variants(names: Sequence[str]) -> dict[str, str]:
@@ -19,7 +20,7 @@ def variants(names: Sequence[str]) -> dict[str, str]:
 class Twins:
     """Runs the model, then each twin; the trace is the model's with the twins' outputs added, by variant."""
 
-    def __init__(self, model: ModelTarget, twins: Mapping[str, ModelTarget]):
+    def __init__(self, model: DifferentiableTarget, twins: Mapping[str, DifferentiableTarget]):
         self._model, self._twins = model, twins
 
     def predict(self, inputs: Tensor) -> Tensor:
@@ -37,3 +38,8 @@ class Twins:
             others={**model.others, **others},
             seconds={**model.seconds, **{variant: twin.seconds[MODEL] for variant, twin in twins.items()}},
         )
+
+    def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
+        """Of all of them; only layers of the model are watched."""
+        passes = {variant: twin.linearise(inputs) for variant, twin in self._twins.items()}
+        return passed_together({MODEL: self._model.linearise(inputs, extremes), **passes})
