@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -68,6 +69,12 @@ class OpenVinoModel:
     def architecture(self) -> str:
         operators = [node.get_type_name() for node in self.network.get_ordered_ops()]  # some have new names each time
         return hashlib.sha256(repr((operators, list(self.inner), self.inputs)).encode()).hexdigest()[:16]
+
+    @property
+    def weights(self) -> int:
+        constants = (node.output(0) for node in self.network.get_ops() if node.get_type_name() == "Constant")
+        learnt = (port for port in constants if port.get_element_type().get_type_name() != "i64")  # not sizes and axes
+        return sum(math.prod(port.get_shape()) for port in learnt if len(port.get_shape()))
 
     @property
     def candidates(self) -> tuple[Layer, ...]:
