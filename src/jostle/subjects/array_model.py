@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -102,6 +102,14 @@ class ArrayModel(Protocol):
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
         """The file of the twin of this name, made from inputs of the sample; None if there is no such twin."""
+
+
+@runtime_checkable
+class Weighed(Protocol):
+    """A model that can tell how many numbers in it were learnt."""
+
+    @property
+    def weights(self) -> int: ...
 
 
 def neurons(values: Array, channels_last: bool, every_unit: bool) -> Array:

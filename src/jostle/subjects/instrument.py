@@ -107,13 +107,13 @@ def layers_on(subject: Subject, sample: Tensor) -> list[Layer]:
 
 def layers_on_one(subject: Subject, seed: Tensor) -> list[Layer]:
     """The layers that run on one input [1, ...]; what the model raises, this raises."""
-    return subject.layers(_as_batch(subject, seed))
+    return subject.layers(as_batch(subject, seed))
 
 
 def traits_on(subject: Subject, sample: Tensor) -> Traits:
     """The traits, seen on the first input that the model accepts; if it accepts none, nothing is known."""
     for seed in sample.split(1):
-        traits = attempt(partial(subject.traits, _as_batch(subject, seed)))
+        traits = attempt(partial(subject.traits, as_batch(subject, seed)))
         if isinstance(traits, Traits):
             return traits
     return NO_TRAITS
@@ -122,14 +122,14 @@ def traits_on(subject: Subject, sample: Tensor) -> Traits:
 def outputs_on(subject: Subject, sample: Tensor) -> dict[str, bool]:
     """All outputs by name, and whether they have one row per input, seen on the first input that the model accepts."""
     for seed in sample.split(1):
-        batch = _as_batch(subject, seed)
+        batch = as_batch(subject, seed)
         outputs = attempt(partial(subject.outputs, batch))
         if isinstance(outputs, dict):
             return {name: shape[:1] == [len(batch)] for name, shape in outputs.items()}
     return {}
 
 
-def _as_batch(subject: Subject, seed: Tensor) -> Tensor:
+def as_batch(subject: Subject, seed: Tensor) -> Tensor:
     """One input [1, ...] as the smallest batch: of two rows, because with one a constant looks like a row per input."""
     return seed.expand(subject.batch or 2, *seed.shape[1:]).clone()
 
@@ -193,7 +193,7 @@ def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tup
         digest=subject.digest,
         outputs=outputs_on(subject, sample),
         traits=traits_on(subject, sample),
-        embedding=None if sample.is_floating_point() else subject.embedding(_as_batch(subject, sample[:1])),
+        embedding=None if sample.is_floating_point() else subject.embedding(as_batch(subject, sample[:1])),
     )
 
 

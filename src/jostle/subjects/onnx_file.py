@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -32,6 +33,7 @@ NO_GRADIENTS = (
     "ONNX Runtime gives no gradients: use --recipe tensorfuzz or deephunter, which need none, or --coverage gap "
     "beside a twin"
 )
+INT64 = 7  # the element type of sizes and axes, which nobody learnt
 FOLDER = "session.model_external_initializers_file_folder_path"  # where ONNX Runtime looks for external data
 
 
@@ -61,6 +63,10 @@ class OnnxModel:
     @property
     def over_batch(self) -> tuple[str, ...]:
         return tuple(f"{node.name} ({OF_BATCH})" for node in self.proto.graph.node if node.op_type == OF_BATCH)
+
+    @property
+    def weights(self) -> int:
+        return sum(math.prod(one.dims) for one in self.proto.graph.initializer if one.data_type != INT64)
 
     @cached_property
     def inner(self) -> dict[str, Inner]:

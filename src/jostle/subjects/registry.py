@@ -51,17 +51,24 @@ def load(spec: str, trusted: bool = False, weights: str | None = None, how: Load
         return subject if weights is None else subject.with_weights(Path(weights))
     if weights is not None:
         raise ModelRefused(f"--weights {weights} is for a model given as FILE.py:function: {spec} brings its own")
+    kind = kind_of(spec, how.engine)
+    assert kind.load is not None  # it is one that loads files
+    return kind.load(Path(spec), how)
+
+
+def kind_of(spec: str, engine: str | None = None) -> SubjectKind:
+    """The kind of model that a file is, if the engine runs it."""
     path = Path(spec)
     if not path.exists():
         raise ModelRefused(f"model {spec} does not exist: give a model file or FILE.py:function")
     kinds = [kind for kind in KINDS if kind.load is not None and kind.recognises(path)]
     for kind in kinds:
-        if kind.load is not None and (how.engine is None or how.engine in kind.engines):
-            return kind.load(path, how)
+        if engine is None or engine in kind.engines:
+            return kind
     if kinds:
         able = [engine for kind in kinds for engine in kind.engines]
         fix = f"choose from {', '.join(able)}" if able else "leave it out"
-        raise ModelRefused(f"--engine {how.engine} does not run {spec}: {fix}")
+        raise ModelRefused(f"--engine {engine} does not run {spec}: {fix}")
     if path.suffix == ".safetensors":
         raise ModelRefused(weights_alone(path))
     if path.suffix == ".py":
