@@ -27,7 +27,7 @@ class Crash:
 
 
 class FailedElsewhere(Exception):
-    """Foreign code failed in another process; carries how."""
+    """Foreign code failed in another process, or in one of several models; carries how."""
 
     def __init__(self, crash: Crash):
         super().__init__(f"{crash.error}: {crash.message}")

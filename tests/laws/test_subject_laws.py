@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from jostle.errors import UsageError
 from jostle.subjects.instrument import layers_on_one, traits_on
 from jostle.subjects.registry import KINDS, load, subject_of
 from jostle.subjects.subject import Loading, Subject, Watch
@@ -110,18 +111,61 @@ def test_it_can_be_known_to_accept_one_batch_size_only(name: str, files: Path) -
     assert single.batch == 1 and single.digest == SUBJECTS[name](files).digest
 
 
-@every_subject
-def test_a_twin_is_a_subject_of_its_own_and_leaves_the_model_as_it_was(name: str, files: Path, tmp_path: Path) -> None:
+# How far answers of a twin may be from those of the model, whose scores go up to about 20.
+TOLERANCES = {"float16": 0.1, "bfloat16": 0.5, "weights16": 0.1, "int8": 1.0, "int8-static": 1.0}
+EXACT = 1e-3  # of twins that compute as the model does
+KIND_OF = {"exported program of one batch size": "exported program", "ONNX by OpenVINO": "ONNX"}
+# What a kind of model has in general and a model of it need not: no linear layers, nothing that can be traced.
+REFUSED = {
+    *((name, "int8") for name in ("exported program", "exported program of one batch size")),
+    *(("TorchScript", twin) for twin in ("int8", "int8-static", "compile", "export", "onnx", "openvino")),
+    *(("function of a batch", twin) for twin in ("int8", "int8-static", "export", "onnx", "openvino")),
+}
+NOT_RUN = {("function of a batch", "bfloat16")}  # numpy has none
+COMPILED = ("torch module", "exported program")  # takes long
+
+
+def twins_of(name: str) -> list[str]:
+    (kind,) = (kind for kind in KINDS if kind.name == KIND_OF.get(name, name))
+    return [twin for twin in kind.twins if twin != "compile" or name in COMPILED]
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where twins are made; what one is made by way of is there for the next."""
+    return tmp_path_factory.mktemp("twins")
+
+
+@pytest.mark.parametrize(
+    ("name", "twin"),
+    [
+        pytest.param(name, twin, marks=pytest.mark.slow if twin == "compile" else ())
+        for name in SUBJECTS
+        for twin in twins_of(name)
+    ],
+)
+def test_a_twin_answers_about_as_its_model_and_leaves_it_as_it_was(
+    name: str, twin: str, files: Path, twins: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     subject = SUBJECTS[name](files)
     before, digest = outputs(subject), subject.digest
-    making = TwinMaking(IMAGES, tmp_path)
-    twin = subject.twin("weights16", making)
-    if twin is not None:  # which not every kind of model has
-        made = load(str(twin)) if isinstance(twin, Path) else twin
-        assert made.batch == subject.batch
-        assert torch.allclose(outputs(made), before, atol=0.1)
+    making = TwinMaking(IMAGES, twins / name)
+    if (name, twin) in REFUSED:
+        with pytest.raises(UsageError, match=f"^--twin {twin} [^\n]*$"):
+            subject.twin(twin, making)
+        return
+    made = subject.twin(twin, making)
+    made = load(str(made)) if isinstance(made, Path) else made
+    assert made is not None and made.batch == subject.batch
+    if (name, twin) not in NOT_RUN:
+        assert torch.allclose(outputs(made), before, atol=TOLERANCES.get(twin, EXACT))
     assert torch.equal(outputs(subject), before) and subject.digest == digest
-    assert subject.twin("no such twin", making) is None
+    assert capfd.readouterr() == ("", "")
+
+
+@every_subject
+def test_a_twin_of_an_unknown_name_is_none(name: str, files: Path, tmp_path: Path) -> None:
+    assert SUBJECTS[name](files).twin("no such twin", TwinMaking(IMAGES, tmp_path)) is None
 
 
 @pytest.mark.parametrize("name", ["torch module", "exported program", "pickled torch module"])

@@ -111,7 +111,8 @@ class OpenVinoModel:
         raise ModelRefused(NO_GRADIENTS)
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
-        return None
+        """Of an ONNX file those of ONNX, which ONNX Runtime makes and runs."""
+        return None if self.path.suffix != ".onnx" else open_onnx(self.path, Loading()).twin(name, sample, making)
 
     def _looked_at_exactly(self, arrays: Arrays, looks: Looks) -> tuple[Arrays, Arrays]:
         """Neurons and extremes computed here: in a graph, means overflow and extremes pass over NaN."""
@@ -196,7 +197,7 @@ def _without(module: str) -> Iterator[None]:
         del sys.modules[module]
 
 
-def _read(path: Path, frontend: str) -> Any:
+def read_network(path: Path, frontend: str) -> Any:
     """The network in a file, read as what it was checked to be, whatever else it could be taken for."""
     openvino_runtime()
     from openvino.frontend import FrontEndManager
@@ -212,7 +213,7 @@ def _read(path: Path, frontend: str) -> Any:
 def _open_onnx(path: Path, loading: Loading) -> OpenVinoModel:
     """Layers are called as ONNX Runtime's are, so that both can be compared."""
     known = open_onnx(path, loading)
-    network = _read(path, "onnx")
+    network = read_network(path, "onnx")
     ports = ports_of(network)
     inner = {name: one for name, one in known.inner.items() if one.tensor in ports}
     return OpenVinoModel(path, network, known.inputs, known.outputs, inner, known.digest, known.over_batch)
@@ -223,7 +224,7 @@ def _open_ir(path: Path, loading: Loading) -> OpenVinoModel:
         checked = checked_openvino(path)
     except ValueError as error:
         raise ModelRefused(f"{path} cannot be loaded: {error}") from error
-    network = _read(path, "ir")
+    network = read_network(path, "ir")
     files = [path, *([checked.weights] if checked.weights else [])]
     inputs = sized(slots_of(network.inputs), loading.shapes)
     return OpenVinoModel(path, network, inputs, slots_of(network.outputs), inner_of(network), _digest(files))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from jostle.errors import ModelRefused
+from jostle.foreign import Crash, FailedElsewhere, attempt
 from jostle.subjects.arguments import Call
 
 # Without a pool of processes that would outlive what they compile for.
@@ -28,8 +30,11 @@ class Compiled(nn.Module):
         return self._compiled(*inputs, **named)
 
 
-def compiled(module: nn.Module, sample: Call) -> nn.Module:
-    """Compiled by torch.compile (Inductor), for batches such as the sample [batch, ...] at once."""
+def compiled(module: nn.Module, calls: Sequence[Call]) -> nn.Module:
+    """The module compiled by torch.compile (Inductor), at once for batches of these sizes.
+
+    It need not accept all of them; if it fails on each, FailedElsewhere says how on the first.
+    """
     if isinstance(module, torch.jit.ScriptModule):
         raise ModelRefused(
             "--twin compile cannot be made of TorchScript, which torch.compile leaves as it is: give the module as "
@@ -37,6 +42,8 @@ def compiled(module: nn.Module, sample: Call) -> nn.Module:
         )
     twin = Compiled(module.eval())
     with torch._inductor.config.patch(ALONE), torch.no_grad():
-        for rows in (slice(None), slice(1)):  # one row alone is compiled for itself
-            twin(*(value[rows].clone() for value in sample[0]), **{k: v[rows].clone() for k, v in sample[1].items()})
+        tried = [attempt(lambda: twin(*positional, **named)) for positional, named in calls]
+    crashes = [one for one in tried if isinstance(one, Crash)]
+    if len(crashes) == len(tried):
+        raise FailedElsewhere(crashes[0])
     return twin

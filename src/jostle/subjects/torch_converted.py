@@ -51,7 +51,7 @@ def converted(name: str, source: Source, making: TwinMaking) -> Path | None:
         return kept
     if name == "export":
         return making.written(name, ".pt2", lambda path: torch.export.save(_program(source, making), path))
-    onnx = making.written("onnx", ".onnx", lambda path: _write_onnx(source, making, path))
+    onnx = making.written("onnx", ".onnx", lambda path: _write_onnx(source, making, path), wanted=name)
     if name == "onnx":
         return onnx
     model = open_onnx(onnx, Loading())

@@ -9,22 +9,24 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from jostle.errors import ModelRefused
-from jostle.foreign import Crash, attempt
+from jostle.foreign import Crash, FailedElsewhere, attempt
 from jostle.subjects.arguments import Call, Parameters
 
 FIXED = (16, 1)  # rows, where a module cannot be traced for any number of them
 
 
 def exported(module: nn.Module, row: Call, batch: int | None = None) -> torch.export.ExportedProgram:
-    """The module traced on one row [1, ...] repeated: for its only batch size, for any, or for one that it allows."""
+    """The module traced on one row [1, ...] repeated: for its only batch size, for any, or for one that it allows.
+
+    If it can be traced for none, FailedElsewhere says why not for the first of these.
+    """
     crashes = []
     for rows, shapes in _tries(row, batch):
         program = attempt(lambda: torch.export.export(module.eval(), *rows, dynamic_shapes=shapes))
         if not isinstance(program, Crash):
             return program
         crashes.append(program)
-    raise ModelRefused(f"torch.export cannot trace the model ({crashes[0].error}: {crashes[0].message})")
+    raise FailedElsewhere(crashes[0])
 
 
 def for_any_batch(module: nn.Module, row: Call) -> torch.export.ExportedProgram:

@@ -34,7 +34,7 @@ from jostle.subjects.torch_weights import fill
 from jostle.subjects.twin_making import TwinMaking, made_or_refused
 from jostle.traits import Traits
 
-COMPILED = 4  # rows that a twin is compiled for first
+COMPILED = (4, 1)  # rows that a twin is compiled for at once: one row alone is compiled for itself
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,15 @@ class TorchSubject:
         return self.parameters or parameters_of(self.module)
 
     def twin(self, name: str, making: TwinMaking) -> Subject | Path | None:
+        def some(size: int) -> Tensor:
+            return making.sample[torch.arange(size) % len(making.sample)]
+
         prepared = self.target(Watch(mean=making.mean, std=making.std)).prepared
-        source = Source(self._copy, prepared, lambda: list(self.outputs(making.sample[: self.batch or 1])), self.batch)
+        source = Source(self._copy, prepared, lambda: list(self.outputs(some(self.batch or 1))), self.batch)
         if (file := converted(name, source, making)) is not None:
             return file
-        sample = prepared(making.sample[: self.batch or COMPILED])
-        module = made_or_refused(name, lambda: twin_named(name, self.copy, sample, making.seed))
+        calls = [prepared(some(size)) for size in (COMPILED if self.batch is None else (self.batch,))]
+        module = made_or_refused(name, lambda: twin_named(name, self.copy, calls, making.seed))
         return None if module is None else replace(self, module=module, parameters=self._parameters)  # it may hide them
 
     def _copy(self) -> nn.Module:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -94,14 +94,14 @@ IN_MEMORY = {
 }
 
 
-def twin_named(name: str, copy: Callable[[], nn.Module], sample: Call, seed: int) -> nn.Module | None:
+def twin_named(name: str, copy: Callable[[], nn.Module], calls: Sequence[Call], seed: int) -> nn.Module | None:
     """The twin of that name out of a copy of the model, None if there is no such name.
 
-    The sample [batch, ...] is what the model is given; the seed draws weights.
+    Calls are examples of what the model is given, in batches of different sizes; the seed draws weights.
     """
     share = share_of_weights(name)
     if share is not None:
         return some_weights16(copy().eval(), share, torch.Generator().manual_seed(seed))
     if name == "compile":
-        return compiled(copy(), sample)
+        return compiled(copy(), calls)
     return TWINS[name](copy().eval()) if name in TWINS else None

@@ -35,12 +35,15 @@ class TwinMaking:
     mean: Sequence[float] = field(default=())  # per channel, subtracted before the model
     std: Sequence[float] = field(default=())  # per channel, divided by before the model
 
-    def written(self, name: str, suffix: str, write: Callable[[Path], None]) -> Path:
-        """The file of a twin, written whole or not at all, unless it is there; files beside it may belong to it."""
+    def written(self, name: str, suffix: str, write: Callable[[Path], None], wanted: str = "") -> Path:
+        """The file of a twin, written whole or not at all, unless it is there; files beside it may belong to it.
+
+        Another twin may be wanted, and this one be on the way to it.
+        """
         path = self.file(name, suffix)
         if not path.exists():
             with TemporaryDirectory(dir=self.folder) as unfinished:
-                made_or_refused(name, lambda: write(Path(unfinished) / path.name))
+                made_or_refused(wanted or name, lambda: write(Path(unfinished) / path.name))
                 # Its own file comes last, because it is what counts as made.
                 for part in sorted(Path(unfinished).iterdir(), key=lambda part: part.name == path.name):
                     part.replace(self.folder / part.name)
