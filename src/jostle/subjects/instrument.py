@@ -13,7 +13,7 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.foreign import Crash, attempt
-from jostle.interfaces import Differentiable, DifferentiableTarget, ModelTarget
+from jostle.interfaces import ComparesLayers, Differentiable, DifferentiableTarget, ModelTarget
 from jostle.named_objects import find_object, names_object
 from jostle.options.campaign import InputOptions, WatchOptions
 from jostle.subjects.layers import Layer, before_softmax, matching, scores_layer, speaking, working
@@ -51,6 +51,7 @@ class Instrumented:
     twins: dict[str, str] = field(default_factory=dict)  # by variant of the outputs, what the user calls the twin
     notes: tuple[str, ...] = ()  # what the user should know of it
     embedding: Tensor | None = None  # [vocabulary, dimensions] where the model looks tokens up, if it does
+    twin_layers: ComparesLayers | None = None  # where there are twins; what the models raise, it raises
 
     def contained(self) -> Instrumented:
         """The same with what the model raises, or dies of, as outcomes."""
@@ -135,7 +136,13 @@ def _as_batch(subject: Subject, seed: Tensor) -> Tensor:
 
 def plain_target(subject: Subject, inputs: InputOptions, output: str | None = None) -> ModelTarget:
     """A model that is only asked for its outputs."""
-    return _sized(subject.target(Watch(mean=inputs.mean, std=inputs.std, output=output)), subject.batch)
+    return watched_target(subject, Watch(mean=inputs.mean, std=inputs.std, output=output))
+
+
+def watched_target(subject: Subject, watch: Watch) -> DifferentiableTarget:
+    """A model that takes any number of inputs, even if it accepts just one batch size itself."""
+    target = subject.target(watch)
+    return target if subject.batch is None else InChunks(target, subject.batch)
 
 
 def check_takes(option: str, subject: Subject, inputs: InputOptions, sample: Tensor) -> None:
@@ -165,7 +172,7 @@ def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tup
         scores_layer(layers),
         options.output,
     )
-    own = _sized(subject.target(watch), subject.batch)
+    own = watched_target(subject, watch)
     return own, Instrumented(
         target=own,
         gradients=own,
@@ -202,10 +209,6 @@ def _side_by_side(members: Sequence[tuple[DifferentiableTarget, Instrumented]]) 
             for name, strength in one.incoming.items()
         },
     )
-
-
-def _sized(target: DifferentiableTarget, batch: int | None) -> DifferentiableTarget:
-    return target if batch is None else InChunks(target, batch)
 
 
 def _metadata(spec: str | None) -> Metadata | None:
