@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from jostle.storage.finding_record import Divergence, FindingRecord, FinishedArray
@@ -19,6 +20,11 @@ class Beginnings:
 
     twin: str
     divergences: tuple[Divergence, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the twin, without the folder of its file."""
+        return Path(self.twin).name
 
     @property
     def layers(self) -> Counter[str]:
@@ -37,12 +43,12 @@ class Beginnings:
     def __str__(self) -> str:
         count = self.layers.total()
         if not count:
-            return f"{self.twin}: cannot be looked into, no layers correspond to the model's"
+            return f"{self.name}: cannot be looked into, no layers correspond to the model's"
         (first, most), *others = self.layers.most_common(SHOWN)
         named = [f"{first} ({most} of {count})", *(f"{layer} ({number})" for layer, number in others)]
         left = len(self.layers) - SHOWN
         layers = ", ".join([*named, *([f"{left} more"] if left > 0 else [])])
-        return f"{self.twin}: {layers}{_on_edge(count - self.beyond_seeds, count)}"
+        return f"{self.name}: {layers}{_on_edge(count - self.beyond_seeds, count)}"
 
 
 def _on_edge(count: int, total: int) -> str:

@@ -36,9 +36,8 @@ def chart_of_finding(divergence: Divergence, name: str) -> LayerChart:
         ChartRow(one.layer, one.on_seeds, one.value, one.value, one.value, marked=one.layer == divergence.begins)
         for one in divergence.layers
     ]
-    return LayerChart(
-        f"model and {divergence.twin}: {_told(divergence)}", name, ON_SEEDS, "this input", AXIS, _few(rows)
-    )
+    title = f"model and {Path(divergence.twin).name}: {_told(divergence)}"
+    return LayerChart(title, name, ON_SEEDS, "this input", AXIS, _few(rows))
 
 
 def chart_of_all(some: Beginnings) -> LayerChart:
@@ -53,7 +52,7 @@ def chart_of_all(some: Beginnings) -> LayerChart:
         low, middle, high = (_quantile([one.value for one in layers], share) for share in BAND)
         note = f"begins in {counts[layer]}" if counts[layer] else ""
         rows.append(ChartRow(layer, layers[0].on_seeds, low, middle, high, note, counts[layer] == most))
-    title = f"model and {some.twin}: {_counted(len(some.divergences))}"
+    title = f"model and {some.name}: {_counted(len(some.divergences))}"
     beyond = f"{some.beyond_seeds} of them are further apart than on the seeds"
     return LayerChart(title, beyond, ON_SEEDS, "median of findings, 10 to 90 %", AXIS, _few(rows))
 

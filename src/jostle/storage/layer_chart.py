@@ -16,6 +16,7 @@ LARGEST_NAME, LARGEST_NOTE = 44, 20  # characters
 FEWEST_DECADES, MOST_DECADES, MOST_TICKS = 3, 30, 10
 BREAK = 4  # length of the strokes that part zero and infinity from the powers of ten
 DOT = 4  # radius
+COLOURS = 64
 WHITE, BLACK, PALE, GRID = "#ffffff", "#1f2937", "#6b7280", "#e5e7eb"
 USUAL, VALUE, SPREAD, MARKED, MARKED_ROW = "#9ca3af", "#1d4ed8", "#bfd3fb", "#c81e1e", "#fdecec"
 
@@ -50,14 +51,14 @@ class LayerChart:
 
 
 def drawn_charts(charts: Sequence[LayerChart]) -> Image.Image:
-    """Charts below each other."""
+    """Charts below each other, in the few colours that they have, which halves a file and the time to write it."""
     images = [drawn_chart(chart) for chart in charts]
     picture = Image.new("RGB", (max(one.width for one in images), sum(one.height for one in images)), WHITE)
     top = 0
     for image in images:
         picture.paste(image, (0, top))
         top += image.height
-    return picture
+    return picture.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
 
 
 def drawn_chart(chart: LayerChart) -> Image.Image:

@@ -111,10 +111,10 @@ def test_words_name_the_layers_most_findings_begin_in() -> None:
 
 
 def test_each_twin_has_words_of_its_own() -> None:
-    found = [ONE, replace(ONE, twin="onnx"), Divergence("compile", None, False, ()), ONE]
+    found = [ONE, replace(ONE, twin="a/b.onnx"), Divergence("compile", None, False, ()), ONE]
     assert list(map(str, beginnings(found))) == [
         "int8: fc1 (2 of 2)",
-        "onnx: fc1 (1 of 1)",
+        "b.onnx: fc1 (1 of 1)",
         "compile: cannot be looked into, no layers correspond to the model's",
     ]
     assert beginnings(found)[0].as_json() == {"layers": {"fc1": 2}, "beyond the seeds": 2}
