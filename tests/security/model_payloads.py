@@ -5,7 +5,12 @@ A builder makes one file in a folder of its own and returns its path; what it re
 
 from __future__ import annotations
 
+import base64
+import io
+import json
+import marshal
 import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -183,3 +188,292 @@ ONNX_PAYLOADS: dict[str, Builder] = {
 
 def malicious_onnx_escape(folder: Path) -> Path:
     return ONNX_PAYLOADS["parent"](folder)
+
+
+def keras_config(*layers: dict[str, Any]) -> dict[str, Any]:
+    """A sequential model of rows of two numbers, with these layers after its input."""
+    entry = {"batch_shape": [None, 2], "dtype": "float32", "name": "x"}
+    start = {"module": "keras.layers", "class_name": "InputLayer", "config": entry, "registered_name": None}
+    return {
+        "module": "keras",
+        "class_name": "Sequential",
+        "config": {"name": "sequential", "trainable": True, "dtype": "float32", "layers": [start, *layers]},
+        "registered_name": None,
+    }
+
+
+def keras_layer(name: str, module: str | None = "keras.layers", /, **config: Any) -> dict[str, Any]:
+    return {"module": module, "class_name": name, "config": {"name": "layer", **config}, "registered_name": None}
+
+
+def hdf5_weights(fill: Callable[[Any], object] = lambda file: None) -> bytes:
+    """A file of weights, changed by `fill`."""
+    import h5py
+
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
+        file.create_dataset("layers/dense/vars/0", data=np.ones((2, 2), np.float32))
+        fill(file)
+    return content.getvalue()
+
+
+def keras_members(config: Any, weights: bytes) -> dict[str, bytes]:
+    return {
+        "metadata.json": json.dumps({"keras_version": "3.8.0", "date_saved": "2025-01-01@00:00:00"}).encode(),
+        "config.json": json.dumps(config).encode(),
+        "model.weights.h5": weights,
+    }
+
+
+def zip_of(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", compression) as archive:
+        for name, member in members.items():
+            archive.writestr(name, member)
+    return content.getvalue()
+
+
+def lambda_config(folder: Path) -> dict[str, Any]:
+    """A Lambda layer whose function makes the file `canary` in the folder as soon as Keras calls it."""
+    source = f"lambda x: [open({str(folder / 'canary')!r}, 'w').close(), x][1]"
+    function: Any = eval(source)
+    code = base64.b64encode(marshal.dumps(function.__code__)).decode()
+    return {"class_name": "__lambda__", "config": {"code": code, "defaults": None, "closure": None}}
+
+
+def _keras(layer: Callable[[Path], dict[str, Any]]) -> Builder:
+    def build(folder: Path) -> Path:
+        path = _home(folder) / "model.keras"
+        path.write_bytes(zip_of(keras_members(keras_config(layer(folder)), hdf5_weights())))
+        return path
+
+    return build
+
+
+def _function(name: str, module: str) -> dict[str, Any]:
+    return {"module": module, "class_name": "function", "config": name, "registered_name": name}
+
+
+def _legacy(layer: Callable[[Path], dict[str, Any]]) -> Builder:
+    """The same in a file of old, for which Keras once ignored its safe mode."""
+
+    def build(folder: Path) -> Path:
+        import h5py
+
+        path = _home(folder) / "model.h5"
+        with h5py.File(path, "w") as file:
+            file.attrs["model_config"] = json.dumps(keras_config(layer(folder)))
+            file.create_group("model_weights")
+        return path
+
+    return build
+
+
+def _called_by_lambda(folder: Path) -> dict[str, Any]:
+    address = f"file://{secret(folder)}"
+    return keras_layer("Lambda", function=_function("get_file", "keras.utils"), arguments={"origin": address})
+
+
+# Each runs code, or reads or fetches a file.
+KERAS_PAYLOADS: dict[str, Builder] = {
+    "lambda": _keras(lambda folder: keras_layer("Lambda", function=lambda_config(folder))),
+    "lambda by its module": _keras(
+        lambda folder: keras_layer("Lambda", "keras.src.layers.core.lambda_layer", function=lambda_config(folder))
+    ),
+    "lambda in a wrapper": _keras(
+        lambda folder: keras_layer(
+            "TimeDistributed", layer=keras_layer("Lambda", function=lambda_config(folder), name="inner")
+        )
+    ),
+    "lambda as an activation": _keras(lambda folder: keras_layer("Dense", units=2, activation=lambda_config(folder))),
+    "lambda in a nested model": _keras(
+        lambda folder: keras_config(keras_layer("Lambda", function=lambda_config(folder)))
+    ),
+    "lambda of old": _legacy(lambda folder: keras_layer("Lambda", None, function=lambda_config(folder))),
+    "list of old": _legacy(
+        lambda folder: keras_layer("Lambda", None, function=[lambda_config(folder)["config"]["code"], None, None])
+    ),
+    "download": _keras(_called_by_lambda),
+    "download as an activation": _keras(
+        lambda folder: keras_layer("Dense", units=2, activation=_function("get_file", "keras.utils"))
+    ),
+    "command": _keras(lambda folder: keras_layer("Dense", units=2, activation=_function("system", "os"))),
+    "class of another package": _keras(lambda folder: keras_layer("Popen", "subprocess", args=["id"])),
+    "custom class": _keras(lambda folder: {**keras_layer("Own"), "registered_name": "package>Own"}),
+    "custom class under a name of Keras": _keras(
+        lambda folder: {**keras_layer("Dense", units=2), "registered_name": "package>Dense"}
+    ),
+    "saved model": _keras(lambda folder: keras_layer("TFSMLayer", filepath=str(folder))),
+    "torch module": _keras(lambda folder: keras_layer("TorchModuleWrapper", module="UEsDBA==")),
+    "jax function": _keras(lambda folder: keras_layer("JaxLayer", call_fn=_function("system", "os"))),
+    "vocabulary in a file": _keras(lambda folder: keras_layer("StringLookup", vocabulary=str(secret(folder)))),
+    "vocabulary by an address": _keras(
+        lambda folder: keras_layer("TextVectorization", vocabulary="http://127.0.0.1/words.txt")
+    ),
+    "path as a name": _keras(lambda folder: keras_layer("Dense", units=2, name="../../up")),
+    "function of layers": _legacy(lambda folder: keras_layer("deserialize", None, config={"class_name": "Lambda"})),
+}
+
+
+def malicious_keras(folder: Path) -> Path:
+    """Makes the file `canary` in the folder where Keras trusts it."""
+    return KERAS_PAYLOADS["lambda"](folder)
+
+
+IR = """<?xml version="1.0"?>
+<net name="adding" version="11">
+<layers>
+<layer id="0" name="x" type="Parameter" version="opset1"><data shape="2" element_type="f32"/>
+<output><port id="0" precision="FP32"><dim>2</dim></port></output></layer>
+<layer id="1" name="w" type="Const" version="opset1"><data element_type="f32" shape="2" offset="0" size="8"/>
+<output><port id="0" precision="FP32"><dim>2</dim></port></output></layer>
+<layer id="2" name="y" type="Add" version="opset1"><data auto_broadcast="numpy"/>
+<input><port id="0" precision="FP32"><dim>2</dim></port><port id="1" precision="FP32"><dim>2</dim></port></input>
+<output><port id="2" precision="FP32"><dim>2</dim></port></output></layer>
+<layer id="3" name="r" type="Result" version="opset1">
+<input><port id="0" precision="FP32"><dim>2</dim></port></input></layer>
+</layers>
+<edges><edge from-layer="0" from-port="0" to-layer="2" to-port="0"/>
+<edge from-layer="1" from-port="0" to-layer="2" to-port="1"/>
+<edge from-layer="2" from-port="2" to-layer="3" to-port="0"/></edges>
+</net>
+"""  # y = x + w, with w in the .bin
+
+
+def _ir(
+    change: Callable[[str], str] = lambda text: text, link: Callable[[Path, Path], object] | None = None
+) -> Builder:
+    def build(folder: Path) -> Path:
+        path = _home(folder) / "model.xml"
+        path.write_text(change(IR))
+        if link:
+            link(secret(folder), path.with_suffix(".bin"))
+        else:
+            path.with_suffix(".bin").write_bytes(SECRET.tobytes())
+        return path
+
+    return build
+
+
+def _entities(text: str) -> str:
+    declared = '<!DOCTYPE net [<!ENTITY stolen SYSTEM "../secret.bin">]>'
+    return text.replace("<net name=", f"{declared}<net name=").replace("</net>", "&stolen;</net>")
+
+
+def _laughing(text: str) -> str:
+    """A billion laughs: entities that stand for ten of each other."""
+    grown = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+    declared = f'<!DOCTYPE net [<!ENTITY l0 "ha">{grown}]>'
+    return text.replace("<net name=", f"{declared}<net name=").replace("</net>", "&l9;</net>")
+
+
+# Each reads a file outside the model's folder, or memory beyond a file, or needs a library.
+OPENVINO_PAYLOADS: dict[str, Builder] = {
+    "entity": _ir(_entities),
+    "laughs": _ir(_laughing),
+    "link": _ir(link=lambda target, path: path.symlink_to(target)),
+    "hard link": _ir(link=os.link),
+    "beyond the end": _ir(lambda text: text.replace('offset="0"', 'offset="4"')),
+    "far beyond the end": _ir(lambda text: text.replace('offset="0"', f'offset="{2**62}"')),
+    "before the start": _ir(lambda text: text.replace('offset="0"', 'offset="-8"')),
+    "overflow": _ir(lambda text: text.replace('offset="0"', f'offset="{2**64 - 8}"')),
+    "extension": _ir(lambda text: text.replace('type="Add" version="opset1"', 'type="Add" version="extension"')),
+    "weights elsewhere": _ir(
+        lambda text: text.replace("</net>", '<rt_info><__weights_path value="../secret.bin"/></rt_info></net>')
+    ),
+}
+
+
+def malicious_openvino(folder: Path) -> Path:
+    """Takes the secret for its weights."""
+    return OPENVINO_PAYLOADS["link"](folder)
+
+
+Fields = dict[int, Any]  # of a table of a flatbuffer, by their numbers: (form, number), or where another part begins
+
+
+def litert_model(
+    custom: str | None = None,
+    graph: Fields | None = None,
+    tensor: Fields | None = None,
+    operator: Fields | None = None,
+    buffer: Fields | None = None,
+    outside: bool = False,
+) -> bytes:
+    """y = x + w as a `.tflite`, or a custom operator in place of the sum; fields of its tables are overwritten."""
+    import flatbuffers
+
+    builder = flatbuffers.Builder(1024)
+    code: Fields = {0: ("Int8", 0), 3: ("Int32", 0)}
+    if custom:
+        code = {0: ("Int8", 32), 1: builder.CreateString(custom), 3: ("Int32", 32)}
+    numbers = builder.CreateByteVector(SECRET.tobytes())
+    buffers = [_table(builder, {}), _table(builder, {0: numbers, **(buffer or {})})]
+    tensors = [
+        _table(builder, {0: _integers(builder, [2]), 2: ("Uint32", used), 3: builder.CreateString(name), **fields})
+        for name, used, fields in (("x", 0, {}), ("w", 1, tensor or {}), ("y", 0, {}))
+    ]
+    sums = {0: ("Uint32", 0), 1: _integers(builder, [0, 1]), 2: _integers(builder, [2]), **(operator or {})}
+    operators = _offsets(builder, [_table(builder, sums)])
+    whole = {0: _offsets(builder, tensors), 1: _integers(builder, [0]), 2: _integers(builder, [2]), 3: operators}
+    parts: Fields = {1: _offsets(builder, [_table(builder, code)])}
+    parts[2] = _offsets(builder, [_table(builder, {**whole, **(graph or {})})])
+    parts[4] = _offsets(builder, buffers)
+    if outside:  # the list of groups of buffers in other files, each by its name
+        name = builder.CreateString("../secret.bin")
+        parts[8] = _offsets(builder, [_table(builder, {0: name})])
+    builder.Finish(_table(builder, {0: ("Uint32", 3), **parts}), file_identifier=b"TFL3")
+    return bytes(builder.Output())
+
+
+def _table(builder: Any, fields: Fields) -> int:
+    builder.StartObject(12)
+    for number, value in fields.items():
+        if isinstance(value, tuple):
+            form, plain = value
+            getattr(builder, f"Prepend{form}Slot")(number, plain, plain + 1)  # another default, so that it is written
+        else:
+            builder.PrependUOffsetTRelativeSlot(number, value, 0)
+    return int(builder.EndObject())
+
+
+def _integers(builder: Any, numbers: list[int]) -> int:
+    builder.StartVector(4, len(numbers), 4)
+    for number in reversed(numbers):
+        builder.PrependInt32(number)
+    return int(builder.EndVector())
+
+
+def _offsets(builder: Any, offsets: list[int]) -> int:
+    builder.StartVector(4, len(offsets), 4)
+    for offset in reversed(offsets):
+        builder.PrependUOffsetTRelative(offset)
+    return int(builder.EndVector())
+
+
+def _litert(**changes: Any) -> Builder:
+    def build(folder: Path) -> Path:
+        path = _home(folder) / "model.tflite"
+        path.write_bytes(litert_model(**changes))
+        return path
+
+    return build
+
+
+# Each reads a file, memory beyond the file, or needs a library.
+LITERT_PAYLOADS: dict[str, Builder] = {
+    "file by TensorFlow": _litert(custom="FlexReadFile"),
+    "custom operator": _litert(custom="Own"),
+    "compiled": _litert(custom="DISPATCH_OP"),
+    "other file": _litert(outside=True),
+    "tensor in another file": _litert(tensor={10: ("Uint32", 1)}),
+    "buffer beyond the end": _litert(buffer={1: ("Uint64", 2**40), 2: ("Uint64", 8)}),
+    "options beyond the end": _litert(operator={9: ("Uint64", 64), 10: ("Uint64", 2**40)}),
+    "no such buffer": _litert(tensor={2: ("Uint32", 1000)}),
+    "no such operator": _litert(operator={0: ("Uint32", 1000)}),
+}
+
+
+def malicious_litert(folder: Path) -> Path:
+    """Asks for an operator of TensorFlow that reads files."""
+    return LITERT_PAYLOADS["file by TensorFlow"](folder)

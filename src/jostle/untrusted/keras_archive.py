@@ -1,0 +1,111 @@
+"""What must be true of a stranger's Keras model before Keras opens it.
+
+A `.keras` is a zip of a configuration and of weights in HDF5; a `.h5` of old has the configuration inside. Nothing of
+them is made or imported here. How the model was compiled is not looked at: whoever loads it gives `compile=False`.
+"""
+
+from __future__ import annotations
+
+import stat
+import struct
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jostle.untrusted.files import check_regular, check_unpacked, parsed
+from jostle.untrusted.hdf5_file import hdf5_texts
+from jostle.untrusted.keras_config import check_trusted, custom_objects
+
+SIZE_LIMIT = 16 * 2**30  # bytes
+CONFIG_LIMIT = 64 * 2**20
+PACKED, SPARE = 4, 64 * 2**20  # times and bytes that members may be larger than the archive; Keras packs none
+CONFIG, METADATA, WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
+DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, RuntimeError, NotImplementedError, KeyError)
+
+
+@dataclass(frozen=True)
+class CheckedKeras:
+    """What is known of a model that Keras may open."""
+
+    custom: tuple[str, ...]  # classes that are code or not Keras' own; none unless the file is trusted
+    keras_version: str | None
+
+
+def checked_keras(path: Path, trusted: bool = False) -> CheckedKeras:
+    """What Keras would find in a `.keras` or `.h5` file; ValueError says why it may not open it.
+
+    Trust lets custom objects and code pass, but neither links nor claims that no honest file makes.
+    """
+    check_regular(path)
+    if path.stat().st_size > SIZE_LIMIT:
+        raise ValueError(f"it is larger than {SIZE_LIMIT} bytes")
+    checked = _checked_archive(path, trusted) if path.suffix.lower() == ".keras" else _checked_legacy(path)
+    if not trusted:
+        check_trusted(checked.custom)
+    return checked
+
+
+def _checked_archive(path: Path, trusted: bool) -> CheckedKeras:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _check_members(archive, path.stat().st_size, trusted)
+            config, metadata = (_json(archive, name) for name in (CONFIG, METADATA))
+    except DAMAGED as error:
+        raise ValueError("it is not a Keras archive, or is damaged") from error
+    _check_model(config)
+    found = custom_objects({**config, "compile_config": None}, slashes=False)
+    hdf5_texts(path, member=WEIGHTS)
+    return CheckedKeras(found, _version(metadata))
+
+
+def _check_members(archive: zipfile.ZipFile, size: int, trusted: bool) -> None:
+    infos = archive.infolist()
+    check_unpacked(infos, size * PACKED + SPARE)
+    names = [info.filename for info in infos]
+    if len(set(names)) != len(names):
+        raise ValueError("two of its members have one name")
+    for info in infos:
+        if stat.S_ISLNK(info.external_attr >> 16):
+            raise ValueError(f"its member {info.filename[:100]!r} is a link")
+        if info.filename not in (CONFIG, METADATA, WEIGHTS):
+            _check_asset(info.filename, trusted)
+    if missing := {CONFIG, METADATA, WEIGHTS} - {*names}:
+        raise ValueError(f"it is not a Keras archive with weights in HDF5: it has no {min(missing)}")
+
+
+def _check_asset(name: str, trusted: bool) -> None:
+    """Files that layers read besides their weights, and that Keras unpacks."""
+    if not name.startswith("assets/") or ".." in name.split("/") or "\\" in name:
+        raise ValueError(f"its member {name[:100]!r} is not part of a Keras model")
+    if not trusted:
+        raise ValueError(f"its layers read the file {name[:100]!r} in it: add --trust-model if you trust its origin")
+
+
+def _json(archive: zipfile.ZipFile, name: str) -> Any:
+    if archive.getinfo(name).file_size > CONFIG_LIMIT:
+        raise ValueError(f"its {name} is larger than {CONFIG_LIMIT} bytes")
+    return parsed(archive.read(name))
+
+
+def _checked_legacy(path: Path) -> CheckedKeras:
+    texts = hdf5_texts(path, ("model_config", "keras_version"))
+    if (text := texts["model_config"]) is None:
+        raise ValueError("it holds weights without a model: save it with model.save, not model.save_weights")
+    config = parsed(text.encode())
+    _check_model(config)
+    return CheckedKeras(custom_objects(config, slashes=True), texts["keras_version"])
+
+
+def _check_model(config: Any) -> None:
+    match config:
+        case {"class_name": str(), "config": dict() | list()}:
+            pass
+        case _:
+            raise ValueError("its configuration is not that of a Keras model")
+
+
+def _version(metadata: Any) -> str | None:
+    version = metadata.get("keras_version") if isinstance(metadata, dict) else None
+    return version if isinstance(version, str) else None
