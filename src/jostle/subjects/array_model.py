@@ -108,7 +108,8 @@ def neurons(values: Array, channels_last: bool, every_unit: bool) -> Array:
     if every_unit or values.ndim <= 2:
         return values.reshape(len(values), -1)
     rest = tuple(range(1, values.ndim - 1)) if channels_last else tuple(range(2, values.ndim))
-    means: Array = values.mean(rest, dtype=values.dtype)
+    with np.errstate(over="ignore"):
+        means: Array = values.mean(rest, dtype=values.dtype)
     # A sum of large finite values overflows float32; in double it cannot, so infinity stays the layer's own.
     return means if np.isfinite(means.sum()) else values.mean(rest, dtype=np.float64).astype(values.dtype)
 

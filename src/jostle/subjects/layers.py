@@ -16,8 +16,8 @@ class Layer:
 
     name: str
     softmax: bool
-    passive: bool
-    silent: bool
+    passive: bool  # where only NaN and infinity are sought, it is not watched unless it is named
+    silent: bool  # its neurons are not counted unless it is named
     aliases: tuple[str, ...] = ()  # other names that a user may know it by
 
 

@@ -29,7 +29,7 @@ def load(spec: str, trusted: bool = False, weights: str | None = None, how: Load
     """
     how = how or Loading(trusted)
     if names_object(spec):
-        subject = _python_subject(spec)
+        subject = _python_subject(spec, how)
         return subject if weights is None else subject.with_weights(Path(weights))
     if weights is not None:
         raise ModelRefused(f"--weights {weights} is for a model given as FILE.py:function: {spec} brings its own")
@@ -66,7 +66,7 @@ def is_drawn(twin: str) -> bool:
     return twin.startswith("weights16:")
 
 
-def _python_subject(spec: str) -> Subject:
+def _python_subject(spec: str, how: Loading) -> Subject:
     try:
         found = find_object(spec)
     except UsageError as error:
@@ -76,10 +76,14 @@ def _python_subject(spec: str) -> Subject:
         found = attempt(found)
         if isinstance(found, Crash):
             raise ModelRefused(f"{spec} raised {found.error} in {found.where}: {found.message}")
+    if isinstance(found, Path):
+        return load(str(found), how=how)
     subject = subject_of(found)
     if subject is None:
         kind = type(found).__name__
-        raise ModelRefused(f"{spec} is a {kind}: it must be a torch module, a function of a batch, or return one")
+        raise ModelRefused(
+            f"{spec} is a {kind}: it must be a torch module, a function of a batch, a path of a model file, or return one"
+        )
     return subject
 
 
