@@ -9,7 +9,9 @@ from pathlib import Path
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object, names_object
+from jostle.subjects.keras_file import KERAS
 from jostle.subjects.onnx_file import ONNX
+from jostle.subjects.saved_model import SAVED_MODEL
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.torch_exported import EXPORTED
 from jostle.subjects.torch_function import FUNCTION
@@ -17,7 +19,7 @@ from jostle.subjects.torch_module import TORCH_MODULE
 from jostle.subjects.torch_pickled import PICKLED, SCRIPTED, weights_alone
 
 # The first that recognises a file or an object loads it.
-KINDS: tuple[SubjectKind, ...] = (TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED, ONNX, FUNCTION)
+KINDS: tuple[SubjectKind, ...] = (KERAS, TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED, ONNX, SAVED_MODEL, FUNCTION)
 FORMATS = ".onnx, .keras, .h5, .tflite, .xml, .pt2, a SavedModel or Hugging Face folder"
 TWINS: Mapping[str, str] = {name: line for kind in KINDS for name, line in kind.twins.items()}
 
@@ -82,7 +84,8 @@ def _python_subject(spec: str, how: Loading) -> Subject:
     if subject is None:
         kind = type(found).__name__
         raise ModelRefused(
-            f"{spec} is a {kind}: it must be a torch module, a function of a batch, a path of a model file, or return one"
+            f"{spec} is a {kind}: it must be a torch module, a Keras model, a function of a batch, a path of a model "
+            f"file, or return one"
         )
     return subject
 
