@@ -81,7 +81,7 @@ def _write_onnx(model: Any, sample: Arrays, path: Path) -> None:
     try:
         model.export(path, format="onnx", verbose=False)
     except ImportError as error:
-        raise ModelRefused("--twin onnx of a Keras model needs tf2onnx: pip install 'jostle[keras-twins]'") from error
+        raise ModelRefused("--twin onnx of a Keras model needs tf2onnx: pip install 'jostle[tensorflow]'") from error
 
 
 def _write_openvino(model: Any, sample: Arrays, path: Path) -> None:
