@@ -59,7 +59,7 @@ def chart_of_all(some: Beginnings) -> LayerChart:
 
 def _told(divergence: Divergence) -> str:
     if divergence.begins is None:
-        return "no layer differs"
+        return "no layer differs beyond rounding"
     how = "far beyond what the seeds show" if divergence.beyond_seeds else "no further than on the seeds"
     return f"begins in {divergence.begins}, {how}"
 

@@ -105,7 +105,7 @@ def test_words_name_the_layers_most_findings_begin_in() -> None:
         "int8: fc1 (4 of 5), conv1 (1); 1 of 5 no further apart than on the seeds: there the answer lies on an edge"
     )
     nowhere = divergence(None, (0.0, 0.0))
-    assert str(*beginnings([nowhere])).startswith("int8: outside of layers (1 of 1)")
+    assert str(*beginnings([nowhere])).startswith("int8: no layer beyond rounding (1 of 1)")
     many = [divergence(f"layer{number}", *rows) for number in range(7)]
     assert str(*beginnings(many)).endswith("layer3 (1), 3 more")
 
