@@ -54,7 +54,7 @@ class Beginnings:
 def _on_edge(count: int, total: int) -> str:
     if not count:
         return ""
-    return f"; {count} of {total} no further apart than on the seeds: there the answer lies on an edge"
+    return f"; {count} of {total} hardly further apart than on the seeds: there the answer lies on an edge"
 
 
 def divergences(records: Iterable[FindingRecord]) -> Iterator[Divergence]:

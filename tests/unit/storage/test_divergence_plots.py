@@ -102,7 +102,7 @@ def test_words_name_the_layers_most_findings_begin_in() -> None:
     assert str(*beginnings(found)) == "int8: fc1 (3 of 4), conv1 (1)"
     edge = replace(found[0], beyond_seeds=False)
     assert str(*beginnings([*found, edge])) == (
-        "int8: fc1 (4 of 5), conv1 (1); 1 of 5 no further apart than on the seeds: there the answer lies on an edge"
+        "int8: fc1 (4 of 5), conv1 (1); 1 of 5 hardly further apart than on the seeds: there the answer lies on an edge"
     )
     nowhere = divergence(None, (0.0, 0.0))
     assert str(*beginnings([nowhere])).startswith("int8: no layer beyond rounding (1 of 1)")
