@@ -52,7 +52,7 @@ class Feedback(Protocol):
     Law: a batch is worth the same as its rows one after another, in order; nothing is new twice.
     """
 
-    def assess(self, trace: Trace) -> Tensor:
+    def assess(self, candidates: Candidates, trace: Trace) -> Tensor:
         """Gain [batch], above zero where a row shows something not seen before; remembers the batch."""
 
     def coverage(self) -> Mapping[str, Mapping[str, float]]:

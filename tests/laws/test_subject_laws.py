@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,7 +34,7 @@ IMAGES = mnist_sample()[0][:6]
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(tmp_path_factory: pytest.TempPathFactory, litert_files: Path) -> Path:
     """A model of every kind."""
     folder = tmp_path_factory.mktemp("models")
     (folder / "nets.py").write_text(SOURCE)
@@ -43,6 +44,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.jit.trace(lenet1(), IMAGES[:2]).save(str(folder / "scripted.pt"))
     torch.save(lenet1(), folder / "pickled.pt")
     write_openvino(write_onnx(lenet1(), IMAGES[:2], folder / "net.onnx"), folder / "net.xml")
+    shutil.copyfile(litert_files / "float.tflite", folder / "net.tflite")
+    shutil.copyfile(litert_files / "int8.tflite", folder / "int8.tflite")
     return folder
 
 
@@ -56,6 +59,8 @@ SUBJECTS: dict[str, Callable[[Path], Subject]] = {
     "ONNX": lambda files: load(str(files / "net.onnx")),
     "OpenVINO": lambda files: load(str(files / "net.xml")),
     "ONNX by OpenVINO": lambda files: load(str(files / "net.onnx"), how=Loading(engine="openvino")),
+    "LiteRT": lambda files: load(str(files / "net.tflite")).channels_last(),
+    "LiteRT, quantised": lambda files: load(str(files / "int8.tflite")).channels_last(),
 }
 every_subject = pytest.mark.parametrize("name", SUBJECTS)
 

@@ -477,3 +477,190 @@ LITERT_PAYLOADS: dict[str, Builder] = {
 def malicious_litert(folder: Path) -> Path:
     """Asks for an operator of TensorFlow that reads files."""
     return LITERT_PAYLOADS["file by TensorFlow"](folder)
+
+
+def message(**fields: Any) -> bytes:
+    """A message of protobuf: `f2=[...]` is field 2, of texts or messages."""
+    content = b""
+    for key, values in fields.items():
+        for value in values if isinstance(values, list) else [values]:
+            part = value.encode() if isinstance(value, str) else value
+            content += varint(int(key[1:]) << 3 | 2) + varint(len(part)) + part
+    return content
+
+
+def varint(number: int) -> bytes:
+    parts = []
+    while number > 127:
+        parts.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*parts, number])
+
+
+def graph_function(name: str, *operators: str, calls: str = "") -> bytes:
+    """A function of a graph; `calls` names another that its first node takes as an attribute."""
+    attribute = message(f1="f", f2=message(f10=message(f1=calls)))
+    nodes = [message(f1=f"n{number}", f2=operator) for number, operator in enumerate(operators)]
+    if calls:
+        nodes.append(message(f1="call", f2="StatefulPartitionedCall", f5=attribute))
+    return message(f1=message(f1=name), f3=nodes)
+
+
+def saved_model(
+    functions: list[bytes],
+    top: tuple[str, ...] = (),
+    objects: str | None = "__inference_f",
+    assets: tuple[str, ...] = (),
+) -> bytes:
+    """The graph of a SavedModel, in which an object has the function of this name."""
+    nodes = [message(f1=f"t{number}", f2=operator) for number, operator in enumerate(top)]
+    described = {} if objects is None else {"f7": message(f1=b"", f2=message(f1=objects, f2=b""))}
+    graph = message(f1=nodes, f2=message(f1=functions))
+    listed = [message(f2=asset) for asset in assets]
+    return b"\x08\x01" + message(f2=message(f2=graph, f6=listed, **described))
+
+
+CHECKPOINTS = [
+    graph_function("__inference__traced_save_1", "StringJoin", "ShardedFilename", "SaveV2", "MergeV2Checkpoints"),
+    graph_function("__inference__traced_restore_2", "RestoreV2", "AssignVariableOp"),
+]
+
+
+def _saved(*functions: bytes, **changes: Any) -> Builder:
+    def build(folder: Path) -> Path:
+        path = _home(folder)
+        (path / "variables").mkdir(exist_ok=True)
+        (path / "variables" / "variables.index").write_bytes(b"index")
+        (path / "saved_model.pb").write_bytes(saved_model([*CHECKPOINTS, *functions], **changes))
+        return path
+
+    return build
+
+
+def _with_linked_variables(link: Callable[[Path, Path], object]) -> Builder:
+    def build(folder: Path) -> Path:
+        path = _saved(graph_function("__inference_f", "AddV2"))(folder)
+        link(secret(folder), path / "variables" / "variables.data-00000-of-00001")
+        return path
+
+    return build
+
+
+def _with_linked_folder(folder: Path) -> Path:
+    path = _saved(graph_function("__inference_f", "AddV2"))(folder)
+    (path / "assets").symlink_to(folder)
+    return path
+
+
+_OPERATORS = (
+    *("ReadFile", "WriteFile", "MatchingFiles", "PyFunc", "EagerPyFunc", "PyFuncStateless", "PrintV2", "SaveV2"),
+    *("RestoreV2", "InitializeTableFromTextFileV2", "TextLineDataset", "TFRecordReaderV2", "RpcCall", "_Send"),
+    *("DebugIdentityV3", "LoadDataset", "ImmutableConst", "XlaCustomCallV2", "DecodeProtoV2", "Abort", "OwnCustomOp"),
+)
+# Each reads, writes or fetches a file, runs code or needs a library.
+SAVED_MODEL_PAYLOADS: dict[str, Builder] = {
+    **{f"function with {name}": _saved(graph_function("__inference_f", "AddV2", name)) for name in _OPERATORS},
+    "graph with ReadFile": _saved(graph_function("__inference_f", "AddV2"), top=("Placeholder", "ReadFile")),
+    "graph with SaveV2 as of old": _saved(top=("Placeholder", "SaveV2"), objects=None),
+    "function under the name of an operator": _saved(
+        graph_function("__inference_f", "ReadFile"), graph_function("ReadFile", "AddV2")
+    ),
+    "checkpoint that is called": _saved(graph_function("__inference_f", calls="__inference__traced_save_1")),
+    "checkpoint that is an answer": _saved(objects="__inference__traced_save_1"),
+    "checkpoint that does more": _saved(graph_function("__inference__traced_save_3", "SaveV2", "ReadFile")),
+    "checkpoint without objects": _saved(objects=None),
+    "asset elsewhere": _saved(graph_function("__inference_f", "AddV2"), assets=("../../secret.bin",)),
+    "link": _with_linked_variables(lambda target, path: path.symlink_to(target)),
+    "hard link": _with_linked_variables(os.link),
+    "linked folder": _with_linked_folder,
+}
+
+
+def malicious_saved_model(folder: Path) -> Path:
+    """Reads the secret when TensorFlow runs it, and answers with it; made by TensorFlow itself."""
+    import tensorflow as tf
+
+    target, path = secret(folder), folder / "model"
+
+    class Reading(tf.Module):  # type: ignore[misc]
+        @tf.function(input_signature=[tf.TensorSpec([2], tf.float32, name="x")])  # type: ignore[untyped-decorator]
+        def __call__(self, x: Any) -> Any:
+            return x + tf.io.decode_raw(tf.io.read_file(str(target)), tf.float32)
+
+    module = Reading()
+    tf.saved_model.save(module, str(path), signatures=module.__call__.get_concrete_function())
+    return path
+
+
+HF_CONFIG = {"model_type": "bert", "architectures": ["BertModel"], "hidden_size": 8, "dtype": "float32"}
+
+
+def hugging_face(
+    folder: Path, config: dict[str, Any] | None = None, weights: str = "model.safetensors", **files: bytes
+) -> Path:
+    """A folder as save_pretrained writes it, with more files."""
+    from safetensors.numpy import save
+
+    path = _home(folder)
+    (path / "config.json").write_text(json.dumps({**HF_CONFIG, **(config or {})}))
+    if weights:
+        (path / weights).write_bytes(save({"w": SECRET}))
+    for name, content in files.items():
+        (path / name).write_bytes(content)
+    return path
+
+
+def _sharded(name: str) -> Builder:
+    index = json.dumps({"metadata": {}, "weight_map": {"w": name}}).encode()
+    return lambda folder: hugging_face(folder, weights="", **{"model.safetensors.index.json": index})
+
+
+def _configured(**config: Any) -> Builder:
+    return lambda folder: hugging_face(folder, config)
+
+
+def _remote_code(folder: Path) -> Path:
+    """A model of its own Python, which makes the file `canary` in the folder."""
+    code = f"open({str(folder / 'canary')!r}, 'w').close()\n".encode()
+    return hugging_face(folder, {"auto_map": {"AutoModel": "own.Own"}}, **{"own.py": code})
+
+
+def _with_link(name: str) -> Builder:
+    def build(folder: Path) -> Path:
+        path = hugging_face(folder, weights="")
+        (path / name).unlink(missing_ok=True)
+        (path / name).symlink_to(secret(folder))
+        return path
+
+    return build
+
+
+# Each runs code, downloads, or reads a file outside the folder.
+HUGGING_FACE_PAYLOADS: dict[str, Builder] = {
+    "code": _remote_code,
+    "code on the hub": _configured(auto_map={"AutoModel": "someone/repository--own.Own"}),
+    "nested code": _configured(text_config={"layers": [{"auto_map": {"AutoConfig": "own.Own"}}]}),
+    "code of a tokenizer": lambda folder: hugging_face(
+        folder, **{"tokenizer_config.json": b'{"auto_map": {"AutoTokenizer": ["own.Own", null]}}'}
+    ),
+    "wish to be trusted": _configured(trust_remote_code=True),
+    "kernels on the hub": _configured(_attn_implementation="someone/kernels"),
+    "nested kernels on the hub": _configured(text_config={"attn_implementation": {"": "someone/kernels@v1:f"}}),
+    "backbone on the hub": _configured(use_pretrained_backbone=True, backbone="resnet50"),
+    "weights elsewhere": _configured(transformers_weights="../secret.safetensors"),
+    "attribute of Python": _configured(__class__="os"),
+    "name of torch": _configured(dtype="load"),
+    "path as a kind": _configured(model_type="../../own"),
+    "adapter": lambda folder: hugging_face(folder, **{"adapter_config.json": b"{}"}),
+    "part elsewhere": _sharded("../secret.safetensors"),
+    "part by its whole path": _sharded("/etc/secret.safetensors"),
+    "part in a pickle": _sharded("pytorch_model.bin"),
+    "pickle": lambda folder: hugging_face(folder, weights="", **{"pytorch_model.bin": b"\x80\x02}."}),
+    "link": _with_link("model.safetensors"),
+    "linked configuration": _with_link("config.json"),
+}
+
+
+def malicious_hugging_face(folder: Path) -> Path:
+    """Makes the file `canary` in the folder where transformers trusts it."""
+    return HUGGING_FACE_PAYLOADS["code"](folder)

@@ -33,6 +33,7 @@ class Instrumentation:
     inputs: InputOptions
     neurons: bool = False  # of all layers
     extremes: bool = False  # the smallest and the largest value of each layer
+    twin_gradients: bool = False  # twins are differentiated as the model is
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,11 @@ def instrument(
     own, first = _watched(watching, fitted(subject, inputs, sample, output), sample)
     if twins:
         targets = {
-            name: plain_target(fitted(twin, inputs, sample, output), inputs, output) for name, twin in twins.items()
+            name: _twin_target(watching, fitted(twin, inputs, sample, output), sample) for name, twin in twins.items()
         }
-        return replace(first, target=Twins(own, targets), twins=variants(list(twins)))
+        both = Twins(own, targets)
+        gradients = both if watching.twin_gradients else own
+        return replace(first, target=both, gradients=gradients, twins=variants(list(twins)))
     if not others:
         return first
     fitting = [fitted(one, inputs, sample, output) for one in others]
@@ -104,13 +107,13 @@ def layers_on(subject: Subject, sample: Tensor) -> list[Layer]:
 
 def layers_on_one(subject: Subject, seed: Tensor) -> list[Layer]:
     """The layers that run on one input [1, ...]; what the model raises, this raises."""
-    return subject.layers(_as_batch(subject, seed))
+    return subject.layers(as_batch(subject, seed))
 
 
 def traits_on(subject: Subject, sample: Tensor) -> Traits:
     """The traits, seen on the first input that the model accepts; if it accepts none, nothing is known."""
     for seed in sample.split(1):
-        traits = attempt(partial(subject.traits, _as_batch(subject, seed)))
+        traits = attempt(partial(subject.traits, as_batch(subject, seed)))
         if isinstance(traits, Traits):
             return traits
     return NO_TRAITS
@@ -119,21 +122,30 @@ def traits_on(subject: Subject, sample: Tensor) -> Traits:
 def outputs_on(subject: Subject, sample: Tensor) -> dict[str, bool]:
     """All outputs by name, and whether they have one row per input, seen on the first input that the model accepts."""
     for seed in sample.split(1):
-        batch = _as_batch(subject, seed)
+        batch = as_batch(subject, seed)
         outputs = attempt(partial(subject.outputs, batch))
         if isinstance(outputs, dict):
             return {name: shape[:1] == [len(batch)] for name, shape in outputs.items()}
     return {}
 
 
-def _as_batch(subject: Subject, seed: Tensor) -> Tensor:
+def as_batch(subject: Subject, seed: Tensor) -> Tensor:
     """One input [1, ...] as the smallest batch: of two rows, because with one a constant looks like a row per input."""
     return seed.expand(subject.batch or 2, *seed.shape[1:]).clone()
 
 
-def plain_target(subject: Subject, inputs: InputOptions, output: str | None = None) -> ModelTarget:
-    """A model that is only asked for its outputs."""
-    return _sized(subject.target(Watch(mean=inputs.mean, std=inputs.std, output=output)), subject.batch)
+def plain_target(
+    subject: Subject, inputs: InputOptions, output: str | None = None, scores: str | None = None
+) -> DifferentiableTarget:
+    """A model that is only asked for its outputs, or for scores that a layer gives before them."""
+    watch = Watch(mean=inputs.mean, std=inputs.std, output=output, scores=scores)
+    return _sized(subject.target(watch), subject.batch)
+
+
+def _twin_target(watching: Instrumentation, twin: Subject, sample: Tensor) -> DifferentiableTarget:
+    """A twin, with scores that can be compared with the model's where it is differentiated."""
+    scores = scores_layer(layers_on(twin, sample)) if watching.twin_gradients else None
+    return plain_target(twin, watching.inputs, watching.options.output, scores)
 
 
 def check_takes(option: str, subject: Subject, inputs: InputOptions, sample: Tensor) -> None:
@@ -181,7 +193,7 @@ def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tup
         digest=subject.digest,
         outputs=outputs_on(subject, sample),
         traits=traits_on(subject, sample),
-        embedding=None if sample.is_floating_point() else subject.embedding(_as_batch(subject, sample[:1])),
+        embedding=None if sample.is_floating_point() else subject.embedding(as_batch(subject, sample[:1])),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -32,6 +33,7 @@ NO_GRADIENTS = (
     "ONNX Runtime gives no gradients: use --recipe tensorfuzz or deephunter, which need none, or --coverage gap "
     "beside a twin"
 )
+INT64 = 7  # the element type of sizes and axes, which nobody learnt
 FOLDER = "session.model_external_initializers_file_folder_path"  # where ONNX Runtime looks for external data
 
 
@@ -62,6 +64,10 @@ class OnnxModel:
     def over_batch(self) -> tuple[str, ...]:
         return tuple(f"{node.name} ({OF_BATCH})" for node in self.proto.graph.node if node.op_type == OF_BATCH)
 
+    @property
+    def weights(self) -> int:
+        return sum(math.prod(one.dims) for one in self.proto.graph.initializer if one.data_type != INT64)
+
     @cached_property
     def inner(self) -> dict[str, Inner]:
         return inner_of(self.proto)
@@ -79,11 +85,22 @@ class OnnxModel:
             values = dict(zip(names, opened.run(names, dict(arrays)), strict=True))
             return Ran(
                 {slot.name: values[slot.name] for slot in self.outputs},
-                {one.layer.name: _neurons(one, values, looks) for one in inner},
+                self._sound({one.layer.name: _neurons(one, values, looks) for one in inner}, arrays, looks),
                 {one.layer.name: _ends(one, values) for one in inner} if looks.extremes else {},
             )
 
         return run
+
+    def _sound(self, activations: dict[str, Array], arrays: Arrays, looks: Looks) -> Arrays:
+        """The same, finite wherever a layer is: a sum of large finite values overflows inside the graph."""
+        doubtful = [name for name, values in activations.items() if not np.isfinite(values.sum())]
+        if not doubtful or looks.every_unit:
+            return activations
+        seen = self.raw(doubtful)(arrays)
+        return {
+            **activations,
+            **{name: neurons(value, self.inner[name].sequence, False) for name, value in seen.items()},
+        }
 
     def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
         inner = [self.inner[name] for name in layers]
@@ -125,11 +142,10 @@ def _runtime() -> Any:
 
 
 def _neurons(one: Inner, values: Arrays, looks: Looks) -> Array:
-    """What a layer gives, as neurons [batch, neurons]; in double where a mean left float32 although no value did."""
+    """What a layer gives, as neurons [batch, neurons]."""
     if mean_of(one) in values:
         return values[mean_of(one)]
-    sequence = values[one.tensor].ndim == 3
-    return neurons(values[one.tensor], channels_last=sequence, every_unit=looks.every_unit)
+    return neurons(values[one.tensor], one.sequence, looks.every_unit)
 
 
 def _ends(one: Inner, values: Arrays) -> Array:

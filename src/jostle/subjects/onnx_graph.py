@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,19 +17,18 @@ if TYPE_CHECKING:
     import onnx
 
 SOFTMAX = ("Softmax", "LogSoftmax")
-# Operators that pass on what another computed as it is.
-SILENT = (
-    *("Identity", "Dropout", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Cast", "CastLike"),
-    *("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"),
+# Operators that runtimes compute together with the one before, whose result then never stands in memory.
+FUSED = (
+    *("BatchNormalization", "Relu", "LeakyRelu", "PRelu", "Clip", "Sigmoid", "HardSigmoid", "HardSwish", "Tanh", "Elu"),
+    *("Selu", "Gelu", "Softplus", "Add", "QuantizeLinear", "DequantizeLinear"),
 )
-# Operators that pass on, clip or reshape what another computed: never the first to hold NaN or infinity.
-PASSIVE = (*SILENT, "Relu", "Clip", "MaxPool", "GlobalMaxPool", "Concat", "Slice", "Gather", "Pad", "Split")
 # What computes sizes and constants, and never a row per input.
 NO_LAYERS = ("Constant", "ConstantOfShape", "Shape", "Size", "Range", "NonZero", "Where", "Expand")
 CHANNELS_FIRST_1D = ("Conv", "ConvTranspose", "BatchNormalization", "MaxPool", "AveragePool", "InstanceNormalization")
 SCOPES = "pkg.torch.onnx.name_scopes"  # where torch's exporter keeps the names of modules
 OF_BATCH = "DynamicQuantizeLinear"  # takes the scale from all that it is given at once
 MEAN, LEAST, MOST = "jostle_mean", "jostle_min", "jostle_max"  # prefixes of what we add
+LONGEST_PART = 8  # operators
 FLOATS = (1, 10, 11, 16)  # element types: float, float16, double, bfloat16
 
 
@@ -47,8 +46,12 @@ class Inner:
         """The axes over which the mean of a channel is taken; None where that is not known, or nothing to take."""
         if self.rank is None or self.rank <= 2:
             return None
-        sequence = self.rank == 3 and self.operator not in CHANNELS_FIRST_1D
-        return [1] if sequence else list(range(2, self.rank))
+        return [1] if self.sequence else list(range(2, self.rank))
+
+    @property
+    def sequence(self) -> bool:
+        """Whether it gives rows of steps [batch, steps, neurons]."""
+        return self.rank == 3 and self.operator not in CHANNELS_FIRST_1D
 
 
 def slots_of(values: Sequence[Any]) -> tuple[Slot, ...]:
@@ -60,7 +63,7 @@ def slots_of(values: Sequence[Any]) -> tuple[Slot, ...]:
         kind = value.type.tensor_type
         if not value.type.HasField("tensor_type") or not kind.HasField("shape"):
             raise ModelRefused(f"{value.name} is no tensor of a known rank: give a model of such inputs and outputs")
-        shape = tuple(size.dim_value if size.dim_value > 0 else None for size in kind.shape.dim)
+        shape = tuple(size.dim_value if size.dim_value > 0 else None for size in kind.shape.dim)  # some write -1 or 0
         found.append(Slot(value.name, shape, np.dtype(helper.tensor_dtype_to_np_dtype(kind.elem_type))))
     return tuple(found)
 
@@ -74,33 +77,39 @@ def inputs_of(proto: onnx.ModelProto) -> tuple[Slot, ...]:
 def inner_of(proto: onnx.ModelProto) -> dict[str, Inner]:
     """Every tensor that may be watched by the name of its layer, in order of computation.
 
-    Layers are called as the modules of torch that they were exported from, else as their nodes.
+    Layers are called as the modules of torch that they were exported from, else as their nodes. What leaves the graph
+    keeps a runtime from fusing, so neurons are those that its fused parts end in, and where only NaN and infinity are
+    sought, nothing but the layer before softmax is watched unless the user names it.
     """
-    ranks, found = _ranks(proto), dict[str, Inner]()
-    taken: dict[str, int] = {}
+    ranks, ends, found = _ranks(proto), _ends_of_parts(proto), dict[str, Inner]()
     for node in proto.graph.node:
         if node.op_type in NO_LAYERS or not node.output or not node.output[0]:
             continue
         name = _module(node) or node.name or node.output[0]
-        taken[name] = taken.get(name, 0) + 1
         known = tuple(dict.fromkeys(alias for alias in (node.name, node.output[0]) if alias and alias != name))
-        layer = Layer(name, node.op_type in SOFTMAX, node.op_type in PASSIVE, node.op_type in SILENT, aliases=known)
+        layer = Layer(name, node.op_type in SOFTMAX, True, node.output[0] not in ends, aliases=known)
         inner = Inner(layer, node.output[0], node.op_type, ranks.get(node.output[0]))
-        found[name] = merged(found.pop(name), inner) if name in found else inner
+        found[name] = _merged(found.pop(name), inner) if name in found else inner
     return found
 
 
-def merged(earlier: Inner, later: Inner) -> Inner:
-    """A module of several nodes gives what the last of them gives; it is passive if all of them are."""
-    both = (earlier.layer, later.layer)
-    layer = replace(
-        later.layer,
-        softmax=any(one.softmax for one in both),
-        passive=all(one.passive for one in both),
-        silent=all(one.silent for one in both),
-        aliases=(*earlier.layer.aliases, *later.layer.aliases),
-    )
-    return replace(later, layer=layer)
+def _ends_of_parts(proto: onnx.ModelProto) -> set[str]:
+    """The tensors in which a part ends: an operator with weights, and what can be fused with it."""
+    weights = {one.name for one in proto.graph.initializer if len(one.dims) > 1}
+    users: dict[str, list[onnx.NodeProto]] = {}
+    for node in proto.graph.node:
+        for name in node.input:
+            users.setdefault(name, []).append(node)
+    return {_end(node, users) for node in proto.graph.node if weights & set(node.input) and node.output}
+
+
+def _end(node: onnx.NodeProto, users: Mapping[str, list[onnx.NodeProto]]) -> str:
+    for _ in range(LONGEST_PART):
+        following = users.get(node.output[0], [])
+        if len(following) != 1 or following[0].op_type not in FUSED or not following[0].output:
+            break
+        node = following[0]
+    return str(node.output[0])
 
 
 def _module(node: onnx.NodeProto) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,7 +34,7 @@ from jostle.subjects.array_model import (
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
 from jostle.subjects.onnx_file import open_onnx
-from jostle.subjects.onnx_graph import CHANNELS_FIRST_1D, Inner
+from jostle.subjects.onnx_graph import Inner
 from jostle.subjects.openvino_graph import LayerResults, inner_of, port_name, ports_of, slots_of, watched
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
@@ -68,6 +69,12 @@ class OpenVinoModel:
     def architecture(self) -> str:
         operators = [node.get_type_name() for node in self.network.get_ordered_ops()]  # some have new names each time
         return hashlib.sha256(repr((operators, list(self.inner), self.inputs)).encode()).hexdigest()[:16]
+
+    @property
+    def weights(self) -> int:
+        constants = (node.output(0) for node in self.network.get_ops() if node.get_type_name() == "Constant")
+        learnt = (port for port in constants if port.get_element_type().get_type_name() != "i64")  # not sizes and axes
+        return sum(math.prod(port.get_shape()) for port in learnt if len(port.get_shape()))
 
     @property
     def candidates(self) -> tuple[Layer, ...]:
@@ -111,8 +118,7 @@ class OpenVinoModel:
         """Neurons and extremes computed here: in a graph, means overflow and extremes pass over NaN."""
         seen = self.raw(looks.layers)(arrays)
         activations = {
-            name: neurons(value, _channels_last(self.inner[name], value), looks.every_unit)
-            for name, value in seen.items()
+            name: neurons(value, self.inner[name].sequence, looks.every_unit) for name, value in seen.items()
         }
         return activations, {name: ends(value) for name, value in seen.items()} if looks.extremes else {}
 
@@ -149,18 +155,13 @@ class OpenVinoModel:
 
 def _neurons(placed: LayerResults, values: Sequence[Array], looks: Looks) -> Array:
     found = values[placed.neurons]
-    return found if placed.means else neurons(found, _channels_last(placed.inner, found), looks.every_unit)
+    return found if placed.means else neurons(found, placed.inner.sequence, looks.every_unit)
 
 
 def _ends(placed: LayerResults, values: Sequence[Array]) -> Array:
     if placed.ends is None:
         return ends(values[placed.neurons])
     return np.stack([values[place] for place in placed.ends], 1)
-
-
-def _channels_last(inner: Inner, values: Array) -> bool:
-    """True of sequences [batch, length, features]."""
-    return values.ndim == 3 and inner.operator not in CHANNELS_FIRST_1D
 
 
 def _other(path: Path) -> str:

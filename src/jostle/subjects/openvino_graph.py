@@ -10,8 +10,8 @@ import numpy as np
 
 from jostle.errors import ModelRefused
 from jostle.subjects.array_model import Looks, Slot
-from jostle.subjects.layers import Layer
-from jostle.subjects.onnx_graph import Inner, merged
+from jostle.subjects.layers import Layer, joined
+from jostle.subjects.onnx_graph import Inner
 
 SOFTMAX = ("Softmax", "LogSoftmax")
 # Operators that pass on what another computed as it is.
@@ -19,8 +19,6 @@ SILENT = (
     *("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Convert", "ConvertLike", "FakeQuantize"),
     *("SpaceToBatch", "BatchToSpace", "SpaceToDepth", "DepthToSpace"),
 )
-# Operators that pass on, clip or reshape what another computed: never the first to hold NaN or infinity.
-PASSIVE = (*SILENT, "Relu", "Clamp", "MaxPool", "Concat", "StridedSlice", "Slice", "Gather", "Pad", "Split")
 # What holds constants, and what computes sizes: never a row per input.
 NO_LAYERS = ("Constant", "Parameter", "Result", "ShapeOf", "Range", "NonZero", "Broadcast", "ReadValue", "Assign")
 CONVOLUTIONS = ("Convolution", "GroupConvolution", "ConvolutionBackpropData", "GroupConvolutionBackpropData")
@@ -68,7 +66,8 @@ def _dtype(port: Any) -> np.dtype[Any]:
 def inner_of(network: Any) -> dict[str, Inner]:
     """Every tensor that may be watched by the name of its layer, in order of computation.
 
-    Layers are called as the modules of torch that they were converted from, else as their nodes.
+    Layers are called as the modules of torch that they were converted from, else as their nodes. What leaves the graph
+    keeps OpenVINO from fusing, so where only NaN and infinity are sought, few are watched unless the user names them.
     """
     found: dict[str, Inner] = {}
     for node in network.get_ordered_ops():
@@ -77,7 +76,7 @@ def inner_of(network: Any) -> dict[str, Inner]:
             continue
         inner = Inner(_layer(node), node.get_friendly_name(), _operator(kind), _rank(node.output(0)))
         name = inner.layer.name
-        found[name] = _joined(found.pop(name), inner) if name in found else inner
+        found[name] = _merged(found.pop(name), inner) if name in found else inner
     return found
 
 
@@ -85,7 +84,7 @@ def _layer(node: Any) -> Layer:
     own, kind = node.get_friendly_name(), node.get_type_name()
     name = _module(own) or own.removesuffix(PART_OF)
     aliases = tuple(alias for alias in (own, *sorted(node.output(0).get_names())) if alias != name)
-    return Layer(name, kind in SOFTMAX, kind in PASSIVE, kind in SILENT, aliases)
+    return Layer(name, kind in SOFTMAX, True, kind in SILENT, aliases)
 
 
 def _module(friendly: str) -> str:
@@ -98,10 +97,11 @@ def _operator(kind: str) -> str:
     return {**dict.fromkeys(CONVOLUTIONS, "Conv"), "AvgPool": "AveragePool"}.get(kind, kind)
 
 
-def _joined(earlier: Inner, later: Inner) -> Inner:
+def _merged(earlier: Inner, later: Inner) -> Inner:
     """A module of several nodes; a convolution remains one although its bias is added by another node."""
-    both = merged(earlier, later)
-    return replace(both, operator="Conv") if earlier.operator == "Conv" and later.operator == "Add" else both
+    convolution = earlier.operator == "Conv" and later.operator == "Add"
+    operator = earlier.operator if convolution else later.operator
+    return replace(later, layer=joined(earlier.layer, later.layer), operator=operator)
 
 
 def _rank(port: Any) -> int | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object, names_object
+from jostle.subjects.litert_file import LITERT
 from jostle.subjects.onnx_file import ONNX
 from jostle.subjects.openvino_file import OPENVINO
 from jostle.subjects.subject import Loading, Subject, SubjectKind
@@ -19,7 +20,7 @@ from jostle.subjects.torch_pickled import PICKLED, SCRIPTED, weights_alone
 from jostle.subjects.twin_making import WORDS, is_drawn
 
 # The first that recognises a file or an object loads it.
-KINDS: tuple[SubjectKind, ...] = (TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED, ONNX, OPENVINO, FUNCTION)
+KINDS: tuple[SubjectKind, ...] = (TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED, ONNX, OPENVINO, LITERT, FUNCTION)
 FORMATS = ".onnx, .keras, .h5, .tflite, .xml, .pt2, a SavedModel or Hugging Face folder"
 
 
@@ -46,21 +47,28 @@ def load(spec: str, trusted: bool = False, weights: str | None = None, how: Load
     """
     how = how or Loading(trusted)
     if names_object(spec):
-        subject = _python_subject(spec)
+        subject = _python_subject(spec, how)
         return subject if weights is None else subject.with_weights(Path(weights))
     if weights is not None:
         raise ModelRefused(f"--weights {weights} is for a model given as FILE.py:function: {spec} brings its own")
+    kind = kind_of(spec, how.engine)
+    assert kind.load is not None  # it is one that loads files
+    return kind.load(Path(spec), how)
+
+
+def kind_of(spec: str, engine: str | None = None) -> SubjectKind:
+    """The kind of model that a file is, if the engine runs it."""
     path = Path(spec)
     if not path.exists():
         raise ModelRefused(f"model {spec} does not exist: give a model file or FILE.py:function")
     kinds = [kind for kind in KINDS if kind.load is not None and kind.recognises(path)]
     for kind in kinds:
-        if kind.load is not None and (how.engine is None or how.engine in kind.engines):
-            return kind.load(path, how)
+        if engine is None or engine in kind.engines:
+            return kind
     if kinds:
         able = [engine for kind in kinds for engine in kind.engines]
         fix = f"choose from {', '.join(able)}" if able else "leave it out"
-        raise ModelRefused(f"--engine {how.engine} does not run {spec}: {fix}")
+        raise ModelRefused(f"--engine {engine} does not run {spec}: {fix}")
     if path.suffix == ".safetensors":
         raise ModelRefused(weights_alone(path))
     if path.suffix == ".py":
@@ -78,7 +86,7 @@ def is_file(spec: str) -> bool:
     return not (names_object(spec) or spec in WORDS or is_drawn(spec))
 
 
-def _python_subject(spec: str) -> Subject:
+def _python_subject(spec: str, how: Loading) -> Subject:
     try:
         found = find_object(spec)
     except UsageError as error:
@@ -88,10 +96,14 @@ def _python_subject(spec: str) -> Subject:
         found = attempt(found)
         if isinstance(found, Crash):
             raise ModelRefused(f"{spec} raised {found.error} in {found.where}: {found.message}")
+    if isinstance(found, Path):
+        return load(str(found), how=how)
     subject = subject_of(found)
     if subject is None:
         kind = type(found).__name__
-        raise ModelRefused(f"{spec} is a {kind}: it must be a torch module, a function of a batch, or return one")
+        raise ModelRefused(
+            f"{spec} is a {kind}: it must be a torch module, a function of a batch, a model file, or return one"
+        )
     return subject
 
 

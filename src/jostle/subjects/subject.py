@@ -39,6 +39,23 @@ class Watch:
 OUTPUTS_ONLY = Watch()
 
 
+@dataclass(frozen=True)
+class TakenInput:
+    """An input that a model takes, as far as the model tells."""
+
+    name: str
+    dtype: str | None = None
+    shape: tuple[int | None, ...] | None = None  # without the batch; None where any size will do
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a model tells of itself before it runs."""
+
+    inputs: tuple[TakenInput, ...]
+    weights: int | None = None  # how many numbers in it were learnt, where that is known
+
+
 class Trainable(Protocol):
     """A copy of a model that can be trained further and saved."""
 
@@ -71,6 +88,9 @@ class Subject(Protocol):
     @property
     def architecture(self) -> str:
         """Equal for models of the same structure."""
+
+    def described(self) -> Description:
+        """What it takes, and how large it is."""
 
     def of_batch(self, size: int) -> Subject:
         """The same, known to accept this batch size only."""

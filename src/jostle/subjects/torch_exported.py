@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_unflatten
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.arguments import Parameters
-from jostle.subjects.subject import Loading, Subject, SubjectKind
+from jostle.subjects.subject import Loading, Subject, SubjectKind, TakenInput
 from jostle.subjects.torch_module import TORCH_TWINS, TorchSubject
 from jostle.untrusted.exported_program import load_exported
 
@@ -32,7 +32,13 @@ def _load(path: Path, loading: Loading) -> Subject:
         lambda: _unflattened(path, load_exported(path)),
         batch=size if isinstance(size, int) else None,
         parameters=_parameters(program, tuple(inputs)),
+        taken=tuple(_taken(name, value) for name, value in inputs.items()),
     )
+
+
+def _taken(name: str, value: Tensor) -> TakenInput:
+    sizes = tuple(size if isinstance(size, int) else None for size in value.shape[1:])
+    return TakenInput(name, str(value.dtype).removeprefix("torch."), sizes)
 
 
 def _parameters(program: torch.export.ExportedProgram, names: tuple[str, ...]) -> Parameters:

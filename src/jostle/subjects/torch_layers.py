@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +28,7 @@ def layers_of(
     def note(name: str, child: nn.Module, output: object) -> None:
         value = first_tensor(output)
         if value is not None and value.is_floating_point() and value.shape[:1] == sample.shape[:1]:
-            found.setdefault(name, _layer(name, child))
+            found.setdefault(name, replace(_layer(name, child), shape=tuple(value.shape[1:])))
 
     hooks = [
         child.register_forward_hook(lambda child, _, output, name=name: note(name, child, output))

@@ -18,7 +18,7 @@ from jostle.layout import Layout
 from jostle.subjects.arguments import Arguments, PackedArguments, Parameters, check_takes_one
 from jostle.subjects.layers import Layer
 from jostle.subjects.preparation import ChannelsLast
-from jostle.subjects.subject import OUTPUTS_ONLY, Subject, SubjectKind, Trainable, Watch
+from jostle.subjects.subject import OUTPUTS_ONLY, Description, Subject, SubjectKind, TakenInput, Trainable, Watch
 from jostle.subjects.text_arguments import TextArguments
 from jostle.subjects.tokenizer import TextEncoder
 from jostle.subjects.torch_arguments import parameters_of
@@ -46,6 +46,7 @@ class TorchSubject:
     batch: int | None = None
     parameters: Parameters | None = None  # where they are not those of its signature
     arguments: Arguments | None = None  # how inputs reach it that are not one tensor to it
+    taken: tuple[TakenInput, ...] = ()  # what is known of inputs besides their names
 
     @property
     def digest(self) -> str:
@@ -55,6 +56,11 @@ class TorchSubject:
     @property
     def architecture(self) -> str:
         return hashlib.sha256(str(self.module).encode()).hexdigest()[:16]
+
+    def described(self) -> Description:
+        needed = [name for name in self._parameters.names if name in self._parameters.required]
+        taken = self.taken or tuple(TakenInput(name) for name in needed or self._parameters.names[:1])
+        return Description(taken, sum(weight.numel() for weight in self.module.parameters()))
 
     def of_batch(self, size: int) -> Subject:
         return replace(self, batch=size)

@@ -9,8 +9,9 @@ from functools import partial
 from torch import Tensor
 
 from jostle.foreign import Crash, FailedElsewhere, attempt
-from jostle.interfaces import ModelTarget
-from jostle.records import MODEL, TWIN, Candidates, Trace
+from jostle.interfaces import DifferentiableTarget, ModelTarget
+from jostle.records import MODEL, TWIN, Candidates, Linearised, Trace
+from jostle.targets.side_by_side import passed_together
 
 
 def variants(names: Sequence[str]) -> dict[str, str]:
@@ -21,7 +22,7 @@ def variants(names: Sequence[str]) -> dict[str, str]:
 class Twins:
     """Runs the model, then each twin by its name; the trace is the model's with the twins' outputs, by variant."""
 
-    def __init__(self, model: ModelTarget, twins: Mapping[str, ModelTarget]):
+    def __init__(self, model: DifferentiableTarget, twins: Mapping[str, DifferentiableTarget]):
         self._model, self._twins = model, twins
         self._names = variants(list(twins))
 
@@ -40,6 +41,11 @@ class Twins:
             others={**model.others, **others},
             seconds={**model.seconds, **{variant: twin.seconds[MODEL] for variant, twin in twins.items()}},
         )
+
+    def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
+        """Of all of them; only layers of the model are watched."""
+        passes = {variant: self._twins[name].linearise(inputs) for variant, name in self._names.items()}
+        return passed_together({MODEL: self._model.linearise(inputs, extremes), **passes})
 
 
 def _ran(name: str, twin: ModelTarget, batch: Candidates) -> Trace:

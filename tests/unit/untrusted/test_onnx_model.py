@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
 from jostle.untrusted.onnx_model import checked_onnx, unknown_domains
 from security.damage import refusals
-from security.model_payloads import NESTED, ONNX_PAYLOADS, SECRET, adding, external_tensor, nested_onnx
+from security.model_payloads import NESTED, ONNX_PAYLOADS, SECRET, adding, external_tensor, nested_onnx, varint
 
 onnx = pytest.importorskip("onnx")
 NEWEST = 21
@@ -83,6 +86,17 @@ def test_external_data_beside_the_model_passes_and_is_not_read(tmp_path: Path) -
     assert len(external) == 6 and not any(one.raw_data for one in external)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("external", [False, True])
+def test_what_torch_exports_passes(external: bool, tmp_path: Path) -> None:
+    pytest.importorskip("onnxscript")
+    layers = [nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.GELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3)]
+    path, example = tmp_path / "m.onnx", (torch.zeros(2, 3, 8, 8),)
+    torch.onnx.export(nn.Sequential(*layers).eval(), example, path, dynamo=True, external_data=external, verbose=False)
+    model = checked_onnx(path, NEWEST)
+    assert (tmp_path / "m.onnx.data").exists() == external and unknown_domains(model) == ()
+
+
 @pytest.mark.parametrize("place", NESTED)
 def test_an_external_tensor_inside_the_folder_passes_wherever_it_is(place: str, tmp_path: Path) -> None:
     (tmp_path / "w.bin").write_bytes(SECRET.tobytes())
@@ -131,8 +145,6 @@ def test_a_location_that_is_given_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_pipe_or_a_folder_as_external_data_is_refused(tmp_path: Path) -> None:
-    import os
-
     path = written(tmp_path / "m.onnx", adding(external_tensor("w.bin")))
     os.mkfifo(tmp_path / "w.bin")
     with pytest.raises(ValueError, match="pipe"):
@@ -234,14 +246,6 @@ def test_graphs_nested_a_thousand_deep_are_refused(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(b"\x3a" + varint(len(content)) + content)
     with pytest.raises(ValueError, match="nested too deeply"):
         checked_onnx(tmp_path / "m.onnx", NEWEST)
-
-
-def varint(number: int) -> bytes:
-    parts = []
-    while number > 127:
-        parts.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*parts, number])
 
 
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
