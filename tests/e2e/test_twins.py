@@ -121,7 +121,7 @@ def test_a_missing_package_is_named_with_its_extra(
 @pytest.mark.parametrize(
     ("twin", "said"),
     [
-        ("nets.py:Picky", "jostle: --twin nets.py:Picky fails on a seed that the model accepts (ValueError in nets.py:"),
+        ("nets.py:Picky", "jostle: --twin nets.py:Picky fails on a seed that the model accepts (ValueError in "),
         ("nets.py:Wider", "jostle: --twin nets.py:Wider gives outputs of shape [784], the model [10]: "),
         ("nets.py:Picky,weights16", "jostle: --twin nets.py:Picky fails on a seed"),
         ("int8-static,nets.py:Wider", "jostle: --twin nets.py:Wider gives outputs of shape [784]"),
