@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from jostle.records import Candidates, Lesson, Linearised, OnSeeds, Seeds, StepRecord, Trace, Verdicts
+from jostle.records import Candidates, LayerGaps, Lesson, Linearised, OnSeeds, Seeds, StepRecord, Trace, Verdicts
 
 
 class Target(Protocol):
@@ -37,6 +37,13 @@ class Differentiable(Protocol):
 
 class DifferentiableTarget(ModelTarget, Differentiable, Protocol):
     """A model that runs batches and can be differentiated; one that cannot raises in `linearise`."""
+
+
+class ComparesLayers(Protocol):
+    """In which layers is a twin far from its model?"""
+
+    def gaps(self, inputs: Tensor, variant: str) -> LayerGaps:
+        """How far a twin is from the model on inputs [batch, ...]; what foreign code raises, this raises."""
 
 
 class Mutator(Protocol):

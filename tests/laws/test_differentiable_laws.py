@@ -15,13 +15,16 @@ from jostle.interfaces import Differentiable
 from jostle.options.campaign import EVERY_UNIT
 from jostle.randomness import randomness
 from jostle.records import MODEL, Linearised
+from jostle.subjects.keras_file import of_model
 from jostle.subjects.layers import scores_layer
+from jostle.subjects.subject import Watch
 from jostle.subjects.torch_layers import layers_of
 from jostle.subjects.torch_target import TorchTarget
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import ContainedGradients
 from jostle.targets.panel import Panel
 from jostle.zoo import LeNet, lenet1, lenet4, mnist_sample
+from model_files import as_keras
 
 WATCHED = ["conv1", "relu1", "conv2", "fc1"]
 MANY = 7
@@ -51,6 +54,12 @@ def torch_target(net: LeNet, **choices: Any) -> TorchTarget:
     return TorchTarget(net, WATCHED, extremes=True, scores=scores_layer(layers_of(net, sample)), **choices)
 
 
+def keras_target(net: LeNet, fused: bool = False, **choices: Any) -> Differentiable:
+    subject = of_model(as_keras(net, fused), "a LeNet", {}).channels_last()
+    layers = subject.layers(SAMPLE)
+    return subject.target(Watch(WATCHED, extremes=True, scores=scores_layer(layers), **choices))
+
+
 def contained(target: Differentiable) -> ContainedGradients:
     return ContainedGradients(target, mnist_sample()[0][:1])
 
@@ -64,6 +73,9 @@ TARGETS: dict[str, Callable[[Net, Net], Differentiable]] = {
     "in chunks": lambda net, other: InChunks(torch_target(net()), 4),
     "panel": lambda net, other: Panel([torch_target(net()), InChunks(torch_target(with_softmax(other())), 3)]),
     "contained": lambda net, other: contained(torch_target(net())),
+    "keras": lambda net, other: keras_target(net()),
+    "keras, fused softmax": lambda net, other: keras_target(net(), fused=True, units=EVERY_UNIT),
+    "keras, normalised": lambda net, other: keras_target(with_softmax(net()), mean=[0.13], std=[0.31]),
     "panel in chunks, contained": lambda net, other: contained(
         Panel([InChunks(torch_target(other()), 2), torch_target(net())])
     ),

@@ -18,7 +18,7 @@ from jostle.subjects.twin_making import TwinMaking
 from jostle.traits import Traits
 from jostle.zoo import lenet1, mnist_sample
 from making import batch_of
-from model_files import write_onnx, write_openvino
+from model_files import write_keras, write_onnx, write_openvino, write_saved_model
 
 SOURCE = """
 import numpy as np
@@ -46,6 +46,9 @@ def files(tmp_path_factory: pytest.TempPathFactory, litert_files: Path) -> Path:
     write_openvino(write_onnx(lenet1(), IMAGES[:2], folder / "net.onnx"), folder / "net.xml")
     shutil.copyfile(litert_files / "float.tflite", folder / "net.tflite")
     shutil.copyfile(litert_files / "int8.tflite", folder / "int8.tflite")
+    write_keras(lenet1(), folder / "net.keras", fused=True)
+    write_keras(lenet1(), folder / "net.h5")
+    write_saved_model(lenet1(), folder / "saved")
     return folder
 
 
@@ -61,6 +64,9 @@ SUBJECTS: dict[str, Callable[[Path], Subject]] = {
     "ONNX by OpenVINO": lambda files: load(str(files / "net.onnx"), how=Loading(engine="openvino")),
     "LiteRT": lambda files: load(str(files / "net.tflite")).channels_last(),
     "LiteRT, quantised": lambda files: load(str(files / "int8.tflite")).channels_last(),
+    "Keras": lambda files: load(str(files / "net.keras")).channels_last(),
+    "Keras of old": lambda files: load(str(files / "net.h5")).channels_last(),
+    "SavedModel": lambda files: load(str(files / "saved")).channels_last(),
 }
 every_subject = pytest.mark.parametrize("name", SUBJECTS)
 
@@ -114,7 +120,12 @@ def test_it_can_be_known_to_accept_one_batch_size_only(name: str, files: Path) -
 # How far answers of a twin may be from those of the model, whose scores go up to about 20.
 TOLERANCES = {"float16": 0.1, "bfloat16": 0.5, "weights16": 0.1, "int8": 1.0, "int8-static": 1.0}
 EXACT = 1e-3  # of twins that compute as the model does
-KIND_OF = {"exported program of one batch size": "exported program", "ONNX by OpenVINO": "ONNX"}
+KIND_OF = {
+    "exported program of one batch size": "exported program",
+    "ONNX by OpenVINO": "ONNX",
+    "LiteRT, quantised": "LiteRT",
+    "Keras of old": "Keras",
+}
 # What a kind of model has in general and a model of it need not: no linear layers, nothing that can be traced.
 REFUSED = {
     *((name, "int8") for name in ("exported program", "exported program of one batch size")),
@@ -155,7 +166,7 @@ def test_a_twin_answers_about_as_its_model_and_leaves_it_as_it_was(
             subject.twin(twin, making)
         return
     made = subject.twin(twin, making)
-    made = load(str(made)) if isinstance(made, Path) else made
+    made = _loaded(made, "Keras" in name) if isinstance(made, Path) else made
     assert made is not None and made.batch == subject.batch
     if (name, twin) not in NOT_RUN:
         assert torch.allclose(outputs(made), before, atol=TOLERANCES.get(twin, EXACT))
@@ -166,6 +177,10 @@ def test_a_twin_answers_about_as_its_model_and_leaves_it_as_it_was(
 @every_subject
 def test_a_twin_of_an_unknown_name_is_none(name: str, files: Path, tmp_path: Path) -> None:
     assert SUBJECTS[name](files).twin("no such twin", TwinMaking(IMAGES, tmp_path)) is None
+
+
+def _loaded(twin: Path, channels_last: bool) -> Subject:
+    return load(str(twin)).channels_last() if channels_last else load(str(twin))
 
 
 @pytest.mark.parametrize("name", ["torch module", "exported program", "pickled torch module"])

@@ -79,7 +79,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         warnings=tuple(_warnings(loaded, composition, saved)),
         summary_rows=summary_rows(given, composition.prepared),
         nothing_found=partial(nothing_found, loaded.prepared),
-        figures=partial(figures, composition.prepared),
+        figures=partial(figures, composition.prepared, archive.folder),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from jostle.catalogue import PartOptions
 from jostle.composition.compose import Composition, Prepared
@@ -12,6 +13,8 @@ from jostle.mutators.noise import NoiseOptions
 from jostle.options.campaign import FindingOptions, ModelOptions
 from jostle.options.schema import Given, Settings
 from jostle.records import Summary
+from jostle.storage.beginnings import beginnings, divergences
+from jostle.storage.findings import FINDINGS, recorded
 from jostle.storage.wrong_on_seeds import WRONG_ON_SEEDS
 from jostle.task import Task
 
@@ -81,9 +84,11 @@ def _radius(settings: Settings) -> float | None:
     return max(known) if known and len(known) == len(radii) else None
 
 
-def figures(prepared: Prepared) -> Mapping[str, object]:
-    """Counted besides the summary, for programs."""
+def figures(prepared: Prepared, folder: Path) -> Mapping[str, object]:
+    """Counted besides the summary, for programs; some of it from findings in the campaign's folder."""
+    begins = beginnings(divergences(record for _, record in recorded(folder / FINDINGS)))
     return {
+        **({"begins": {some.twin: some.as_json() for some in begins}} if begins else {}),
         "sought": list(prepared.settings[PartOptions].oracle),
         "task": str(prepared.flight.task),
         "accuracy_on_seeds": prepared.flight.accuracy,

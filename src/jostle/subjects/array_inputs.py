@@ -76,7 +76,8 @@ class InputArrays:
 
     def of(self, rows: Tensor) -> dict[str, Tensor]:
         """The inputs by name for rows [batch, ...]; PreflightFailed where they do not fit."""
-        call = ((rows,), {}) if self.arguments is None else self.arguments.of(rows, torch.float32)
+        floats = rows.dtype if rows.is_floating_point() else torch.float32
+        call = ((rows,), {}) if self.arguments is None else self.arguments.of(rows, floats)
         positional, given = call
         free = [slot.name for slot in self.slots if slot.name not in given]
         values = {**dict(zip(free, positional, strict=False)), **given}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -13,8 +14,8 @@ from jostle.errors import UsageError
 from jostle.options.campaign import EVERY_UNIT
 from jostle.records import MODEL, Candidates, Linearised, Outcome, Trace
 from jostle.subjects.array_inputs import InputArrays
-from jostle.subjects.array_model import Array, ArrayModel, Arrays, Looks
-from jostle.subjects.preparation import Normalisation, answer_of, observed
+from jostle.subjects.array_model import Array, ArrayModel, Arrays, Looks, Pass, Ran
+from jostle.subjects.preparation import Normalisation, answer_of, observed, scores_of
 from jostle.subjects.subject import Watch
 from jostle.subjects.values import answer_among
 
@@ -28,6 +29,7 @@ class ArrayTarget:
         self._model, self._given, self._watch = model, given, watch
         self._normalisation = Normalisation(watch.mean, watch.std, torch.empty(0))
         self._looks = Looks(tuple(watch.layers), watch.units == EVERY_UNIT, watch.extremes)
+        self._passes: dict[bool, Callable[[Arrays], Pass]] = {}  # that can be differentiated, with extremes or without
         self._plain = model.session()
         self._watching = model.session(self._looks) if self._looks.layers else self._plain
 
@@ -51,22 +53,50 @@ class ArrayTarget:
         )
 
     def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
-        looks = Looks(self._looks.layers, self._looks.every_unit, extremes and self._looks.extremes)
+        if not inputs.is_floating_point():
+            raise UsageError(
+                "gradients by tokens need a torch model with an embedding: use a mutator without gradients"
+            )
         own = inputs.detach().clone().requires_grad_()
-        prepared = self._given.of(self._normalisation.of(own))  # so that torch differentiates what we do to inputs
-        first = next(iter(prepared.values()))
-        passed = self._model.linearised(looks)(arrays_of(prepared))
-        outputs = named(passed.ran.outputs)
-        answer, _ = answer_of(outputs, len(inputs), self._watch.output)
-        answered = answer_among(outputs, self._watch.output) or next(iter(passed.ran.outputs))
+        with torch.enable_grad():
+            prepared = self._given.of(self._normalisation.of(own))  # torch differentiates what we do to inputs
+        passed = self._linear(extremes and self._looks.extremes)(arrays_of(prepared))
+        activations, last = tensors(passed.ran.activations), self._watch.scores or ""
+        answer, _ = answer_of(named(passed.ran.outputs), len(inputs), self._watch.output)
+        scores = scores_of(answer, activations[last]) if last in activations else answer
 
-        def pull(scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]) -> Tensor:
-            by_layer = {layer: weight.numpy() for layer, weight in activations.items()}
-            gradient = passed.pull({answered: scores[MODEL].numpy()}, by_layer)
-            (pulled,) = torch.autograd.grad(first, own, torch.from_numpy(np.ascontiguousarray(gradient)))
+        def pull(score_weights: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> Tensor:
+            by_output: dict[str, Tensor] = {}
+            by_layer = {layer: weight for layer, weight in weights.items() if layer in activations}
+            for weight in score_weights.values():
+                if scores is answer:
+                    by_output[self._answered(passed.ran)] = weight
+                else:  # they are those of the layer before a softmax, which may be watched too
+                    by_layer[last] = by_layer[last] + weight if last in by_layer else weight
+            gradient = torch.from_numpy(passed.pull(arrays_of(by_output), arrays_of(by_layer)))
+            (pulled,) = torch.autograd.grad(next(iter(prepared.values())), own, gradient)
             return pulled
 
-        return Linearised({MODEL: answer}, tensors(passed.ran.activations), tensors(passed.ran.extremes), pull)
+        seen = self._asked_for(activations), self._asked_for(tensors(passed.ran.extremes))
+        return Linearised({MODEL: scores}, *seen, pull)
+
+    def _linear(self, extremes: bool) -> Callable[[Arrays], Pass]:
+        """Forward passes that look at the layer that gives scores too."""
+        if extremes not in self._passes:
+            layers = dict.fromkeys((*self._looks.layers, *filter(None, (self._watch.scores,))))
+            self._passes[extremes] = self._model.linearised(
+                replace(self._looks, layers=tuple(layers), extremes=extremes)
+            )
+        return self._passes[extremes]
+
+    def _asked_for(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Values of layers that are watched; one that ran again has a number behind its name."""
+        layers = set(self._looks.layers)
+        return {name: value for name, value in values.items() if name in layers or name.rpartition("#")[0] in layers}
+
+    def _answered(self, ran: Ran) -> str:
+        """The name of the output that carries the answer."""
+        return answer_among(named(ran.outputs), self._watch.output) or next(iter(ran.outputs))
 
     def arrays(self, inputs: Tensor) -> Arrays:
         """What the model is given for inputs in the user's value range."""

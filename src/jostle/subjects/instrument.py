@@ -13,7 +13,7 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.foreign import Crash, attempt
-from jostle.interfaces import Differentiable, DifferentiableTarget, ModelTarget
+from jostle.interfaces import ComparesLayers, Differentiable, DifferentiableTarget, ModelTarget
 from jostle.named_objects import find_object, names_object
 from jostle.options.campaign import InputOptions, WatchOptions
 from jostle.subjects.layers import Layer, before_softmax, matching, scores_layer, speaking, working
@@ -52,6 +52,7 @@ class Instrumented:
     twins: dict[str, str] = field(default_factory=dict)  # by variant of the outputs, what the user calls the twin
     notes: tuple[str, ...] = ()  # what the user should know of it
     embedding: Tensor | None = None  # [vocabulary, dimensions] where the model looks tokens up, if it does
+    twin_layers: ComparesLayers | None = None  # where there are twins; what the models raise, it raises
 
     def contained(self) -> Instrumented:
         """The same with what the model raises, or dies of, as outcomes."""
@@ -139,13 +140,19 @@ def plain_target(
 ) -> DifferentiableTarget:
     """A model that is only asked for its outputs, or for scores that a layer gives before them."""
     watch = Watch(mean=inputs.mean, std=inputs.std, output=output, scores=scores)
-    return _sized(subject.target(watch), subject.batch)
+    return watched_target(subject, watch)
 
 
 def _twin_target(watching: Instrumentation, twin: Subject, sample: Tensor) -> DifferentiableTarget:
     """A twin, with scores that can be compared with the model's where it is differentiated."""
     scores = scores_layer(layers_on(twin, sample)) if watching.twin_gradients else None
     return plain_target(twin, watching.inputs, watching.options.output, scores)
+
+
+def watched_target(subject: Subject, watch: Watch) -> DifferentiableTarget:
+    """A model that takes any number of inputs, even if it accepts just one batch size itself."""
+    target = subject.target(watch)
+    return target if subject.batch is None else InChunks(target, subject.batch)
 
 
 def check_takes(option: str, subject: Subject, inputs: InputOptions, sample: Tensor) -> None:
@@ -175,7 +182,7 @@ def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tup
         scores_layer(layers),
         options.output,
     )
-    own = _sized(subject.target(watch), subject.batch)
+    own = watched_target(subject, watch)
     return own, Instrumented(
         target=own,
         gradients=own,
@@ -212,10 +219,6 @@ def _side_by_side(members: Sequence[tuple[DifferentiableTarget, Instrumented]]) 
             for name, strength in one.incoming.items()
         },
     )
-
-
-def _sized(target: DifferentiableTarget, batch: int | None) -> DifferentiableTarget:
-    return target if batch is None else InChunks(target, batch)
 
 
 def _metadata(spec: str | None) -> Metadata | None:

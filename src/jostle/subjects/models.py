@@ -21,7 +21,9 @@ from jostle.subjects.instrument import Instrumentation, Instrumented, check_take
 from jostle.subjects.registry import TWINS, load
 from jostle.subjects.subject import Loading, Subject
 from jostle.subjects.tokenizer import load_tokenizer
+from jostle.subjects.twin_layers import TwinLayers
 from jostle.subjects.twin_making import WORDS, TwinMaking, is_drawn
+from jostle.targets.twins import variants
 
 TEXT_LENGTH = 128  # tokens of each text, unless the user says how many
 NONE_LOADED: Mapping[str, Subject] = MappingProxyType({})
@@ -67,7 +69,13 @@ class Models:
         model = instrument(watching, self.own, sample, self.twins, list(self.others.values()))
         twins = "".join(self._digest(name, twin) for name, twin in self.twins.items())
         notes = tuple(f"left out: {why}" for why in self.refused.values())
-        return replace(model, notes=notes, digest=model.digest + twins)
+        return replace(model, notes=notes, digest=model.digest + twins, twin_layers=self._layers(watching, sample))
+
+    def _layers(self, watching: Instrumentation, sample: Tensor) -> TwinLayers | None:
+        if not self.twins:
+            return None
+        named = {variant: self.twins[name] for variant, name in variants(list(self.twins)).items()}
+        return TwinLayers(self.own, named, sample, watching)
 
     def _digest(self, name: str, twin: Subject) -> str:
         """Of a twin that we made, the name, because another run may write the same model in other bytes."""

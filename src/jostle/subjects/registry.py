@@ -9,9 +9,11 @@ from pathlib import Path
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object, names_object
+from jostle.subjects.keras_file import KERAS
 from jostle.subjects.litert_file import LITERT
 from jostle.subjects.onnx_file import ONNX
 from jostle.subjects.openvino_file import OPENVINO
+from jostle.subjects.saved_model import SAVED_MODEL
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.torch_exported import EXPORTED
 from jostle.subjects.torch_function import FUNCTION
@@ -20,7 +22,10 @@ from jostle.subjects.torch_pickled import PICKLED, SCRIPTED, weights_alone
 from jostle.subjects.twin_making import WORDS, is_drawn
 
 # The first that recognises a file or an object loads it.
-KINDS: tuple[SubjectKind, ...] = (TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED, ONNX, OPENVINO, LITERT, FUNCTION)
+KINDS: tuple[SubjectKind, ...] = (
+    *(KERAS, TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED),
+    *(ONNX, OPENVINO, LITERT, SAVED_MODEL, FUNCTION),
+)
 FORMATS = ".onnx, .keras, .h5, .tflite, .xml, .pt2, a SavedModel or Hugging Face folder"
 
 
@@ -102,7 +107,8 @@ def _python_subject(spec: str, how: Loading) -> Subject:
     if subject is None:
         kind = type(found).__name__
         raise ModelRefused(
-            f"{spec} is a {kind}: it must be a torch module, a function of a batch, a model file, or return one"
+            f"{spec} is a {kind}: it must be a torch module, a Keras model, a function of a batch, a model file, or "
+            f"return one"
         )
     return subject
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
+from torch.ao.nn.quantized.modules.linear import LinearPackedParams
 
 from jostle.subjects.arguments import Arguments
 from jostle.subjects.layers import Layer
@@ -33,7 +34,7 @@ def layers_of(
     hooks = [
         child.register_forward_hook(lambda child, _, output, name=name: note(name, child, output))
         for name, child in module.named_modules()
-        if name and not any(child.children()) and not isinstance(child, torch.jit.ScriptModule)  # which takes no hooks
+        if name and _is_leaf(child) and not isinstance(child, torch.jit.ScriptModule)  # which takes no hooks
     ]
     try:
         with torch.no_grad():
@@ -42,6 +43,11 @@ def layers_of(
         for hook in hooks:
             hook.remove()
     return list(found.values())
+
+
+def _is_leaf(module: nn.Module) -> bool:
+    """Whether it holds no modules but the weights of a quantised layer, which are a module that never runs."""
+    return all(isinstance(child, LinearPackedParams) for child in module.children())
 
 
 def _layer(name: str, module: nn.Module) -> Layer:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from jostle.options.campaign import CHANNEL_MEANS
 from jostle.records import MODEL, Candidates, Linearised, Outcome, Trace
 from jostle.subjects.arguments import Arguments, Call
-from jostle.subjects.preparation import Normalisation, answer_of, observed
+from jostle.subjects.preparation import Normalisation, answer_of, observed, scores_of
 from jostle.subjects.subject import Metadata
 from jostle.subjects.torch_arguments import called
 from jostle.subjects.torch_embedding import lookups
@@ -81,7 +81,7 @@ class TorchTarget:
         probes = self._probes if extremes else self._graph_probes
         with torch.enable_grad(), probes.watching(True) as seen, self._scores.watching(True) as last:
             outputs, by = self._differentiably(own)
-        scores = {MODEL: _scores(outputs, next(reversed(last.activations.values()), outputs))}
+        scores = {MODEL: scores_of(outputs, next(reversed(last.activations.values()), outputs))}
 
         def pull(score_weights: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> Tensor:
             sums = [(scores[name], weight) for name, weight in score_weights.items()]
@@ -138,15 +138,6 @@ class TorchTarget:
 
 def _detached(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: value.detach().cpu() for name, value in values.items()}
-
-
-def _scores(outputs: Tensor, before: Tensor) -> Tensor:
-    """What a final softmax was given, if that is what gave the outputs, else the outputs."""
-    if before.shape == outputs.shape and outputs.ndim == 2:
-        for last in (before.softmax(1), before.log_softmax(1)):
-            if torch.allclose(last.detach(), outputs.detach(), rtol=1e-3, atol=1e-5):
-                return before
-    return outputs
 
 
 def _pulled(sums: Sequence[tuple[Tensor, Tensor]], inputs: Tensor) -> Tensor:

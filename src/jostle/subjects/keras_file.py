@@ -1,0 +1,207 @@
+"""Keras models, from files and from Python, as subjects."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jostle.errors import ModelRefused
+from jostle.foreign import Crash, attempt
+from jostle.subjects.array_inputs import sized
+from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pass, Ran, Session, Slot
+from jostle.subjects.array_subject import ArraySubject
+from jostle.subjects.keras_engines import ENGINES, Engine, engine_of, keras_on, quiet
+from jostle.subjects.keras_layers import HALVES, KerasLayer, looked_at, parts_of, recording, widened
+from jostle.subjects.keras_twins import TWINS, made_twin
+from jostle.subjects.layers import Layer
+from jostle.subjects.subject import Loading, Subject, SubjectKind
+from jostle.subjects.twin_making import TwinMaking
+from jostle.untrusted.keras_archive import checked_keras
+
+SUFFIXES = (".keras", ".h5", ".hdf5")
+UNKNOWN_INPUTS = "has no inputs of known shapes: build it as a functional model, or export it as a SavedModel"
+
+
+@dataclass(frozen=True, eq=False)
+class KerasModel:
+    """A functional or sequential model of Keras, whatever it computes with."""
+
+    model: Any
+    inputs: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+    sessions: dict[Looks, Session] = field(default_factory=dict)  # that were compiled already
+
+    @cached_property
+    def digest(self) -> str:
+        """Of architecture and weights."""
+        digest = hashlib.sha256(self.architecture.encode())
+        for weights in self.model.get_weights():
+            digest.update(np.ascontiguousarray(weights).tobytes())
+        return digest.hexdigest()[:16]
+
+    @cached_property
+    def architecture(self) -> str:
+        kinds = [(name, type(part.operation).__name__) for name, part in self.parts.items()]
+        shapes = [tuple(weights.shape) for weights in self.model.weights]
+        return hashlib.sha256(
+            repr((kinds, shapes, [(slot.shape, slot.dtype) for slot in self.inputs])).encode()
+        ).hexdigest()[:16]
+
+    @property
+    def over_batch(self) -> tuple[str, ...]:
+        return ()
+
+    @cached_property
+    def parts(self) -> dict[str, KerasLayer]:
+        return parts_of(self.model)
+
+    @property
+    def candidates(self) -> tuple[Layer, ...]:
+        return tuple(part.layer for part in self.parts.values())
+
+    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
+        if looks not in self.sessions:
+            watched = self._watched(looks)
+            forward = self.engine.compiled(watched)
+            self.sessions[looks] = lambda arrays: watched.ran(forward(self._flat(arrays)))
+        return self.sessions[looks]
+
+    def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
+        parts, found = [self.parts[name] for name in layers], list[str]()
+
+        def function(*given: Any) -> list[Any]:
+            with recording(parts) as seen:
+                self._call(given)
+            found[:] = [name for name in layers if seen[name]]  # the others do not run
+            return [widened(seen[name][0]) for name in found]
+
+        forward = self.engine.compiled(function)
+
+        def run(arrays: Arrays) -> Arrays:
+            values = forward(self._flat(arrays))
+            return dict(zip(found, values, strict=True))
+
+        return run
+
+    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
+        watched = self._watched(looks)
+        forward = self.engine.differentiable(watched)
+
+        def run(arrays: Arrays) -> Pass:
+            values, pull = forward(self._flat(arrays))
+            return Pass(watched.ran(values), lambda *weights: pull(watched.in_order(*weights)))
+
+        return run
+
+    def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
+        return made_twin(self.model, name, sample, making)
+
+    @cached_property
+    def engine(self) -> Engine:
+        return engine_of(self.model, self.inputs)
+
+    def _watched(self, looks: Looks) -> Watched:
+        return Watched(self._call, [self.parts[name] for name in looks.layers], looks)
+
+    def _call(self, given: Sequence[Any]) -> Mapping[str, Any]:
+        """All outputs by name for inputs in their order."""
+        import keras
+
+        packed = keras.tree.pack_sequence_as(_structure(self.model, "input"), list(given))
+        return named_outputs(self.model, self.model(packed, training=False))
+
+    def _flat(self, arrays: Arrays) -> list[Array]:
+        return [arrays[slot.name] for slot in self.inputs]
+
+
+class Watched:
+    """A forward pass as a function of tensors alone: outputs, neurons and extremes one behind another."""
+
+    def __init__(self, call: Callable[[Sequence[Any]], Mapping[str, Any]], parts: Sequence[KerasLayer], looks: Looks):
+        self._call, self._parts, self._looks = call, parts, looks
+        self._names: list[list[str]] = []  # of all three, once it was traced
+
+    def __call__(self, *given: Any) -> list[Any]:
+        with recording(self._parts) as seen:
+            outputs = self._call(given)
+        found = ({name: widened(value) for name, value in outputs.items()}, *looked_at(self._parts, self._looks, seen))
+        self._names = [list(one) for one in found]
+        return [value for one in found for value in one.values()]
+
+    def ran(self, values: Sequence[Array]) -> Ran:
+        left = iter(values)
+        return Ran(*({name: next(left) for name in names} for names in self._names))
+
+    def in_order(self, outputs: Arrays, activations: Arrays) -> list[Array | None]:
+        """Weights of all that the pass gives."""
+        weights = (outputs, activations, dict[str, Array]())
+        return [given.get(name) for names, given in zip(self._names, weights, strict=True) for name in names]
+
+
+def named_outputs(model: Any, returned: Any) -> dict[str, Any]:
+    """What a model returns by its own names: those of a dict, else of the layers that give it."""
+    import keras
+
+    if isinstance(returned, Mapping):
+        return {str(name): value for name, value in returned.items()}
+    flat = keras.tree.flatten(returned)
+    names = getattr(model, "output_names", None) or [model.layers[-1].name]
+    unique = len(set(names)) == len(flat)
+    return dict(zip(names if unique else map(str, range(len(flat))), flat, strict=True))
+
+
+def _structure(model: Any, which: str) -> Any:
+    """Inputs or outputs as the model takes or gives them: of a sequential one, a tensor alone."""
+    import keras
+
+    if isinstance(model, keras.Sequential):
+        return getattr(model, f"{which}s")[0]
+    return getattr(model, which)
+
+
+def _slot(name: str, tensor: Any) -> Slot:
+    return Slot(name, tuple(tensor.shape), np.dtype("float32" if tensor.dtype in HALVES else tensor.dtype))
+
+
+def of_model(model: Any, what: str, shapes: Mapping[str, tuple[int, ...]]) -> ArraySubject:
+    """A Keras model as a subject; ModelRefused where its inputs are not known."""
+    import keras
+
+    functional = isinstance(model, keras.Sequential | keras.src.models.functional.Functional)
+    if not functional or not getattr(model, "inputs", None):
+        raise ModelRefused(f"{what} {UNKNOWN_INPUTS}")
+    inputs = sized([_slot(tensor._keras_history.operation.name, tensor) for tensor in model.inputs], shapes)
+    outputs = named_outputs(model, _structure(model, "output"))
+    given = KerasModel(model, inputs, tuple(_slot(name, tensor) for name, tensor in outputs.items()))
+    return ArraySubject.of_model(given)
+
+
+def _load(path: Path, loading: Loading) -> Subject:
+    try:
+        checked_keras(path, loading.trusted)
+    except ValueError as error:
+        raise ModelRefused(f"{path} cannot be loaded: {error}") from error
+    keras = keras_on(loading.engine, str(path))
+    with quiet():
+        model = attempt(partial(keras.saving.load_model, path, compile=False, safe_mode=not loading.trusted))
+    if isinstance(model, Crash):
+        raise ModelRefused(
+            f"{path} cannot be loaded by Keras {keras.__version__} ({model.error}: {model.message}): save it with this "
+            f"version, or give FILE.py:function that returns the model"
+        )
+    return of_model(model, str(path), loading.shapes)
+
+
+def _wrapped(found: object) -> Subject | None:
+    keras = sys.modules.get("keras")
+    return of_model(found, "the model", {}) if keras is not None and isinstance(found, keras.Model) else None
+
+
+KERAS = SubjectKind("Keras", lambda path: path.suffix in SUFFIXES, _load, engines=ENGINES, wrap=_wrapped, twins=TWINS)

@@ -1,0 +1,130 @@
+"""Folders of TensorFlow's SavedModel as subjects, run by their signature for serving."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jostle.errors import ModelRefused
+from jostle.foreign import Crash, attempt
+from jostle.subjects.array_inputs import sized
+from jostle.subjects.array_model import OUTPUTS_ALONE, Arrays, Looks, Pass, Ran, Session, Slot
+from jostle.subjects.array_subject import ArraySubject
+from jostle.subjects.keras_engines import OnTensorFlow, quiet, tensorflow
+from jostle.subjects.layers import Layer
+from jostle.subjects.subject import Loading, Subject, SubjectKind
+from jostle.subjects.twin_making import TwinMaking
+from jostle.untrusted.saved_model import GRAPH, checked_saved_model
+
+SERVING = ("serving_default", "serve")  # signatures, the usual one first
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A checked SavedModel; it has no layers, because its graph does not tell which operations make one."""
+
+    folder: Path
+    loaded: Any  # holds the weights, which go with it
+    signature: Any
+    inputs: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the graph and of all weights beside it."""
+        digest = hashlib.sha256(self.architecture.encode())
+        for path in sorted((self.folder / "variables").glob("*")):
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        return digest.hexdigest()[:16]
+
+    @cached_property
+    def architecture(self) -> str:
+        return hashlib.sha256((self.folder / GRAPH).read_bytes()).hexdigest()[:16]
+
+    @property
+    def over_batch(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def candidates(self) -> tuple[Layer, ...]:
+        return ()
+
+    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
+        return self._session
+
+    @cached_property
+    def _session(self) -> Session:
+        forward = self._engine.compiled(self._call)
+        return lambda arrays: self._ran(forward([arrays[slot.name] for slot in self.inputs]))
+
+    def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
+        return lambda arrays: {}
+
+    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
+        forward = self._engine.differentiable(self._call)
+
+        def run(arrays: Arrays) -> Pass:
+            values, pull = forward([arrays[slot.name] for slot in self.inputs])
+            return Pass(self._ran(values), lambda given, _: pull([given.get(slot.name) for slot in self.outputs]))
+
+        return run
+
+    def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
+        return None
+
+    @property
+    def _engine(self) -> OnTensorFlow:
+        return OnTensorFlow(self.inputs)
+
+    def _call(self, *given: Any) -> list[Any]:
+        returned = self.signature(**{slot.name: value for slot, value in zip(self.inputs, given, strict=True)})
+        return [returned[slot.name] for slot in self.outputs]
+
+    def _ran(self, values: Sequence[Any]) -> Ran:
+        return Ran({slot.name: value for slot, value in zip(self.outputs, values, strict=True)})
+
+
+def _slots(folder: Path, specs: Mapping[str, Any]) -> tuple[Slot, ...]:
+    for name, spec in specs.items():
+        if spec.shape.rank is None:
+            raise ModelRefused(f"{folder}: {name} has no known rank: export it with an input signature")
+    return tuple(Slot(name, tuple(spec.shape), np.dtype(spec.dtype.as_numpy_dtype)) for name, spec in specs.items())
+
+
+def _signature(folder: Path, loaded: Any) -> Any:
+    """The one for serving, or the only one."""
+    found = dict(getattr(loaded, "signatures", {}))
+    names = [name for name in (*SERVING, *(found if len(found) == 1 else ())) if name in found]
+    if not names:
+        told = f"has {', '.join(found)}" if found else "has none"
+        raise ModelRefused(f"{folder} needs the signature {SERVING[0]} and {told}: export it with model.export(folder)")
+    return found[names[0]]
+
+
+def _load(folder: Path, loading: Loading) -> Subject:
+    try:
+        checked_saved_model(folder, loading.trusted)
+    except ValueError as error:
+        raise ModelRefused(f"{folder} cannot be loaded: {error}") from error
+    if find_spec("tensorflow") is None:
+        raise ModelRefused(f"{folder} needs TensorFlow: pip install 'jostle[tensorflow]'")
+    tf = tensorflow()
+    with quiet():
+        loaded = attempt(partial(tf.saved_model.load, str(folder)))
+    if isinstance(loaded, Crash):
+        raise ModelRefused(f"{folder} cannot be loaded by TensorFlow ({loaded.message}): export it again")
+    signature = _signature(folder, loaded)
+    inputs = sized(_slots(folder, signature.structured_input_signature[1]), loading.shapes)
+    outputs = _slots(folder, signature.structured_outputs)
+    return ArraySubject.of_model(SavedModel(folder, loaded, signature, inputs, outputs))
+
+
+SAVED_MODEL = SubjectKind("SavedModel", lambda path: (path / GRAPH).is_file(), _load, engines=("tensorflow",))
