@@ -69,7 +69,11 @@ def write_models(folder: Path) -> None:
     assert subject is not None
     for twin in ("export", "onnx", "int8-static", "openvino"):
         subject.twin(twin, TwinMaking(images, folder))
-    subprocess.run([sys.executable, str(Path(__file__).with_name("tensorflow_files.py")), str(folder)], check=True)
+    subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("tensorflow_files.py")), str(folder)],
+        check=True,
+        capture_output=True,
+    )
 
 
 def why_not(kind: Kind, folder: Path) -> str | None:
@@ -91,7 +95,7 @@ def found(kind: Kind, names: tuple[str, str], executions: int) -> int:
         options = {"model": model, "twin": [copy], "oracle": ("agree",), "agree": agree, "coverage": (coverage,)}
         size = {"mutator": ("noise",), "executions": executions, "seed": seed, **kind.options}
         with fuzz_session(**options, **size) as session:
-            total += session.search().findings
+            total += session.search().findings.total()
     return total
 
 
