@@ -109,7 +109,7 @@ def test_it_can_be_known_to_accept_one_batch_size_only(name: str, files: Path) -
     assert single.batch == 1 and single.digest == SUBJECTS[name](files).digest
 
 
-@pytest.mark.parametrize("name", [name for name in SUBJECTS if name != "SavedModel"])  # which has no twins
+@pytest.mark.parametrize("name", [name for name in SUBJECTS if name != "SavedModel"])  # which has no such twin
 def test_a_twin_is_a_subject_of_its_own_and_leaves_the_model_as_it_was(name: str, files: Path, tmp_path: Path) -> None:
     subject = SUBJECTS[name](files)
     before, digest = outputs(subject), subject.digest

@@ -29,26 +29,29 @@ TWINS: Mapping[str, str] = {
     "openvino": "The model exported to ONNX, as OpenVINO runs it.",
 }
 
+BY_LITERT = ("litert", "float16", "int8", "int8-static")
+SERVING = ("serving_default", "serve")  # signatures of a SavedModel, the usual one first
+
 
 def made_twin(model: Any, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
     """The file of the twin of this name, made from inputs of the sample; None if there is no such twin."""
     share = 1.0 if name == "weights16" else share_of_weights(name)
     if share is not None:
         rng = np.random.default_rng(making.seed)
-        return _made(name, ".keras", making, lambda path: _write_rounded(model, share, rng, path))
+        return made_file(name, ".keras", making, lambda path: _write_rounded(model, share, rng, path))
     match name:
         case "bfloat16":
-            return _made(name, ".keras", making, lambda path: _in_bfloat16(model).save(path))
+            return made_file(name, ".keras", making, lambda path: _in_bfloat16(model).save(path))
         case "onnx":
-            return _made(name, ".onnx", making, lambda path: _write_onnx(model, sample, path))
+            return made_file(name, ".onnx", making, lambda path: _write_onnx(model, sample, path))
         case "openvino":
-            return _made(name, ".xml", making, lambda path: _write_openvino(model, sample, path))
-        case "litert" | "float16" | "int8" | "int8-static":
-            return _made(name, ".tflite", making, lambda path: _write_litert(model, name, sample, path))
+            return made_file(name, ".xml", making, lambda path: _write_openvino(model, sample, path))
+        case _ if name in BY_LITERT:
+            return made_file(name, ".tflite", making, lambda path: _write_litert(model, name, sample, path))
     return None
 
 
-def _made(name: str, suffix: str, making: TwinMaking, write: Callable[[Path], object]) -> Path:
+def made_file(name: str, suffix: str, making: TwinMaking, write: Callable[[Path], object]) -> Path:
     """The file of a twin: what was made before, or what is written now, whole or not at all."""
     path = making.file(name, suffix)
     if path.exists():
@@ -105,8 +108,12 @@ def _write_onnx(model: Any, sample: Arrays, path: Path) -> None:
     _call(model, [array[:1] for array in sample.values()])
     try:
         model.export(path, format="onnx", verbose=False)
+        import onnx
     except ImportError as error:
-        raise ModelRefused("--twin onnx of a Keras model needs tf2onnx: pip install 'jostle[keras-twins]'") from error
+        raise ModelRefused(
+            "--twin onnx of a Keras model needs tf2onnx: pip install 'jostle[tensorflow,onnx]'"
+        ) from error
+    onnx.checker.check_model(path)  # because the exporter leaves operators of TensorFlow in it that ONNX lacks
 
 
 def _write_openvino(model: Any, sample: Arrays, path: Path) -> None:
@@ -125,24 +132,29 @@ def _write_litert(model: Any, name: str, sample: Arrays, path: Path) -> None:
 
     if keras.backend.backend() != "tensorflow":
         raise ModelRefused(f"--twin {name} of a Keras model is made by TensorFlow: add --engine tensorflow")
+    with tempfile.TemporaryDirectory() as folder:
+        model.export(folder, verbose=False)
+        path.write_bytes(as_litert(Path(folder), SERVING[0], name, sample))
+
+
+def as_litert(saved: Path, signature: str, name: str, sample: Arrays) -> bytes:
+    """The twin of this name of a SavedModel in that folder, which runs by the signature."""
     import tensorflow as tf
 
-    signature = [tf.TensorSpec(one.shape, one.dtype, name=one.name) for one in model.inputs]
-    function = tf.function(lambda *given: _call(model, given), input_signature=signature, autograph=False)
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([function.get_concrete_function()], model)
+    converter = tf.lite.TFLiteConverter.from_saved_model(str(saved), signature_keys=[signature])
     if name != "litert":
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
     if name == "float16":
         converter.target_spec.supported_types = [tf.float16]
     if name == "int8-static":
         converter.representative_dataset = lambda: _rows(sample)
-    path.write_bytes(converter.convert())
+    return bytes(converter.convert())
 
 
-def _rows(sample: Arrays) -> Iterator[list[Array]]:
+def _rows(sample: Arrays) -> Iterator[dict[str, Array]]:
     """Inputs one by one, as the converter wants them."""
-    arrays = list(sample.values())
-    return ([array[row : row + 1] for array in arrays] for row in range(len(arrays[0])))
+    count = len(next(iter(sample.values())))
+    return ({name: array[row : row + 1] for name, array in sample.items()} for row in range(count))
 
 
 def _call(model: Any, given: Any) -> Any:
