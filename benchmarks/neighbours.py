@@ -12,7 +12,7 @@ from statistics import median
 import faiss
 import torch
 
-from jostle import FarFromSeen, Trace
+from jostle import FarFromSeen, Seeds, Trace
 from jostle.feedback.neighbours import Neighbours
 from spread import spread
 
@@ -39,8 +39,9 @@ def assess_times(stored: Neighbours, dimensions: int) -> list[float]:
     feedback = FarFromSeen(["layer"], threshold=2 * dimensions**0.5)
     feedback._seen = stored
     outcome = torch.zeros(BATCH, dtype=torch.int64)
+    rows = Seeds(torch.zeros(BATCH, 1), outcome, ("",) * BATCH).as_candidates()
     return [
-        _timed(lambda queries: feedback.assess(Trace(outcome, {}, {"layer": queries})), dimensions, repeat)
+        _timed(lambda queries: feedback.assess(rows, Trace(outcome, {}, {"layer": queries})), dimensions, repeat)
         for repeat in range(REPEATS)
     ]
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -21,3 +24,12 @@ def repeatable() -> Iterator[None]:
 @pytest.fixture
 def rng() -> torch.Generator:
     return torch.Generator().manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def litert_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """LeNet-1 for LiteRT: float, dynamic, int8, and row, which takes rows alone; pooled takes more than it says."""
+    folder = tmp_path_factory.mktemp("litert")
+    script = Path(__file__).with_name("writing_litert.py")
+    subprocess.run([sys.executable, str(script), str(folder)], check=True, capture_output=True)
+    return folder

@@ -17,7 +17,7 @@ from jostle.mutators.noise import Noise
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.numeric import Finite
 from jostle.randomness import randomness
-from jostle.records import History, Lesson, StepRecord, Trace
+from jostle.records import Candidates, History, Lesson, StepRecord, Trace
 from jostle.schedulers.recent import NewestFew, Uniform
 from jostle.storage.archive import open_archive
 from jostle.storage.history import read_history
@@ -88,7 +88,7 @@ class Above:
     def __init__(self, name: str, place: int, bound: float):
         self._name, self._place, self._bound = name, place, bound
 
-    def assess(self, trace: Trace) -> Tensor:
+    def assess(self, candidates: Candidates, trace: Trace) -> Tensor:
         return (trace.outputs["model"][:, self._place] - self._bound).clamp(min=0)
 
     def coverage(self) -> dict[str, dict[str, float]]:

@@ -13,6 +13,7 @@ from torch import Tensor
 from jostle.composition.settle import FUZZ
 from jostle.foreign import Crash
 from jostle.inputs.geometry import unmoved
+from jostle.interfaces import Feedback
 from jostle.lineage import Mutation, Untouched
 from jostle.options.schema import Given
 from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Lesson, Outcome, Seeds, Summary, Trace
@@ -95,6 +96,14 @@ def trace_of(
     crashes = dict.fromkeys(crashed, CRASH)
     inside = blanked(activations), blanked(extremes), blanked(metadata)
     return Trace(outcome, blanked(outputs), *inside, crashes, others=blanked(others))
+
+
+def assessed(feedback: Feedback, trace: Trace, roots: Tensor | None = None) -> Tensor:
+    """What a feedback says of a trace, whose rows descend from so many seeds unless roots [batch] are given."""
+    count = len(trace.outcome)
+    batch = batch_of(torch.zeros(count if roots is None else max(count, int(roots.max()) + 1), 1))
+    rows = batch.select(torch.arange(count))
+    return feedback.assess(rows if roots is None else replace(rows, roots=roots), trace)
 
 
 def lesson(kept: Candidates, gains: Tensor, found: Sequence[Mutation] = ()) -> Lesson:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from jostle.subjects.keras_engines import keras_on
+from jostle.subjects.openvino_file import openvino_runtime
 from jostle.zoo import LeNet
 
 
@@ -23,6 +24,12 @@ def write_onnx(module: nn.Module, sample: Tensor, path: Path) -> Path:
     assert program is not None
     program.save(str(path))
     return path
+
+
+def write_openvino(onnx: Path, path: Path) -> Path:
+    """An ONNX model as OpenVINO writes it."""
+    openvino = openvino_runtime()
+    openvino.save_model(openvino.Core().read_model(onnx), path, compress_to_fp16=False)
 
 
 def as_keras(net: LeNet, fused: bool = False) -> Any:

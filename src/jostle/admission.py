@@ -33,19 +33,20 @@ class Admission:
     ) -> Candidates:
         """Adds of the rows that violate nothing those that are new, or every one, and gives them back."""
         sound = (trace.ran & ~violating & candidates.changed).nonzero().squeeze(1)
-        gains = self.gains(trace if len(sound) == len(candidates) else trace.select(sound))
+        whole = len(sound) == len(candidates)
+        gains = self.gains(candidates, trace) if whole else self.gains(candidates.select(sound), trace.select(sound))
         new = all_rows(len(sound)) if every else (gains > 0).any(1).nonzero().squeeze(1)
         sound, gains = sound[new], gains[new]
         kept = candidates.select(sound)
         self.add(Lesson(kept, gains, trace.select(sound) if self._learners else NO_TRACE, found_by))
         return kept
 
-    def gains(self, trace: Trace) -> Tensor:
+    def gains(self, candidates: Candidates, trace: Trace) -> Tensor:
         """How new each row is to each criterion [batch, criteria], which then know it."""
         rows = len(trace.outcome)
         if not rows or not self._feedbacks:
             return torch.zeros(rows, len(self._feedbacks))
-        return torch.stack([feedback.assess(trace) for feedback in self._feedbacks], 1)
+        return torch.stack([feedback.assess(candidates, trace) for feedback in self._feedbacks], 1)
 
     def add(self, lesson: Lesson) -> None:
         """Adds what a step kept, and has all that learn learn from it."""

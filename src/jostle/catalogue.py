@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jostle.errors import UsageError
+from jostle.feedback.gap import GAP
 from jostle.feedback.nearest import MAGNITUDE, NEAREST
 from jostle.feedback.neuron_parts import NEURON_CRITERIA
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
@@ -14,6 +15,7 @@ from jostle.mutators.audio import AUDIO
 from jostle.mutators.each import each_of
 from jostle.mutators.embedding import EMBEDDING_EDITS
 from jostle.mutators.gradient_part import GRADIENT
+from jostle.mutators.havoc import HAVOC
 from jostle.mutators.metamorphic import METAMORPHIC
 from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.noise import NOISE
@@ -38,6 +40,7 @@ from jostle.oracles.unanimity import DIFFER
 from jostle.part import Part, PartContext, kind_beside
 from jostle.schedulers.adaptive import ADAPTIVE
 from jostle.schedulers.batch_pool import POOL
+from jostle.schedulers.best_of_seed import CLIMB
 from jostle.schedulers.least_fuzzed import SELDOM
 from jostle.schedulers.recent import RECENT, SMOOTH, UNIFORM
 from jostle.schedulers.seed_list import LIST
@@ -47,6 +50,7 @@ from jostle.task import OF_LABELS
 OWN_PROPERTY = "FILE.py:function"
 OF_ONE_INPUT: Mapping[str, Part[Mutator]] = {
     "noise": NOISE,
+    "havoc": HAVOC,
     "metamorphic": METAMORPHIC,
     "gradient": GRADIENT,
     "table": TABLE_STEPS,
@@ -64,6 +68,7 @@ SCHEDULERS: Mapping[str, Part[Scheduler]] = {
     "seldom": SELDOM,
     "list": LIST,
     "adaptive": ADAPTIVE,
+    "climb": CLIMB,
 }
 ORACLES: Mapping[str, Part[Oracle]] = {
     "nan": NAN,
@@ -77,7 +82,12 @@ ORACLES: Mapping[str, Part[Oracle]] = {
     "embedding": EMBEDDING,
     "sequence": SEQUENCE,
 }
-CRITERIA: Mapping[str, Part[Feedback]] = {"nearest": NEAREST, "magnitude": MAGNITUDE, **NEURON_CRITERIA}
+CRITERIA: Mapping[str, Part[Feedback]] = {
+    "nearest": NEAREST,
+    "magnitude": MAGNITUDE,
+    **NEURON_CRITERIA,
+    "gap": GAP,
+}
 PARTS: Mapping[str, Mapping[str, Part[Any]]] = {
     "coverage": CRITERIA,
     "mutator": MUTATORS,

@@ -23,10 +23,11 @@ class Crash:
     where: str  # innermost frame, file:function
     traceback: str  # or what the process wrote last
     fatal: bool = False  # it took its process with it
+    twin: str = ""  # whose failure it is, as the user calls it, if not the model's or not known
 
 
 class FailedElsewhere(Exception):
-    """Foreign code failed in another process; carries how."""
+    """Foreign code failed in another process, or in one of several models; carries how."""
 
     def __init__(self, crash: Crash):
         super().__init__(f"{crash.error}: {crash.message}")

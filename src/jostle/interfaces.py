@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from jostle.records import Candidates, Lesson, Linearised, OnSeeds, Seeds, StepRecord, Trace, Verdicts
+from jostle.records import Candidates, LayerGaps, Lesson, Linearised, OnSeeds, Seeds, StepRecord, Trace, Verdicts
 
 
 class Target(Protocol):
@@ -39,6 +39,13 @@ class DifferentiableTarget(ModelTarget, Differentiable, Protocol):
     """A model that runs batches and can be differentiated; one that cannot raises in `linearise`."""
 
 
+class ComparesLayers(Protocol):
+    """In which layers is a twin far from its model?"""
+
+    def gaps(self, inputs: Tensor, variant: str) -> LayerGaps:
+        """How far a twin is from the model on inputs [batch, ...]; what foreign code raises, this raises."""
+
+
 class Mutator(Protocol):
     """What do we try next?"""
 
@@ -52,7 +59,7 @@ class Feedback(Protocol):
     Law: a batch is worth the same as its rows one after another, in order; nothing is new twice.
     """
 
-    def assess(self, trace: Trace) -> Tensor:
+    def assess(self, candidates: Candidates, trace: Trace) -> Tensor:
         """Gain [batch], above zero where a row shows something not seen before; remembers the batch."""
 
     def coverage(self) -> Mapping[str, Mapping[str, float]]:

@@ -77,6 +77,7 @@ class Part(Generic[Made]):
     extremes: bool = False  # it needs the smallest and the largest value of each layer
     ranges: bool = False  # it needs a profile
     per_twin: bool = False  # it is made for each twin
+    bounded: bool = False  # it needs the ends of the values' range
 
 
 def kind_beside(name: str, variant: str) -> str:

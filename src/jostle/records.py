@@ -247,6 +247,28 @@ def _stacked(traces: Sequence[Trace], values: Sequence[Mapping[str, Tensor]]) ->
 
 
 @dataclass(frozen=True)
+class LayerGaps:
+    """How far a twin is from its model inside; row i of every array belongs to input i, NaN where it did not run."""
+
+    layers: tuple[tuple[str, str], ...]  # that correspond, of the model and of the twin, in order; none can be told: ()
+    gaps: Tensor  # [batch, layers] root mean square over units of what differs, infinite where one alone is finite
+    sizes: Tensor  # [batch, layers] root mean square over units of what the model gives
+
+    @staticmethod
+    def none(rows: int, layers: tuple[tuple[str, str], ...] = ()) -> LayerGaps:
+        """Of inputs that could not be run."""
+        unknown = torch.full((rows, len(layers)), torch.nan, dtype=torch.float64)
+        return LayerGaps(layers, unknown, unknown)
+
+    @staticmethod
+    def joined(parts: Sequence[LayerGaps]) -> LayerGaps:
+        """The rows of several batches, one after another."""
+        layers = next((part.layers for part in parts if part.layers), ())
+        filled = [part if part.layers else LayerGaps.none(len(part.gaps), layers) for part in parts]
+        return LayerGaps(layers, torch.cat([part.gaps for part in filled]), torch.cat([part.sizes for part in filled]))
+
+
+@dataclass(frozen=True)
 class Violation:
     """One property that does not hold; equal fingerprints are the same bug."""
 

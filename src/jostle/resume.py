@@ -48,7 +48,7 @@ class Resumption:
     def _replay(self, steps: Sequence[PastStep], kept: Candidates) -> None:
         """Plans and learns these steps again, with what they kept."""
         trace = self._run_again(kept) if len(kept) else NO_TRACE
-        gains = self.admission.gains(trace)
+        gains = self.admission.gains(kept, trace)
         start = 0
         for past in steps:
             if past.step:

@@ -17,7 +17,7 @@ from jostle.interfaces import Feedback
 from jostle.profile import Profile
 from jostle.randomness import randomness
 from jostle.records import Trace
-from making import trace_of
+from making import assessed, trace_of
 
 LAYERS = ["early", "late"]
 # Activations are whole numbers, so no distance is within rounding of these thresholds.
@@ -68,7 +68,7 @@ def seen_in(rows: Tensor) -> Trace:
 
 
 def one_by_one(feedback: Feedback, trace: Trace) -> Tensor:
-    return torch.cat([feedback.assess(trace.select(torch.tensor([row]))) for row in range(len(trace.outcome))])
+    return torch.cat([assessed(feedback, trace.select(torch.tensor([row]))) for row in range(len(trace.outcome))])
 
 
 @every_feedback
@@ -77,9 +77,9 @@ def one_by_one(feedback: Feedback, trace: Trace) -> Tensor:
 def test_a_batch_is_worth_its_rows_one_after_another(name: str, rows: Tensor, before: Tensor) -> None:
     at_once, in_turn = FEEDBACKS[name](), FEEDBACKS[name]()
     for feedback in (at_once, in_turn):
-        feedback.assess(seen_in(before))
+        assessed(feedback, seen_in(before))
     expected = one_by_one(in_turn, seen_in(rows))
-    gain = at_once.assess(seen_in(rows))
+    gain = assessed(at_once, seen_in(rows))
     assert torch.equal(gain > 0, expected > 0)
     torch.testing.assert_close(gain, expected, rtol=1e-4, atol=1e-4)
     assert at_once.coverage() == in_turn.coverage()
@@ -90,16 +90,16 @@ def test_a_batch_is_worth_its_rows_one_after_another(name: str, rows: Tensor, be
 @given(rows=any_rows)
 def test_nothing_is_new_twice(name: str, rows: Tensor) -> None:
     feedback = FEEDBACKS[name]()
-    feedback.assess(seen_in(rows))
-    assert not feedback.assess(seen_in(rows)).any()
-    assert not feedback.assess(seen_in(rows.flip(0))).any()
+    assessed(feedback, seen_in(rows))
+    assert not assessed(feedback, seen_in(rows)).any()
+    assert not assessed(feedback, seen_in(rows.flip(0))).any()
 
 
 @every_feedback
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(rows=any_rows)
 def test_rows_that_are_not_finite_are_never_new(name: str, rows: Tensor) -> None:
-    gain = FEEDBACKS[name]().assess(seen_in(rows))
+    gain = assessed(FEEDBACKS[name](), seen_in(rows))
     assert not gain.isnan().any() and not (gain < 0).any()
     assert not gain[~rows.isfinite().all(1)].any()
 
@@ -107,22 +107,22 @@ def test_rows_that_are_not_finite_are_never_new(name: str, rows: Tensor) -> None
 @every_feedback
 def test_a_batch_of_nothing_but_nan_is_worth_nothing_and_spoils_nothing(name: str) -> None:
     feedback, fresh = FEEDBACKS[name](), FEEDBACKS[name]()
-    assert not feedback.assess(seen_in(torch.full((3, 5), torch.nan))).any()
+    assert not assessed(feedback, seen_in(torch.full((3, 5), torch.nan))).any()
     rows = torch.tensor([[1.0, 2, 3, 4, 5], [-5.0, 9, 0, 2, 1]])
-    assert torch.equal(feedback.assess(seen_in(rows)), fresh.assess(seen_in(rows)))
+    assert torch.equal(assessed(feedback, seen_in(rows)), assessed(fresh, seen_in(rows)))
 
 
 @every_distant
 def test_the_first_row_is_new_and_so_is_one_far_from_it(name: str) -> None:
     feedback = DISTANT[name]()
     near_and_far = torch.tensor([[1.0, 2, 3, 0, 0], [1.0, 2, 3, 0, 0.1], [0, 0, 0.0, 90, 9]])
-    assert (feedback.assess(seen_in(near_and_far)) > 0).tolist() == [True, False, True]
+    assert (assessed(feedback, seen_in(near_and_far)) > 0).tolist() == [True, False, True]
 
 
 @every_distant
 def test_coverage_counts_what_was_new(name: str) -> None:
     feedback = DISTANT[name]()
-    new = feedback.assess(seen_in(torch.tensor([[1.0, 2, 3, 0, 0], [1.0, 2, 3, 0, 0], [0, 0, 0.0, 90, 9]]))) > 0
+    new = assessed(feedback, seen_in(torch.tensor([[1.0, 2, 3, 0, 0], [1.0, 2, 3, 0, 0], [0, 0, 0.0, 90, 9]]))) > 0
     (figures,) = feedback.coverage().values()
     assert figures["points"] == int(new.sum())
 
@@ -134,7 +134,7 @@ def test_what_is_covered_never_shrinks_and_grows_only_where_something_is_new(nam
     feedback = COUNTING[name]()
     before = 0.0
     for row in rows.split(1):
-        new = bool(feedback.assess(seen_in(row)) > 0)
+        new = bool(assessed(feedback, seen_in(row)) > 0)
         ((_, figures),) = feedback.coverage().items()
         now = figures.get("buckets", figures.get("ranks", figures["covered"]))
         assert 0 <= figures["covered"] <= 1

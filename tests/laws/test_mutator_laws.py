@@ -27,6 +27,7 @@ from jostle.mutators.bounded_edits import BoundedEdits
 from jostle.mutators.each import Each
 from jostle.mutators.embedding import EmbeddingEdits
 from jostle.mutators.goals import AnotherClass
+from jostle.mutators.havoc import Havoc
 from jostle.mutators.metamorphic import Metamorphic
 from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.neuron_choice import NeuronChoice, near, uncovered
@@ -43,6 +44,7 @@ from jostle.zoo import lenet1
 from making import batch_of, placements_of, texts_of
 
 VALUES = ((5, 3), (2, 3, 8, 8), (1, 7, 2))
+ANY_VALUES = (*VALUES, (4, 1), (3, 1, 1), (5, 2, 1, 3, 2, 2), (7,))
 IMAGES = ((2, 3, 8, 8), (2, 1, 9, 6), (2, 1, 3, 8, 8))  # the last are volumes
 VOLUMES = ((2, 3, 5, 8, 6), (3, 1, 1, 6, 6))
 DIGITS = ((3, 1, 28, 28),)  # what a LeNet takes
@@ -143,6 +145,12 @@ MUTATORS: dict[str, Case] = {
     "noise in a ball": Case(lambda: Noise(0.3, 0, 1, radius=0.2), radius=0.2),
     "noise on bytes": Case(lambda: Noise(25, 0, 255, radius=16), 0, 255, 16),
     "noise around zero": Case(lambda: Noise(0.2, -1, 1, radius=0.4), -1, 1, 0.4),
+    "havoc": Case(lambda: Havoc(0, 1), shapes=ANY_VALUES),
+    "havoc around zero": Case(lambda: Havoc(-1, 1), -1, 1, shapes=ANY_VALUES),
+    "havoc in a ball": Case(lambda: Havoc(-1, 1, radius=0.2), -1, 1, 0.2, shapes=ANY_VALUES),
+    "havoc on bytes": Case(lambda: Havoc(0, 255, radius=16), 0, 255, 16),
+    "havoc far from zero": Case(lambda: Havoc(1000, 1001), 1000, 1001),
+    "noise and havoc": Case(lambda: mixed(noise=Noise(0.1, 0, 1), havoc=Havoc(0, 1))),
     "metamorphic": Case(lambda: Metamorphic(0, 1), away=0.1, shapes=IMAGES),
     "metamorphic on bytes": Case(lambda: Metamorphic(0, 255), 0, 255, away=0.1, shapes=IMAGES),
     "metamorphic around zero": Case(lambda: Metamorphic(-1, 1), -1, 1, away=0.1, shapes=IMAGES),
@@ -182,6 +190,7 @@ MUTATORS: dict[str, Case] = {
     "each, moved": Case(
         lambda: each(0, 1, picture=Metamorphic(0, 1), numbers=Noise(0.1, 0, 1)), away=0.1, shapes=PACKED
     ),
+    "each, by havoc": Case(lambda: each(-1, 1, picture=Havoc(-1, 1), numbers=Havoc(-1, 1)), -1, 1, shapes=PACKED),
     "table": Case(lambda: table_steps(), 0, 10, shapes=ROWS, domain=TABLE),
     "table in a ball": Case(lambda: table_steps(radius=0.2, columns=7), 0, 10, 2.0, shapes=ROWS, domain=TABLE),
     "table, columns together": Case(lambda: table_steps(joint=1.0), 0, 10, shapes=ROWS, domain=TABLE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,14 +10,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from jostle.errors import UsageError
 from jostle.subjects.instrument import layers_on_one, traits_on
 from jostle.subjects.registry import KINDS, load, subject_of
-from jostle.subjects.subject import Subject, Watch
+from jostle.subjects.subject import Loading, Subject, Watch
 from jostle.subjects.twin_making import TwinMaking
 from jostle.traits import Traits
 from jostle.zoo import lenet1, mnist_sample
 from making import batch_of
-from model_files import write_keras, write_onnx, write_saved_model
+from model_files import write_keras, write_onnx, write_openvino, write_saved_model
 
 SOURCE = """
 import numpy as np
@@ -32,7 +34,7 @@ IMAGES = mnist_sample()[0][:6]
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(tmp_path_factory: pytest.TempPathFactory, litert_files: Path) -> Path:
     """A model of every kind."""
     folder = tmp_path_factory.mktemp("models")
     (folder / "nets.py").write_text(SOURCE)
@@ -41,7 +43,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.export.save(torch.export.export(lenet1(), (IMAGES[:2],)), folder / "two.pt2")
     torch.jit.trace(lenet1(), IMAGES[:2]).save(str(folder / "scripted.pt"))
     torch.save(lenet1(), folder / "pickled.pt")
-    write_onnx(lenet1(), IMAGES[:2], folder / "net.onnx")
+    write_openvino(write_onnx(lenet1(), IMAGES[:2], folder / "net.onnx"), folder / "net.xml")
+    shutil.copyfile(litert_files / "float.tflite", folder / "net.tflite")
+    shutil.copyfile(litert_files / "int8.tflite", folder / "int8.tflite")
     write_keras(lenet1(), folder / "net.keras", fused=True)
     write_keras(lenet1(), folder / "net.h5")
     write_saved_model(lenet1(), folder / "saved")
@@ -56,6 +60,10 @@ SUBJECTS: dict[str, Callable[[Path], Subject]] = {
     "pickled torch module": lambda files: load(str(files / "pickled.pt"), trusted=True),
     "function of a batch": lambda files: load(f"{files / 'nets.py'}:function"),
     "ONNX": lambda files: load(str(files / "net.onnx")),
+    "OpenVINO": lambda files: load(str(files / "net.xml")),
+    "ONNX by OpenVINO": lambda files: load(str(files / "net.onnx"), how=Loading(engine="openvino")),
+    "LiteRT": lambda files: load(str(files / "net.tflite")).channels_last(),
+    "LiteRT, quantised": lambda files: load(str(files / "int8.tflite")).channels_last(),
     "Keras": lambda files: load(str(files / "net.keras")).channels_last(),
     "Keras of old": lambda files: load(str(files / "net.h5")).channels_last(),
     "SavedModel": lambda files: load(str(files / "saved")).channels_last(),
@@ -109,17 +117,66 @@ def test_it_can_be_known_to_accept_one_batch_size_only(name: str, files: Path) -
     assert single.batch == 1 and single.digest == SUBJECTS[name](files).digest
 
 
-@pytest.mark.parametrize("name", [name for name in SUBJECTS if name != "SavedModel"])  # which has no such twin
-def test_a_twin_is_a_subject_of_its_own_and_leaves_the_model_as_it_was(name: str, files: Path, tmp_path: Path) -> None:
+# How far answers of a twin may be from those of the model, whose scores go up to about 20.
+TOLERANCES = {"float16": 0.1, "bfloat16": 0.5, "weights16": 0.1, "int8": 1.0, "int8-static": 1.0}
+EXACT = 1e-3  # of twins that compute as the model does
+KIND_OF = {
+    "exported program of one batch size": "exported program",
+    "ONNX by OpenVINO": "ONNX",
+    "LiteRT, quantised": "LiteRT",
+    "Keras of old": "Keras",
+}
+# What a kind of model has in general and a model of it need not: no linear layers, nothing that can be traced.
+REFUSED = {
+    *((name, "int8") for name in ("exported program", "exported program of one batch size")),
+    *(("TorchScript", twin) for twin in ("int8", "int8-static", "compile", "export", "onnx", "openvino")),
+    *(("function of a batch", twin) for twin in ("int8", "int8-static", "export", "onnx", "openvino")),
+}
+NOT_RUN = {("function of a batch", "bfloat16")}  # numpy has none
+COMPILED = ("torch module", "exported program")  # takes long
+
+
+def twins_of(name: str) -> list[str]:
+    (kind,) = (kind for kind in KINDS if kind.name == KIND_OF.get(name, name))
+    return [twin for twin in kind.twins if twin != "compile" or name in COMPILED]
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where twins are made; what one is made by way of is there for the next."""
+    return tmp_path_factory.mktemp("twins")
+
+
+@pytest.mark.parametrize(
+    ("name", "twin"),
+    [
+        pytest.param(name, twin, marks=pytest.mark.slow if twin == "compile" else ())
+        for name in SUBJECTS
+        for twin in twins_of(name)
+    ],
+)
+def test_a_twin_answers_about_as_its_model_and_leaves_it_as_it_was(
+    name: str, twin: str, files: Path, twins: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     subject = SUBJECTS[name](files)
     before, digest = outputs(subject), subject.digest
-    making = TwinMaking(IMAGES, tmp_path)
-    twin = subject.twin("weights16", making)
-    made = _loaded(twin, "Keras" in name) if isinstance(twin, Path) else twin
+    making = TwinMaking(IMAGES, twins / name)
+    if (name, twin) in REFUSED:
+        with pytest.raises(UsageError, match=f"^--twin {twin} [^\n]*$"):
+            subject.twin(twin, making)
+        return
+    made = subject.twin(twin, making)
+    made = _loaded(made, "Keras" in name or name == "SavedModel") if isinstance(made, Path) else made
     assert made is not None and made.batch == subject.batch
-    assert torch.allclose(outputs(made), before, atol=0.1)
+    if (name, twin) not in NOT_RUN:
+        assert torch.allclose(outputs(made), before, atol=TOLERANCES.get(twin, EXACT))
     assert torch.equal(outputs(subject), before) and subject.digest == digest
-    assert subject.twin("no such twin", making) is None
+    assert capfd.readouterr() == ("", "")
+
+
+@every_subject
+def test_a_twin_of_an_unknown_name_is_none(name: str, files: Path, tmp_path: Path) -> None:
+    assert SUBJECTS[name](files).twin("no such twin", TwinMaking(IMAGES, tmp_path)) is None
 
 
 def _loaded(twin: Path, channels_last: bool) -> Subject:

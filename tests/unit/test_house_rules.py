@@ -60,7 +60,10 @@ CATCH_BROADLY = {
     "storage/background_writer.py",  # hands what failed in its thread to the loop
     "cli/main.py",  # the last resort, which says that the defect is ours
 }
-HEAVY = ("faiss", "typer", "rich", "onnx", "onnxruntime", "tensorflow", "keras", "jax", "ray", "mlxtend", "jostle.cli")
+HEAVY = (
+    *("faiss", "typer", "rich", "onnx", "onnxruntime", "openvino", "ai_edge_litert", "transformers"),
+    *("tensorflow", "keras", "jax", "ray", "mlxtend", "jostle.cli"),
+)
 
 
 def sources(folder: Path = HOUSE) -> list[Path]:

@@ -25,6 +25,7 @@ from fragile_campaign import (
 from jostle.campaign import Budget
 from jostle.feedback.nearest import FarFromSeen
 from jostle.interfaces import Feedback
+from jostle.mutators.havoc import Havoc
 from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.noise import Noise
 from jostle.oracles.labels import LabelKept
@@ -108,12 +109,18 @@ def two_mutators() -> Mixed:
     return Mixed({"mild": Costed(Noise(0.1, 0, 1)), "violent": Costed(Noise(0.5, 0, 1), 2)})
 
 
+def noise_and_havoc() -> Mixed:
+    return Mixed({"noise": Costed(Noise(0.2, 0, 1)), "havoc": Costed(Havoc(0, 1))})
+
+
 LEARNING: dict[str, dict[str, Callable[[], object]]] = {
     "pool": {"scheduler": lambda: BatchPool(1.0, sample=8)},
     "seldom": {"scheduler": LeastFuzzed},
     "adaptive": {"scheduler": WhereGainsCome},
     "list": {"scheduler": lambda: SeedList(limit=1.0)},
     "mixed": {"mutator": two_mutators},
+    "havoc": {"mutator": lambda: Havoc(0, 1)},
+    "noise and havoc": {"mutator": noise_and_havoc},
 }
 
 

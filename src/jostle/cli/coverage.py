@@ -24,8 +24,8 @@ from jostle.options.campaign import DATA_HELP
 from jostle.options.kinds import NAMES
 
 EVERY = "all"
-OF_DATA = ("range", "mean", "std", "channels", "size", "batch")
-OF_MODEL = ("model", "weights", "layers", "units", "trust_model")
+OF_DATA = ("range", "mean", "std", "layout", "channels", "size", "batch")
+OF_MODEL = ("model", "weights", "engine", "shape", "layers", "units", "trust_model")
 OF_CRITERIA = ("profile", "sections", "buckets", "top", "active")
 Data = Annotated[str, typer.Argument(help=f"{DATA_HELP}.")]
 

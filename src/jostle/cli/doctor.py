@@ -16,6 +16,7 @@ from jostle.cli.terminal import output
 CORE = ("torch", "numpy", "faiss-cpu", "filelock", "safetensors", "pillow", "psutil", "tomli-w", "typer", "rich")
 # What is optional, with the extra that installs each.
 OF_INPUTS = {"pyarrow": "tables", "tokenizers": "text"}
+OF_MODELS = {"ai-edge-litert": "litert", "transformers": "transformers"}
 OF_FRAMEWORKS = {
     "onnx": "onnx",
     "onnxruntime": "onnx",
@@ -33,7 +34,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     """Say which versions of Python, torch and the optional backends are here, and what installs the missing."""
     found = {"python": platform.python_version(), "jostle": version("jostle")}
     found |= {name: _version(name) or "missing: pip install jostle" for name in CORE}
-    found |= _optional(OF_INPUTS, "seeds of that kind") | _optional(OF_FRAMEWORKS, "jostle frameworks")
+    found |= _optional(OF_INPUTS, "seeds of that kind") | _optional(OF_MODELS, "models of that kind")
+    found |= _optional(OF_FRAMEWORKS, "jostle frameworks")
     if as_json:
         print(json.dumps(found))
         return

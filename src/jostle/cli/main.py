@@ -20,6 +20,7 @@ from jostle.cli.doctor import doctor
 from jostle.cli.evaluate import evaluate
 from jostle.cli.frameworks import frameworks
 from jostle.cli.fuzz import fuzz
+from jostle.cli.inspect import inspect
 from jostle.cli.list_parts import list_parts
 from jostle.cli.profile import profile
 from jostle.cli.replay import replay
@@ -32,6 +33,7 @@ CLICKS_INTERRUPTED = 130
 COMMANDS: Mapping[str, Callable[..., Any]] = {
     "fuzz": fuzz,
     "frameworks": frameworks,
+    "inspect": inspect,
     "replay": replay,
     "coverage": coverage,
     "profile": profile,

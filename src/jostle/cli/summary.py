@@ -14,6 +14,7 @@ from rich.table import Table
 from jostle.cli.display import corpus_text, coverage_text, findings_text, rate_text
 from jostle.cli.terminal import say, visible
 from jostle.records import MODEL, Summary
+from jostle.storage.beginnings import beginnings, divergences
 from jostle.storage.finding_record import FinishedArray
 from jostle.storage.findings import FINDINGS, FLAKY, Recorded, recorded
 
@@ -44,6 +45,8 @@ def print_summary(console: Console, summary: Summary, folder: Path, more: Mappin
     finished = [record.finished for _, record in found if isinstance(record.finished, FinishedArray)]
     if any(one.minimised is not None for one in finished):
         table.add_row("[bold]changes[/bold]", _changes(finished))
+    for some in beginnings(divergences(record for _, record in found)):
+        table.add_row("[bold]begins[/bold]", escape(visible(str(some))))
     table.add_row("[bold]written to[/bold]", escape(visible(str(folder))))
     console.print(table, soft_wrap=True)
     _print_examples(console, folder, found)

@@ -101,14 +101,15 @@ class Runs:
         if seeds:
             planted = Trace.joined([trace for _, trace in self.traces(self.rows[:seeds])])
             for feedback in feedbacks:
-                feedback.assess(planted)
+                feedback.assess(self._kept.select(self.rows[:seeds]), planted)
         self.assess(feedbacks, self.rows[seeds:])
 
     def assess(self, feedbacks: Sequence[Feedback], rows: Tensor) -> Tensor:
         """The rows that are new to any criterion, one after another."""
         new = [rows[:0]]
         for some, trace in self.traces(rows):
-            gains = torch.stack([feedback.assess(trace) for feedback in feedbacks], 1)
+            entries = self._kept.select(some)
+            gains = torch.stack([feedback.assess(entries, trace) for feedback in feedbacks], 1)
             new.append(some[(gains > 0).any(1)])
         return torch.cat(new)
 

@@ -62,10 +62,10 @@ class CoverageMeter:
 
     def add(self, inputs: Tensor) -> Tensor:
         """Counts a batch [batch, ...]; how many units each input is first to cover [batch, criteria]."""
-        trace = self._trace(inputs)
+        trace, seeds = self._trace(inputs), _unlabelled(inputs)
         if not self._feedbacks:
-            self._feedbacks = self._begun(_unlabelled(inputs))
-        return torch.stack([feedback.assess(trace) for feedback in self._feedbacks], 1)
+            self._feedbacks = self._begun(seeds)
+        return torch.stack([feedback.assess(seeds.as_candidates(), trace) for feedback in self._feedbacks], 1)
 
     def coverage(self) -> Mapping[str, Mapping[str, float]]:
         """Figures so far, by criterion."""

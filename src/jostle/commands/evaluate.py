@@ -27,9 +27,8 @@ from jostle.session.reopen import reopen
 from jostle.storage.history import read_kept
 from jostle.subjects.instrument import fitted, plain_target
 from jostle.subjects.models import load_models, making_of, twin_or_model
-from jostle.subjects.registry import is_drawn
 from jostle.subjects.subject import Subject
-from jostle.subjects.twin_making import CALIBRATED
+from jostle.subjects.twin_making import CALIBRATED, is_drawn
 
 
 @dataclass(frozen=True)

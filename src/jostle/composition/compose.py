@@ -12,9 +12,11 @@ from typing import Any
 from jostle.campaign import Budget, Campaign
 from jostle.catalogue import feedbacks_of, mutator_of, oracles_of, parts_named, scheduler_of
 from jostle.composition.contradictions import refuse_contradictions
+from jostle.composition.disagreement import DISAGREE, toward_disagreement
 from jostle.composition.recipe import Recipe
 from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled, settled_by_seeds
 from jostle.composition.suited import suited
+from jostle.composition.unbounded import refuse_without_bounds
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.audio import Audio
 from jostle.inputs.distances import are_image_files, as_image_file
@@ -157,6 +159,7 @@ def watching(recipe: Recipe, given: Given) -> Instrumentation:
         given.of(InputOptions),
         neurons=any(part.neurons for part in parts),
         extremes=any(part.extremes for part in parts),
+        twin_gradients=given.get("goal") == DISAGREE,
     )
 
 
@@ -177,11 +180,12 @@ def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> 
     if "layers" in given and not model.layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
     images = are_image_files(seeds.inputs, low, high)
-    recipe = suited(recipe, domain, flight.task)
+    recipe = toward_disagreement(suited(recipe, domain, flight.task))
     if isinstance(domain, Audio) and "range" not in given:
         given = given.over(range=(-1.0, 1.0))
     refuse_unread(recipe, given, flight.task)
     settings = settled_by_seeds(settled(recipe, given, flight.task, images), flight.seeds)
+    refuse_without_bounds(settings)
     as_images = settings[FindingOptions].as_images
     if images and as_images:  # exactly as files give them back, whatever arithmetic made them
         flight = replace(flight, seeds=replace(flight.seeds, inputs=as_image_file(flight.seeds.inputs, low, high)))

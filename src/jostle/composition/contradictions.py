@@ -27,6 +27,14 @@ def _twins(given: Given) -> Iterator[tuple[bool, str]]:
         "--twin is compared by --oracle agree: add agree, or leave out --twin",
     )
     yield (
+        "gap" in given.get("coverage", ()) and not twin,
+        "--coverage gap measures how near twins come to disagreeing: name the second model with --twin",
+    )
+    disagree = given.get("goal") == "disagree"
+    yield disagree and not twin, "--goal disagree heads for where twins differ: name the second model with --twin"
+    for name in ("others", "neurons", "strategy", "balance") if disagree else ():
+        yield name in given, f"{flag_of(name)} is of --goal label: leave it out beside --goal disagree"
+    yield (
         bool(given.get("gradients")) and "metadata" not in given,
         "--gradients needs --metadata, whose values it differentiates",
     )

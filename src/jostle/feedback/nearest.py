@@ -15,7 +15,7 @@ from jostle.options.declaration import Theme, check, option
 from jostle.options.kinds import choice, number
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
-from jostle.records import MODEL, Trace
+from jostle.records import MODEL, Candidates, Trace
 
 # Squares of larger values leave float32; clipped, they still lie far from everything ordinary.
 LARGEST = 1e15
@@ -77,7 +77,7 @@ class FarFromSeen:
         self._embedding = EMBEDDINGS[criterion]
         self._seen = Neighbours()
 
-    def assess(self, trace: Trace) -> Tensor:
+    def assess(self, candidates: Candidates, trace: Trace) -> Tensor:
         points, finite = self._points(trace)
         gain = torch.zeros(len(points))
         rows = finite.nonzero().squeeze(1)

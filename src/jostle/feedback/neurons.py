@@ -11,7 +11,7 @@ from jostle.errors import UsageError
 from jostle.feedback.criteria import Activity, Criterion
 from jostle.feedback.new_units import NewUnits
 from jostle.profile import Layers, layers_in, neurons_in
-from jostle.records import Trace
+from jostle.records import Candidates, Trace
 from jostle.scaling import extremes_in
 
 MOST_UNITS = 4_000_000_000  # eight gigabytes
@@ -30,7 +30,7 @@ class NeuronCoverage:
         self._criterion: Criterion | None = None
         self._seen = NewUnits(0)
 
-    def assess(self, trace: Trace) -> Tensor:
+    def assess(self, candidates: Candidates, trace: Trace) -> Tensor:
         rows, units = self.units(trace)
         gain = torch.zeros(len(trace.outcome))
         if len(rows):

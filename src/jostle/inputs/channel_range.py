@@ -13,6 +13,7 @@ from torch import Tensor
 from jostle.domain import Domain, Outside
 from jostle.inputs.domain_files import Section
 from jostle.inputs.value_range import ValueRange
+from jostle.options.kinds import UNBOUNDED
 from jostle.records import Seeds
 
 
@@ -60,11 +61,13 @@ class ChannelRange:
 def declared_values(section: Section, seeds: Seeds) -> Domain:
     """The values of images or arrays that a file declares: one low and high for all, or one for each channel."""
     section.only("kind", "low", "high")
-    lows, highs = section.numbers("low"), section.numbers("high")
     shape = tuple(seeds.inputs.shape[1:])
     kind = ValueRange.of(seeds.inputs, 0, 1).kind
     if section.values["kind"] != kind:
         raise section.wrong("kind", f'seeds of shape {list(shape)} are of kind "{kind}"')
+    if _is_unbounded(section):
+        return ValueRange(*UNBOUNDED, kind)
+    lows, highs = section.numbers("low"), section.numbers("high")
     for key, bounds in (("low", lows), ("high", highs)):
         if len(bounds) not in (1, shape[0]):
             raise section.wrong(key, f"{len(bounds)} numbers: give one, or one for each of {shape[0]} channels")
@@ -77,9 +80,15 @@ def declared_values(section: Section, seeds: Seeds) -> Domain:
 
 def checked_ends(section: Section) -> tuple[float, float]:
     """The lowest and the highest value of all channels."""
+    if _is_unbounded(section):
+        return UNBOUNDED
     lows, highs = section.numbers("low"), section.numbers("high")
     several = max(len(lows), len(highs))
     pairs = zip(lows * (several // len(lows)), highs * (several // len(highs)), strict=False)
     if not all(low < high for low, high in pairs):
         raise section.wrong("low", "each low must be below its high")
     return min(lows), max(highs)
+
+
+def _is_unbounded(section: Section) -> bool:
+    return (section.values.get("low"), section.values.get("high")) == UNBOUNDED

@@ -248,9 +248,11 @@ def _check_runs(target: ModelTarget, seeds: Seeds, accepted: int) -> Trace:
     """One seed through everything that is watched, so that a broken metadata function shows here."""
     trace = target.run(seeds.as_candidates().select(torch.tensor([accepted])))
     for crash in trace.crashes.values():
+        whose, fix = "the twin or --metadata", "fix that function"
+        if crash.twin:
+            whose, fix = f"--twin {crash.twin}", "give a twin that accepts what the model accepts"
         raise PreflightFailed(
-            f"the twin or --metadata fails on a seed that the model accepts ({crash.error} in {crash.where}: "
-            f"{crash.message}): fix that function"
+            f"{whose} fails on a seed that the model accepts ({crash.error} in {crash.where}: {crash.message}): {fix}"
         )
     return trace
 

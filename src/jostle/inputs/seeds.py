@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -172,6 +173,8 @@ def _parts(items: Any, size: int) -> Iterator[Any]:
 
 
 def _seeds_from_images(folder: Path, files: list[Path], form: SeedForm) -> Seeds:
+    if math.isinf(form.high):
+        raise SeedsRefused("image files are scaled into --range: give its ends, such as --range 0,1")
     pixels = shares_of(files, form.channels, form.size) * (form.high - form.low) + form.low
     return Seeds(pixels, folder_labels(folder, files), tuple(str(file.relative_to(folder)) for file in files))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
-from jostle.records import Candidates, Linearised, Outcome, Seeds, Trace
+from jostle.records import Candidates, LayerGaps, Linearised, Outcome, Seeds, Trace
 
 Pull = Callable[[Mapping[str, Tensor], Mapping[str, Tensor]], Tensor]
 GROUPS = ("outputs", "others", "activations", "extremes", "metadata")
@@ -45,6 +45,17 @@ def pass_arrays(passed: Linearised) -> dict[str, Tensor]:
 def pass_of(arrays: Mapping[str, Tensor], pull: Pull) -> Linearised:
     scores, activations, extremes = ungrouped(arrays, PASSED).values()
     return Linearised(scores, activations, extremes, pull)
+
+
+def gaps_arrays(found: LayerGaps) -> dict[str, Tensor]:
+    return {"gaps": found.gaps, "sizes": found.sizes}
+
+
+def gaps_of(arrays: Mapping[str, Tensor], rows: int, layers: Sequence[Sequence[str]]) -> LayerGaps:
+    gaps, sizes = (arrays[name].clone() for name in ("gaps", "sizes"))
+    if not gaps.shape == sizes.shape == (rows, len(layers)):
+        raise ValueError(f"{len(layers)} layers were compared on {rows} inputs, and {list(gaps.shape)} gaps came back")
+    return LayerGaps(tuple((ours, theirs) for ours, theirs in layers), gaps, sizes)
 
 
 def grouped(groups: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:

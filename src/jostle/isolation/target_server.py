@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from torch import Tensor
 
-from jostle.interfaces import Differentiable, ModelTarget
-from jostle.isolation.messages import batch_of, pass_arrays, trace_arrays, ungrouped
+from jostle.interfaces import ComparesLayers, Differentiable, ModelTarget
+from jostle.isolation.messages import batch_of, gaps_arrays, pass_arrays, trace_arrays, ungrouped
 from jostle.isolation.server import Handler
 from jostle.isolation.shared_arrays import SharedArrays
 from jostle.records import Linearised
+
+
+@dataclass(frozen=True)
+class Hosted:
+    """What a worker answers for, and what a campaign must know of it."""
+
+    target: ModelTarget
+    gradients: Differentiable
+    twin_layers: ComparesLayers | None  # where there are twins
+    facts: Mapping[str, Any]
+    arrays: Mapping[str, Tensor]
 
 
 class TargetOpener(Protocol):
@@ -21,10 +33,8 @@ class TargetOpener(Protocol):
     def load(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """Loads what the fields name; what a person should know of it."""
 
-    def watch(
-        self, sample: Tensor, fields: Mapping[str, Any]
-    ) -> tuple[ModelTarget, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
-        """The target, the same as a differentiable one, and what a campaign must know of both."""
+    def watch(self, sample: Tensor, fields: Mapping[str, Any]) -> Hosted:
+        """What was loaded, watched; the sample [some, ...] are inputs of it."""
 
 
 class TargetServer:
@@ -41,24 +51,25 @@ class TargetServer:
             "run": self._run,
             "linearise": self._linearise,
             "pull": self._pull,
+            "gaps": self._gaps,
         }
 
     def _watch(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         sample = self._arrays(request)["inputs"].clone()
-        self._target, self._gradients, facts, arrays = self._opener.watch(sample, request)
-        return self._answered(arrays, facts=facts)
+        self._hosted = self._opener.watch(sample, request)
+        return self._answered(self._hosted.arrays, facts=self._hosted.facts)
 
     def _predict(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._answered({"outputs": self._target.predict(self._arrays(request)["inputs"])})
+        return self._answered({"outputs": self._hosted.target.predict(self._arrays(request)["inputs"])})
 
     def _run(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        trace = self._target.run(batch_of(self._arrays(request)), request["watched"])
+        trace = self._hosted.target.run(batch_of(self._arrays(request)), request["watched"])
         return self._answered(trace_arrays(trace), seconds=dict(trace.seconds))
 
     def _linearise(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         for forgotten in request["forgotten"]:
             self._passes.pop(forgotten, None)
-        passed = self._gradients.linearise(self._arrays(request)["inputs"], request["extremes"])
+        passed = self._hosted.gradients.linearise(self._arrays(request)["inputs"], request["extremes"])
         self._passes[request["pass"]] = passed
         return self._answered(pass_arrays(passed))
 
@@ -66,6 +77,12 @@ class TargetServer:
         weights = ungrouped(self._arrays(request), ("scores", "activations"))
         passed = self._passes.pop(request["pass"])  # once only
         return self._answered({"gradient": passed.pull(weights["scores"], weights["activations"])})
+
+    def _gaps(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self._hosted.twin_layers is None:
+            raise ValueError("there are no twins to compare")
+        found = self._hosted.twin_layers.gaps(self._arrays(request)["inputs"], request["variant"])
+        return self._answered(gaps_arrays(found), layers=found.layers)
 
     def _arrays(self, request: Mapping[str, Any]) -> dict[str, Tensor]:
         path = request["arrays"]

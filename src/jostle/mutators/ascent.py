@@ -135,7 +135,8 @@ class Ascent:
             lines, gradient = lines.select(going), gradient[going]
         finite = gradient.flatten(1).isfinite().all(1)
         gradient[~finite] = 0  # such a line stays where its gradient is not finite
-        before, lines.points = lines.points, self._moved(lines, gradient, iteration == 0, rng)
+        moved = self._moved_to_surface if self._goal.thin else self._moved
+        before, lines.points = lines.points, moved(lines, gradient, iteration == 0, rng)
         changed = (lines.points != before).flatten(1).any(1)
         ascended = Mutation((f"ascent, step {iteration + 1}",))
         mutations = [
@@ -166,10 +167,24 @@ class Ascent:
         """The lines' points a step on, as values that inputs hold, no farther from their roots than they may be."""
         direction = self._perturbation(gradient, lines.luck[:, :2], rng)
         share = lines.steps * reference_lengths(lines.roots) / lengths(direction).clamp(min=1e-30)
-        points = lines.points.float() + direction * columns(share.nan_to_num(0), direction)
-        points.clamp_(self._low, self._high)
+        return self._kept_near(lines, direction * columns(share.nan_to_num(0), direction), self._farthest(lines, first))
+
+    def _moved_to_surface(self, lines: Lines, gradient: Tensor, first: bool, rng: torch.Generator) -> Tensor:
+        """The lines' points where the slope says that the goal lies, by values that can still move (Newton's step)."""
+        direction = self._perturbation(gradient, lines.luck[:, :2], rng)
+        blocked = (lines.points <= self._low) & (direction < 0) | (lines.points >= self._high) & (direction > 0)
+        direction = direction.masked_fill(blocked, 0)
+        slope = (direction * gradient).flatten(1).sum(1)
+        longest = LARGEST * reference_lengths(lines.roots) / lengths(direction).clamp(min=1e-30)
+        share = torch.minimum(lines.margins / slope.clamp(min=1e-30), longest)
+        farthest = torch.full((len(lines),), self._reach.most)
+        return self._kept_near(lines, direction * columns(share.nan_to_num(0), direction), farthest)
+
+    def _kept_near(self, lines: Lines, changes: Tensor, farthest: Tensor) -> Tensor:
+        """Points changed by so much [lines, ...], as values that inputs hold, so far [lines] from their roots."""
+        points = (lines.points.float() + changes).clamp_(self._low, self._high)
         distances = relative_distances(points, lines.roots).clamp(min=1e-12)
-        shrink = (self._farthest(lines, first) / distances).clamp(max=1)
+        shrink = (farthest / distances).clamp(max=1)
         points = lines.roots.float() + (points - lines.roots.float()) * columns(shrink, points)
         storable = as_image_file if self._as_images else within
         return storable(points, self._low, self._high, lines.points.dtype)

@@ -14,6 +14,7 @@ from jostle.inputs.several import PlacementsOfOne, Several
 from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import Learner, Mutator
 from jostle.lineage import UNCHANGED, Change, Lineage, Mutation, Untouched
+from jostle.mutators.havoc import HavocOptions
 from jostle.mutators.noise import NoiseOptions
 from jostle.options.campaign import InputOptions
 from jostle.options.choices import chosen
@@ -36,10 +37,13 @@ class Each:
         )  # the last that were seen, and those of each input
 
     def learn(self, lesson: Lesson) -> None:
-        """Passes the lesson on, with the rows of one input, to mutators that learn."""
+        """Passes the lesson on, with the rows of one input and what was done to it, to mutators that learn."""
         for name, mutator in self._mutators.items():
             if isinstance(mutator, Learner):
-                mutator.learn(replace(lesson, kept=self._of_one(name, lesson.kept)))
+                kept, found = self._of_one(name, lesson.kept), _done_to(name, lesson.found)
+                mutator.learn(
+                    replace(lesson, kept=replace(kept, mutations=_done_to(name, kept.mutations)), found=found)
+                )
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
         children = parents.inputs.clone()
@@ -95,6 +99,13 @@ def _note(name: str, rows: Tensor, made: tuple[Mutation, ...], operations: list[
             operations[row] = (*operations[row], *(f"{name} {operation}" for operation in mutation.operations))
 
 
+def _done_to(name: str, mutations: tuple[Mutation, ...]) -> tuple[Mutation, ...]:
+    """What of each was done to one input, as its own mutator calls it; undoes `_note`."""
+    start = f"{name} "
+    own = ([text.removeprefix(start) for text in one.operations if text.startswith(start)] for one in mutations)
+    return tuple(one._replace(operations=tuple(done)) for one, done in zip(mutations, own, strict=True))
+
+
 def each_of(mutators: Mapping[str, Part[Mutator]]) -> Part[Mutator]:
     """The part that gives each of several inputs one of these mutators."""
 
@@ -110,7 +121,7 @@ def each_of(mutators: Mapping[str, Part[Mutator]]) -> Part[Mutator]:
         return Each(domain, made)
 
     groups = dict.fromkeys(group for part in mutators.values() for group in part.options)
-    return Part(first_line(Each), make, tuple(groups))
+    return Part(first_line(Each), make, tuple(groups), bounded=True)
 
 
 def _made(part: Part[Mutator], name: str, domain: Several, settings: Settings, context: PartContext) -> Mutator:
@@ -126,9 +137,11 @@ def _ranged(settings: Settings, domain: object) -> Settings:
     """Settings for the range of one input; noise is as large in it as it would be in the declared range."""
     if not isinstance(domain, ValueRange):
         return settings
-    inputs, noise = settings[InputOptions], settings[NoiseOptions]
+    inputs, noise, havoc = settings[InputOptions], settings[NoiseOptions], settings[HavocOptions]
     low, high = inputs.bounds
     scale = (domain.high - domain.low) / (high - low)
-    radius = None if noise.radius is None else noise.radius * scale
+    radii = (noise.radius, havoc.havoc_radius)
+    radius, havoc_radius = (None if one is None else one * scale for one in radii)
     scaled = settings.over(replace(noise, sigma=noise.sigma * scale, radius=radius))
+    scaled = scaled.over(replace(havoc, havoc_radius=havoc_radius))
     return scaled.over(replace(inputs, range=(domain.low, domain.high)))

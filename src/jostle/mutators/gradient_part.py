@@ -12,7 +12,7 @@ from jostle.errors import PreflightFailed, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.interfaces import Differentiable
 from jostle.mutators.ascent import Ascent, Reach
-from jostle.mutators.goals import AnotherClass, Goal, OneDeviates
+from jostle.mutators.goals import AnotherClass, Goal, OneDeviates, TwinsDisagree
 from jostle.mutators.in_domain import in_domain
 from jostle.mutators.neuron_choice import STRATEGIES, NeuronChoice
 from jostle.mutators.perturbations import PERTURBATIONS, SPATIAL
@@ -26,6 +26,9 @@ from jostle.records import Linearised
 
 OTHERS = 4  # classes that ascent heads for, where there are so many
 INSTEAD = "use --recipe deephunter or tensorfuzz, which need no gradients"
+INSTEAD_FOR_TWINS = "use --coverage gap, which needs no gradients"
+LABEL, DISAGREE = "label", "disagree"
+GOALS = (LABEL, DISAGREE)
 PASSES = 4  # of the model for a mutant: forward and backward at one point, forward at the next
 NOT_NEGATIVE = number("give a number that is not negative", at_least=0)
 
@@ -34,6 +37,12 @@ NOT_NEGATIVE = number("give a number that is not negative", at_least=0)
 class GradientOptions:
     """What gradients head for, and how they change inputs: DLFuzz's (§4.1), but for λ, which the paper leaves open."""
 
+    goal: str = option(
+        choice(lambda: GOALS),
+        "What gradients head for: label (another one), disagree (of model and --twin)",
+        Theme.GRADIENTS,
+        default=LABEL,
+    )
     strategy: tuple[str, ...] = option(
         choices(lambda: STRATEGIES, "a strategy"),
         "Which neurons `gradient` activates: frequent, rare, heavy, near, uncovered",
@@ -60,16 +69,13 @@ class GradientOptions:
 def ascent(settings: Settings, context: PartContext) -> Ascent:
     """Gradient ascent with everything it needs, or a line that says what is missing."""
     options, steps = settings[GradientOptions], settings[StepOptions]
-    several = bool(settings[PanelOptions].models)
     if not context.seeds.inputs.is_floating_point():
         raise UsageError("--mutator gradient is for values, and the seeds are tokens: use --mutator embedding")
     if not context.classes:
         raise UsageError(f"--mutator gradient needs a model that gives class scores [batch, classes]: {INSTEAD}")
     _check_spatial(options.perturbation, list(context.seeds.inputs.shape[1:]))
-    others = min(OTHERS, context.classes - 1) if options.others is None else options.others
-    goal: Goal = OneDeviates() if several else AnotherClass(context.classes, others)
-    who, hint = ("one of the models", ", as if they were the same") if several else ("the model", "")
-    target, passed = tried(context, goal, who, INSTEAD, hint)
+    goal = _goal(settings, context)
+    target, passed = _tried_for(goal, context)
     return Ascent(
         target,
         goal,
@@ -81,6 +87,24 @@ def ascent(settings: Settings, context: PartContext) -> Ascent:
         reach=Reach(steps.limit, options.reach),
         as_images=settings[FindingOptions].as_images,
     )
+
+
+def _goal(settings: Settings, context: PartContext) -> Goal:
+    options = settings[GradientOptions]
+    if options.goal == DISAGREE:
+        return TwinsDisagree()
+    if settings[PanelOptions].models:
+        return OneDeviates()
+    return AnotherClass(context.classes, options.others or min(OTHERS, context.classes - 1))
+
+
+def _tried_for(goal: Goal, context: PartContext) -> tuple[Differentiable, Linearised]:
+    """The target and a pass over it, or who cannot be differentiated."""
+    if isinstance(goal, TwinsDisagree):
+        return tried(context, goal, "the model or a twin", INSTEAD_FOR_TWINS, ", as if they were the same")
+    if isinstance(goal, OneDeviates):
+        return tried(context, goal, "one of the models", INSTEAD, ", as if they were the same")
+    return tried(context, goal, "the model", INSTEAD)
 
 
 def _check_spatial(perturbation: str, shape: list[int]) -> None:
@@ -135,4 +159,5 @@ GRADIENT = Part(
     cost=PASSES,
     neurons=True,
     extremes=True,
+    bounded=True,
 )

@@ -309,4 +309,4 @@ def _metamorphic(settings: Settings, context: PartContext) -> Metamorphic:
     )
 
 
-METAMORPHIC = Part(first_line(Metamorphic), in_domain(_metamorphic), (MetamorphicOptions, ChangeOptions))
+METAMORPHIC = Part(first_line(Metamorphic), in_domain(_metamorphic), (MetamorphicOptions, ChangeOptions), bounded=True)

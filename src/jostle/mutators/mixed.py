@@ -10,11 +10,8 @@ from torch import Tensor
 
 from jostle.interfaces import Learner, Mutator
 from jostle.lineage import Change, Mutation
+from jostle.mutators.earned_shares import EarnedShares
 from jostle.records import Candidates, Lesson
-
-MEMORY = 0.9  # of the recent reward that is left after one step
-EXPLORED = 0.2  # share of the effort that all mutators get alike
-FINDING = 10.0  # inputs with new coverage that a new bug is worth
 
 
 @dataclass(frozen=True)
@@ -34,23 +31,16 @@ class Mixed:
 
     def __init__(self, mutators: Mapping[str, Costed]):
         self._mutators = mutators
-        self._reward = dict.fromkeys(mutators, 1.0)
-        self._effort = dict.fromkeys(mutators, 1.0)
+        self._earned = EarnedShares({name: made.cost for name, made in mutators.items()})
 
     def shares(self) -> dict[str, float]:
         """The share of the next mutants that each makes."""
-        rates = {name: self._reward[name] / (self._effort[name] * made.cost) for name, made in self._mutators.items()}
-        whole = sum(rates.values())
-        return {name: EXPLORED / len(rates) + (1 - EXPLORED) * rate / whole for name, rate in rates.items()}
+        return self._earned.shares()
 
     def learn(self, lesson: Lesson) -> None:
         """Credits each mutator with what it was first to show, and passes the lesson on to those that learn too."""
-        shares = self.shares()
-        for name in self._mutators:
-            kept = sum(mutation.mutator == name for mutation in lesson.kept.mutations)
-            found = sum(mutation.mutator == name for mutation in lesson.found)
-            self._reward[name] = MEMORY * self._reward[name] + kept + FINDING * found
-            self._effort[name] = MEMORY * self._effort[name] + shares[name]
+        kept, found = ([mutation.mutator for mutation in some] for some in (lesson.kept.mutations, lesson.found))
+        self._earned.credit(kept, found)
         for made in self._mutators.values():
             if isinstance(made.mutator, Learner):
                 made.mutator.learn(lesson)

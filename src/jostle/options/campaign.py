@@ -86,7 +86,9 @@ class InputOptions:
 
     seeds: str = option(TEXT, DATA_HELP, Theme.FIRST)
     range: tuple[float, float] | None = option(
-        RANGE, "Lowest and highest input value (0,1; of tables, what each column of the seeds holds)", Theme.FIRST
+        RANGE,
+        "Lowest and highest input value, or -inf,inf (0,1; of tables, what each column of the seeds holds)",
+        Theme.FIRST,
     )
     domain: str | None = option(
         TEXT, "TOML file that says what inputs may be, such as a campaign's domain.toml", Theme.WHAT, names_file=True

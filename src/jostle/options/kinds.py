@@ -13,6 +13,7 @@ from jostle.options.choices import unknown
 SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 BYTES_IN = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 LARGEST = 2**63 - 1  # of whole numbers, as arrays hold them
+UNBOUNDED = (-math.inf, math.inf)  # the range of any value
 LONGEST = 4096  # characters of one text, as file systems take paths
 
 
@@ -194,7 +195,18 @@ def _wholes(value: Any) -> tuple[int, ...]:
     return tuple(map(int, numbers))
 
 
+def _is_unbounded(value: Any) -> bool:
+    """Whether a flag's text, a list of a file or a tuple of a script says -inf,inf."""
+    parts = value.split(",") if isinstance(value, str) else value
+    try:
+        return tuple(map(float, parts)) == UNBOUNDED
+    except (ValueError, TypeError, OverflowError):
+        return False
+
+
 def _range(value: Any) -> tuple[float, float]:
+    if _is_unbounded(value):
+        return UNBOUNDED
     numbers = _numbers(value)
     if len(numbers) != 2 or not numbers[0] < numbers[1] or not math.isfinite(numbers[1] - numbers[0]):
         raise ValueError("give the lowest and the highest value, such as 0,1 or 0,255")
@@ -255,7 +267,9 @@ SHAPES = Kind("SIZES", _as_it_is, _shapes, ("big", "3x", "0x3", "a=b", 3))
 INPUTS = Kind("NAME=MUTATOR", _as_it_is, _inputs, ("image=", "=noise", "a=b=c", ",", 3), repeats=True)
 NUMBERS = Kind("NUMBERS", _as_it_is, _numbers, ("a", "0.1,,0.2", "nan", "1e999"))
 WHOLES = Kind("NUMBERS", _as_it_is, _wholes, ("a", "1,,2", "-1", "1.5", "", True, "nan"))
-RANGE = Kind("LOW,HIGH", _as_it_is, _range, ("1,0", "0,0", "0", "0,1,2", "a,b", "nan,1", "0,inf", "-1e308,1e308", ""))
+RANGE = Kind(
+    "LOW,HIGH", _as_it_is, _range, ("1,0", "0,0", "0", "0,1,2", "a,b", "nan,1", "0,inf", "inf,-inf", "-1e308,1e308", "")
+)
 DEVIATIONS = Kind("NUMBERS", _as_it_is, _deviations, ("0", "-1", "0.1,0"))
 SIZE = Kind("HEIGHT,WIDTH", _as_it_is, _size, ("224", "0,5", "1.5,2", "-1,4"))
 DURATION = Kind("TIME", _as_it_is, _duration, ("0", "-5s", "soon", "5 weeks", "inf", "", "9" * 300), _duration_text)

@@ -99,7 +99,7 @@ class AgreementOptions:
     )
     margin: float | None = option(
         number("give a number that is not negative", at_least=0),
-        "By how much scores must differ for another answer of a twin to count, so that a tie does not "
+        "By how much model and twin must each prefer their own answer for it to count, so that a tie does not "
         "(1e-5 of the largest score)",
         Theme.DEFECTS,
     )

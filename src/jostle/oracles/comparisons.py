@@ -34,16 +34,13 @@ class Comparison(Protocol):
     def describe(self, model: Tensor, twin: Tensor, root: int, name: str) -> Difference:
         """The difference of one row [values] from the twin of this name."""
 
-    def closeness(self, model: Tensor, twin: Tensor) -> Tensor:
-        """[batch] how near a row that does not differ is to it: 0 and less, and 0 where it differs."""
-
 
 @dataclass(frozen=True)
 class SameTop:
     """The model's k best classes are the twin's, in any order; with k = 1 the same label, unless it is a tie."""
 
     k: int = 1
-    margin: float | None = None  # by which scores must differ; None stands for rounding
+    margin: float | None = None  # by which each must prefer its own label; None stands for rounding
 
     def _best(self, scores: Tensor) -> Tensor:
         """[batch, k] classes, sorted so that sets compare."""
@@ -57,10 +54,10 @@ class SameTop:
         if self.k > 1:
             return (self._best(model) != self._best(twin)).any(1)
         ours, theirs = _lead(model, model, twin), _lead(twin, twin, model)
-        return (model.argmax(1) != twin.argmax(1)) & (ours + theirs > self._least(model))
+        return (model.argmax(1) != twin.argmax(1)) & (torch.minimum(ours, theirs) > self._least(model))
 
     def _least(self, model: Tensor) -> Tensor:
-        """[batch] what the leads of both answers come to, where they are no tie."""
+        """[batch] by how much each model must prefer its own answer to the other's, where that is no tie."""
         return ROUNDING * model.abs().amax(1) if self.margin is None else torch.full((len(model),), self.margin)
 
     def bugs(self, model: Tensor, twin: Tensor, roots: Tensor) -> Tensor:
@@ -75,11 +72,6 @@ class SameTop:
         summary = f"{what} (margins {leads[0]:.3g} and {leads[1]:.3g}, outputs differ by up to {gap:.3g})"
         details = {"model": model.tolist(), "twin": twin.tolist(), "margins": leads}
         return f"top{self.k}:{root}:{ours}:{theirs}", summary, details
-
-    def closeness(self, model: Tensor, twin: Tensor) -> Tensor:
-        label = model.argmax(1, keepdim=True)
-        others = twin.scatter(1, label, -torch.inf).amax(1)
-        return (others - twin.gather(1, label).squeeze(1)).clamp(max=0)
 
 
 def _lead(scores: Tensor, own: Tensor, other: Tensor) -> Tensor:
@@ -110,9 +102,6 @@ class Close:
         summary = f"output {worst} is {ours:.6g} in the model and {theirs:.6g} in {name}"
         return "values", summary, {"output": worst, "model": ours, "twin": theirs}
 
-    def closeness(self, model: Tensor, twin: Tensor) -> Tensor:
-        return self._excess(model, twin).amax(1).clamp(max=0)
-
 
 @dataclass(frozen=True)
 class SameLabels:
@@ -134,10 +123,6 @@ class SameLabels:
         ours, theirs = ("yes" if says else "no" for says in (self._says_yes(model)[place], self._says_yes(twin)[place]))
         summary = f"of label {place} the model says {ours}, {name} {theirs}"
         return f"labels:{root}:{place}", summary, {"model": model.tolist(), "twin": twin.tolist()}
-
-    def closeness(self, model: Tensor, twin: Tensor) -> Tensor:
-        sign = torch.where(self._says_yes(model), 1.0, -1.0)
-        return -(sign * (twin - self.reading.cut)).amin(1).clamp(min=0)
 
     def _first(self, model: Tensor, twin: Tensor) -> Tensor:
         """[batch] the first label of which they say different things."""

@@ -25,10 +25,11 @@ class NoCrash:
 
 def _describe(trace: Trace, row: int) -> Violation:
     crash = trace.crashes[row]
+    where = f"{crash.where} of the twin {crash.twin}" if crash.twin else crash.where
     return Violation(
         CRASH,
-        f"crash:{crash.error}:{crash.where}",
-        f"{crash.error} in {crash.where}: {crash.message}",
+        f"crash:{crash.error}:{where}",
+        f"{crash.error} in {where}: {crash.message}",
         {"error": crash.error, "message": crash.message, "where": crash.where, "traceback": crash.traceback},
     )
 

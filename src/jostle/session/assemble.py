@@ -79,7 +79,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         warnings=tuple(_warnings(loaded, composition, saved)),
         summary_rows=summary_rows(given, composition.prepared),
         nothing_found=partial(nothing_found, loaded.prepared),
-        figures=partial(figures, composition.prepared),
+        figures=partial(figures, composition.prepared, archive.folder),
     )
 
 
@@ -91,7 +91,7 @@ def rehearse(prepared: Prepared, profile: Profile | None, oracles: Sequence[Orac
     for oracle in oracles:
         oracle.judge(sample, trace)
     for feedback in feedbacks_of(prepared.settings, prepared.context(profile)):
-        feedback.assess(trace)
+        feedback.assess(sample, trace)
 
 
 def _warnings(loaded: Loaded, composition: Composition, saved: Profile | None) -> Iterator[str]:

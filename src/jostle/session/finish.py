@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import torch
@@ -25,10 +25,12 @@ from jostle.mutators.gradient_part import GradientOptions
 from jostle.mutators.metamorphic import MetamorphicOptions
 from jostle.options.campaign import FindingOptions, InputOptions
 from jostle.options.schema import Settings
+from jostle.part import kind_beside
 from jostle.progress import Progress, quietly
 from jostle.records import MODEL, NO_PARENT, Candidates, Seeds
 from jostle.scores import probabilities
-from jostle.storage.finding_record import Answer, ChangeSizes, FinishedArray
+from jostle.session.divergence import LocatedDivergence
+from jostle.storage.finding_record import Answer, ChangeSizes, Divergence, FinishedArray
 from jostle.storage.findings import (
     FINDINGS,
     Recorded,
@@ -40,7 +42,7 @@ from jostle.storage.findings import (
     write_files,
 )
 from jostle.storage.pictures import write_png
-from jostle.targets.contained import ContainedGradients
+from jostle.targets.contained import ContainedGradients, ContainedLayers
 from jostle.triage.minimise import Boundary, Shrinking, minimised
 from jostle.triage.undo import undone
 
@@ -98,11 +100,28 @@ class InputFinisher:
         if crashed:
             del asked["input"]  # there is no answer, and waiting for one may take long
         answers = {name: self._answers(replace(rows, inputs=inputs)) for name, inputs in asked.items()}
+        divergences = self._divergences(rows.inputs, findings[0])
         for row, finding in enumerate(findings):
             said = {name: each[row] for name, each in answers.items()} if self.prepared.flight.classes else {}
             said |= {"input": {}} if crashed else {}
-            finished = FinishedArray(changes[row], shrunk[row], said)
+            finished = FinishedArray(changes[row], shrunk[row], said, divergences[row])
             self._write(finding, {name: array[row] for name, array in arrays.items() if name != "reference"}, finished)
+
+    def _divergences(self, inputs: Tensor, like: SavedFinding) -> Sequence[Divergence | None]:
+        """Where twins part on inputs [batch, ...] of findings like this one; nothing where it is not of twins."""
+        variant = next(
+            (one for one in self.prepared.model.twins if kind_beside("agree", one) == like.record.kind), None
+        )
+        if variant is None or self._twin_layers is None or like.record.of_gradient:
+            return [None] * len(inputs)
+        return self._twin_layers.on(inputs, variant)
+
+    @cached_property
+    def _twin_layers(self) -> LocatedDivergence | None:
+        model = self.prepared.model
+        if model.twin_layers is None:
+            return None
+        return LocatedDivergence(ContainedLayers(model.twin_layers), self.seeds.inputs, model.twins)
 
     def _write(self, finding: SavedFinding, arrays: Mapping[str, Tensor], finished: FinishedArray) -> None:
         if self.settings[FindingOptions].as_images:

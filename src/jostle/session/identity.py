@@ -12,6 +12,7 @@ from jostle.digests import digest_of_file
 from jostle.layout import Layout
 from jostle.options.schema import Settings
 from jostle.storage.campaign_record import CampaignRecord, Origin
+from jostle.storage.files import portable
 from jostle.storage.finding_record import InputType
 from jostle.task import NO_LABEL_READING, LabelReading
 
@@ -30,7 +31,8 @@ def record_of(
     named = {name: digest_of_file(name) for name in settings.named_files()}
     files = {name: content for name, content in named.items() if content is not None}
     origin = Origin(str(Path.cwd()), str(reading.task), reading.cut, layout)
-    return CampaignRecord(settings.fixed(), settings.changeable(), digest, files, versions or {}, input_type, origin)
+    fixed, changeable = portable(settings.fixed()), portable(settings.changeable())
+    return CampaignRecord(fixed, changeable, digest, files, versions or {}, input_type, origin)
 
 
 def folder_of(out: str | None, words: list[str], record: CampaignRecord) -> Path:

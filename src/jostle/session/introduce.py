@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from jostle.catalogue import PartOptions
 from jostle.composition.compose import Composition, Prepared
 from jostle.composition.settle import SOUGHT
+from jostle.mutators.havoc import HavocOptions
 from jostle.mutators.noise import NoiseOptions
 from jostle.options.campaign import FindingOptions, ModelOptions
-from jostle.options.schema import Given
+from jostle.options.schema import Given, Settings
 from jostle.records import Summary
+from jostle.storage.beginnings import beginnings, divergences
+from jostle.storage.findings import FINDINGS, recorded
 from jostle.storage.wrong_on_seeds import WRONG_ON_SEEDS
 from jostle.task import Task
 
@@ -63,7 +67,7 @@ def _not_sought(given: Given, prepared: Prepared) -> dict[str, str]:
 def nothing_found(prepared: Prepared, summary: Summary) -> str:
     """What was tried, of a campaign without findings."""
     parts = prepared.settings[PartOptions]
-    radius = prepared.settings[NoiseOptions].radius if {"noise", "table"} & set(parts.mutator) else None
+    radius = _radius(prepared.settings)
     near = "" if radius is None else f" within {radius:g} of them"
     return (
         f"nothing found: {summary.executions:,} inputs, made from {len(prepared.seeds):,} seeds by "
@@ -71,9 +75,20 @@ def nothing_found(prepared: Prepared, summary: Summary) -> str:
     )
 
 
-def figures(prepared: Prepared) -> Mapping[str, object]:
-    """Counted besides the summary, for programs."""
+def _radius(settings: Settings) -> float | None:
+    """How far from its seed an input may have been at most, if that was bounded by a radius."""
+    noise, havoc = settings[NoiseOptions].radius, settings[HavocOptions].havoc_radius
+    named = settings[PartOptions].mutator
+    radii = [radius for name, radius in (("noise", noise), ("table", noise), ("havoc", havoc)) if name in named]
+    known = [radius for radius in radii if radius is not None]
+    return max(known) if known and len(known) == len(radii) else None
+
+
+def figures(prepared: Prepared, folder: Path) -> Mapping[str, object]:
+    """Counted besides the summary, for programs; some of it from findings in the campaign's folder."""
+    begins = beginnings(divergences(record for _, record in recorded(folder / FINDINGS)))
     return {
+        **({"begins": {some.twin: some.as_json() for some in begins}} if begins else {}),
         "sought": list(prepared.settings[PartOptions].oracle),
         "task": str(prepared.flight.task),
         "accuracy_on_seeds": prepared.flight.accuracy,

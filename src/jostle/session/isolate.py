@@ -73,7 +73,14 @@ def isolated(
     facts |= {"traits": Traits.from_json(facts["traits"]), "notes": tuple(facts["notes"])}
     known = ungrouped(arrays, ("incoming", "embedding"))
     embedding = known["embedding"].get("")
-    instrumented = Instrumented(target, target, incoming=known["incoming"], embedding=embedding, **facts)
+    instrumented = Instrumented(
+        target,
+        target,
+        incoming=known["incoming"],
+        embedding=embedding,
+        twin_layers=target if facts["twins"] else None,
+        **facts,
+    )
     return instrumented.contained(), service
 
 

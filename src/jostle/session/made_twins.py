@@ -28,12 +28,22 @@ def twins_folder(campaign: Path | None) -> Iterator[Path]:
 
 
 def keep_twins(folder: Path, campaign: Path) -> None:
-    """Copies twins into the campaign's folder, but for those that are there."""
+    """Copies twins into the campaign's folder, but for those that are there.
+
+    A twin may be several files. They are written again if one is missing, because a killed run may have
+    kept weights of which another run wrote the rest.
+    """
+    kept = {path.name for path in _files(campaign / TWINS)}
+    incomplete = {_twin(path) for path in _files(folder) if path.name not in kept}
     for path in _files(folder):
-        kept = campaign / TWINS / path.name
-        if not kept.exists():
-            make_folder(kept.parent)
-            write_whole(kept, path.read_bytes(), synced=True)
+        if _twin(path) in incomplete:
+            make_folder(campaign / TWINS)
+            write_whole(campaign / TWINS / path.name, path.read_bytes(), synced=True)
+
+
+def _twin(path: Path) -> str:
+    """Whose file it is: `onnx.onnx` and `onnx.onnx.data` are of one twin."""
+    return path.name.partition(".")[0]
 
 
 def _files(folder: Path) -> list[Path]:

@@ -13,10 +13,9 @@ from torch import Tensor
 
 from jostle.composition.compose import watching
 from jostle.composition.settle import FUZZ
-from jostle.interfaces import Differentiable, ModelTarget
 from jostle.isolation.messages import grouped
 from jostle.isolation.server import connected, serve
-from jostle.isolation.target_server import TargetServer
+from jostle.isolation.target_server import Hosted, TargetServer
 from jostle.layout import Layout
 from jostle.part import TRIED
 from jostle.recipes.all_recipes import recipe_of
@@ -36,9 +35,7 @@ class ModelOpener:
         self._watching = watching(recipe_of(given), given)
         return {}
 
-    def watch(
-        self, sample: Tensor, fields: Mapping[str, Any]
-    ) -> tuple[ModelTarget, Differentiable, Mapping[str, Any], Mapping[str, Tensor]]:
+    def watch(self, sample: Tensor, fields: Mapping[str, Any]) -> Hosted:
         layout = fields["layout"]
         making = making_of(self._given, sample, Path(fields["twins"]))
         models = self._models.taking(None if layout is None else Layout.parsed(layout)).with_twins(self._given, making)
@@ -46,7 +43,7 @@ class ModelOpener:
         embedding = {} if model.embedding is None else {"": model.embedding}
         arrays = grouped({"incoming": model.incoming, "embedding": embedding})
         facts = {name: getattr(model, name) for name in FACTS} | {"traits": asdict(model.traits)}
-        return model.target, model.gradients, facts, arrays
+        return Hosted(model.target, model.gradients, model.twin_layers, facts, arrays)
 
 
 def main() -> None:

@@ -33,6 +33,7 @@ from jostle.errors import OutputRefused
 from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary
 from jostle.storage.background_writer import BackgroundWriter
 from jostle.storage.campaign_record import CONFIG, COPY, CampaignRecord, write_campaign
+from jostle.storage.divergence_plots import draw_divergences
 from jostle.storage.entries import digest_of_entries, encode_entries
 from jostle.storage.environment import ENVIRONMENT, changes_since, environment
 from jostle.storage.files import Appended, make_folder, sync_folders, usable, write_json, write_whole
@@ -144,6 +145,7 @@ class Archive:
             self.wait()
             for name in self._folders:
                 draw_pictures(self.folder / name)
+            draw_divergences(self.folder)
         finally:
             self.release()
 

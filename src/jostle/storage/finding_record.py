@@ -14,7 +14,7 @@ from jostle.errors import OutputRefused
 from jostle.lineage import SEED, Change, Mutation
 from jostle.storage.checksums import with_checksum, without_checksum
 from jostle.storage.files import as_json, parsed_json, portable
-from jostle.storage.json_fields import fields, flag, json_object, number, text, texts, whole
+from jostle.storage.json_fields import fields, flag, json_object, number, records, text, texts, whole
 
 RECORD = "finding.json"
 INPUT_TYPE = "input type"
@@ -52,12 +52,33 @@ Answers = Mapping[str, Mapping[str, Answer]]
 
 
 @dataclass(frozen=True)
+class LayerDivergence:
+    """How far a twin is from the model in one layer, in units of the layer's scale."""
+
+    layer: str
+    twin_layer: str  # what corresponds to it in the twin
+    value: float  # infinite where only one of them is finite
+    on_seeds: float  # as far as it is on hardly any seed
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Where a twin departs from the model; without layers, it cannot be looked into."""
+
+    twin: str  # what the user calls it
+    begins: str | None  # the layer, None where nothing differs inside
+    beyond_seeds: bool  # the layer departs far more than on the seeds; else the answer lies on an edge
+    layers: tuple[LayerDivergence, ...]  # in the order they run
+
+
+@dataclass(frozen=True)
 class FinishedArray:
     """What finishing added to the finding of an array."""
 
     change: ChangeSizes
     minimised: ChangeSizes | None  # None where it was not minimised
     answers: Answers
+    divergence: Divergence | None = None  # of twins that disagree, unless they failed when looked into
 
 
 @dataclass(frozen=True)
@@ -179,7 +200,22 @@ def _finished_as_json(finished: FinishedArray | FinishedGraph | None) -> dict[st
         for name, by_variant in finished.answers.items()
     }
     minimised = {} if finished.minimised is None else {"minimised": _sizes_as_json(finished.minimised)}
-    return {"change": _sizes_as_json(finished.change), **minimised, "answers": answers}
+    divergence = {} if finished.divergence is None else {"divergence": _divergence_as_json(finished.divergence)}
+    return {"change": _sizes_as_json(finished.change), **minimised, "answers": answers, **divergence}
+
+
+def _divergence_as_json(divergence: Divergence) -> dict[str, Any]:
+    begins = {} if divergence.begins is None else {"begins in": divergence.begins}
+    layers = [
+        {
+            "layer": one.layer,
+            "layer of the twin": one.twin_layer,
+            "divergence": one.value,
+            "on the seeds": one.on_seeds,
+        }
+        for one in divergence.layers
+    ]
+    return {"twin": divergence.twin, **begins, "beyond the seeds": divergence.beyond_seeds, "layers": layers}
 
 
 def _sizes_as_json(sizes: ChangeSizes) -> dict[str, Any]:
@@ -229,7 +265,19 @@ def _finished_array(record: Mapping[str, Any]) -> FinishedArray | None:
     minimised = _sizes(fields(record, "minimised")) if "minimised" in record else None
     by_name = fields(record, "answers")
     answers = {name: _answers(fields(by_name, name)) for name in by_name}
-    return FinishedArray(_sizes(fields(record, "change")), minimised, answers)
+    divergence = _divergence(fields(record, "divergence")) if "divergence" in record else None
+    return FinishedArray(_sizes(fields(record, "change")), minimised, answers, divergence)
+
+
+def _divergence(content: Mapping[str, Any]) -> Divergence:
+    layers = tuple(
+        LayerDivergence(
+            text(one, "layer"), text(one, "layer of the twin"), number(one, "divergence"), number(one, "on the seeds")
+        )
+        for one in records(content, "layers")
+    )
+    begins = text(content, "begins in") if "begins in" in content else None
+    return Divergence(text(content, "twin"), begins, flag(content, "beyond the seeds"), layers)
 
 
 def _answers(by_variant: Mapping[str, Any]) -> dict[str, Answer]:

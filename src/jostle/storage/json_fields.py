@@ -55,6 +55,14 @@ def fields(record: Record, name: str) -> dict[str, Any]:
     return json_object(_given(record, name), name)
 
 
+def records(record: Record, name: str) -> list[dict[str, Any]]:
+    """A list of records within the record."""
+    value = _given(record, name)
+    if not isinstance(value, list):
+        raise ValueError(f"{name} is no list")
+    return [json_object(one, f"an entry of {name}") for one in value]
+
+
 def counts(record: Record, name: str) -> dict[str, int]:
     """Whole numbers by name."""
     within = fields(record, name)

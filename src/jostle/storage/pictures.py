@@ -35,7 +35,7 @@ def draw_pictures(findings: Path) -> None:
             known = {name: array for name, array in arrays.items() if array is not None}
             picture = picture_of(known, _answers(record), sound=(folder / WAVE).exists())
             if picture is not None:
-                write_whole(folder / PICTURE, _png(picture))
+                write_whole(folder / PICTURE, as_png(picture))
 
 
 def _answers(record: FindingRecord) -> dict[str, str]:
@@ -55,10 +55,10 @@ def write_png(path: Path, image: Tensor, low: float, high: float) -> None:
     """An image [channels, height, width] of values that eight bits hold, as a file."""
     levels = ((image.float() - low) / (high - low) * LEVELS).round().to(torch.uint8).permute(1, 2, 0)
     array = levels.squeeze(2) if levels.shape[2] == 1 else levels
-    write_whole(path, _png(Image.fromarray(array.contiguous().numpy())))
+    write_whole(path, as_png(Image.fromarray(array.contiguous().numpy())))
 
 
-def _png(image: Image.Image) -> bytes:
+def as_png(image: Image.Image) -> bytes:
     content = BytesIO()
     image.save(content, "png", compress_level=1)
     return content.getvalue()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import torch
 
 from jostle.subjects.layers import Layer
 from jostle.subjects.twin_making import TwinMaking
@@ -103,15 +104,31 @@ class ArrayModel(Protocol):
         """The file of the twin of this name, made from inputs of the sample; None if there is no such twin."""
 
 
+@runtime_checkable
+class Weighed(Protocol):
+    """A model that can tell how many numbers in it were learnt."""
+
+    @property
+    def weights(self) -> int: ...
+
+
 def neurons(values: Array, channels_last: bool, every_unit: bool) -> Array:
     """What a layer gives [batch, ...] as neurons [batch, neurons]: every unit, or the mean of each channel."""
     if every_unit or values.ndim <= 2:
         return values.reshape(len(values), -1)
     rest = tuple(range(1, values.ndim - 1)) if channels_last else tuple(range(2, values.ndim))
-    with np.errstate(over="ignore"):
-        means: Array = values.mean(rest, dtype=values.dtype)
+    tensor = torch.from_numpy(np.ascontiguousarray(values))  # because numpy is many times slower over channels last
+    means = (tensor.float() if tensor.dtype == torch.float16 else tensor).mean(rest)
     # A sum of large finite values overflows float32; in double it cannot, so infinity stays the layer's own.
-    return means if np.isfinite(means.sum()) else values.mean(rest, dtype=np.float64).astype(values.dtype)
+    found = means if torch.isfinite(means.sum()) else tensor.double().mean(rest).to(means.dtype)
+    reduced: Array = found.numpy()
+    return reduced
+
+
+def finite(values: Array) -> bool:
+    """Whether all values are finite, but for very large ones, whose sum is not."""
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(values.sum()))
 
 
 def ends(values: Array) -> Array:

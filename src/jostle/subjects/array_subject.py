@@ -12,10 +12,10 @@ from torch import Tensor
 from jostle.errors import ModelRefused
 from jostle.layout import Layout
 from jostle.subjects.array_inputs import InputArrays
-from jostle.subjects.array_model import ArrayModel
+from jostle.subjects.array_model import ArrayModel, Weighed
 from jostle.subjects.array_target import ArrayTarget, named
 from jostle.subjects.layers import Layer
-from jostle.subjects.subject import OUTPUTS_ONLY, Subject, Trainable, Watch
+from jostle.subjects.subject import OUTPUTS_ONLY, Description, Subject, TakenInput, Trainable, Watch
 from jostle.subjects.tokenizer import TextEncoder
 from jostle.subjects.twin_making import TwinMaking
 from jostle.traits import Traits
@@ -43,6 +43,10 @@ class ArraySubject:
     def architecture(self) -> str:
         return self.model.architecture
 
+    def described(self) -> Description:
+        taken = (TakenInput(slot.name, str(slot.dtype), slot.row) for slot in self.model.inputs)
+        return Description(tuple(taken), self.model.weights if isinstance(self.model, Weighed) else None)
+
     def of_batch(self, size: int) -> Subject:
         return replace(self, batch=size)
 
@@ -58,7 +62,7 @@ class ArraySubject:
         candidates = {layer.name: layer for layer in self.model.candidates}
         seen = self.model.raw(list(candidates))(self.target().arrays(sample))
         return [
-            candidates[name]
+            replace(candidates[name], shape=value.shape[1:])
             for name, value in seen.items()
             if value.dtype.kind == "f" and value.shape[:1] == (len(sample),) and value.size
         ]

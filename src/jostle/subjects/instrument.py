@@ -13,7 +13,7 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.foreign import Crash, attempt
-from jostle.interfaces import Differentiable, DifferentiableTarget, ModelTarget
+from jostle.interfaces import ComparesLayers, Differentiable, DifferentiableTarget, ModelTarget
 from jostle.named_objects import find_object, names_object
 from jostle.options.campaign import InputOptions, WatchOptions
 from jostle.subjects.layers import Layer, before_softmax, matching, scores_layer, speaking, working
@@ -33,6 +33,7 @@ class Instrumentation:
     inputs: InputOptions
     neurons: bool = False  # of all layers
     extremes: bool = False  # the smallest and the largest value of each layer
+    twin_gradients: bool = False  # twins are differentiated as the model is
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Instrumented:
     twins: dict[str, str] = field(default_factory=dict)  # by variant of the outputs, what the user calls the twin
     notes: tuple[str, ...] = ()  # what the user should know of it
     embedding: Tensor | None = None  # [vocabulary, dimensions] where the model looks tokens up, if it does
+    twin_layers: ComparesLayers | None = None  # where there are twins; what the models raise, it raises
 
     def contained(self) -> Instrumented:
         """The same with what the model raises, or dies of, as outcomes."""
@@ -71,12 +73,12 @@ def instrument(
     inputs, output = watching.inputs, watching.options.output
     own, first = _watched(watching, fitted(subject, inputs, sample, output), sample)
     if twins:
-        named = {variant: twins[name] for variant, name in variants(list(twins)).items()}
         targets = {
-            variant: plain_target(fitted(twin, inputs, sample, output), inputs, output)
-            for variant, twin in named.items()
+            name: _twin_target(watching, fitted(twin, inputs, sample, output), sample) for name, twin in twins.items()
         }
-        return replace(first, target=Twins(own, targets), twins=variants(list(twins)))
+        both = Twins(own, targets)
+        gradients = both if watching.twin_gradients else own
+        return replace(first, target=both, gradients=gradients, twins=variants(list(twins)))
     if not others:
         return first
     fitting = [fitted(one, inputs, sample, output) for one in others]
@@ -106,13 +108,13 @@ def layers_on(subject: Subject, sample: Tensor) -> list[Layer]:
 
 def layers_on_one(subject: Subject, seed: Tensor) -> list[Layer]:
     """The layers that run on one input [1, ...]; what the model raises, this raises."""
-    return subject.layers(_as_batch(subject, seed))
+    return subject.layers(as_batch(subject, seed))
 
 
 def traits_on(subject: Subject, sample: Tensor) -> Traits:
     """The traits, seen on the first input that the model accepts; if it accepts none, nothing is known."""
     for seed in sample.split(1):
-        traits = attempt(partial(subject.traits, _as_batch(subject, seed)))
+        traits = attempt(partial(subject.traits, as_batch(subject, seed)))
         if isinstance(traits, Traits):
             return traits
     return NO_TRAITS
@@ -121,21 +123,36 @@ def traits_on(subject: Subject, sample: Tensor) -> Traits:
 def outputs_on(subject: Subject, sample: Tensor) -> dict[str, bool]:
     """All outputs by name, and whether they have one row per input, seen on the first input that the model accepts."""
     for seed in sample.split(1):
-        batch = _as_batch(subject, seed)
+        batch = as_batch(subject, seed)
         outputs = attempt(partial(subject.outputs, batch))
         if isinstance(outputs, dict):
             return {name: shape[:1] == [len(batch)] for name, shape in outputs.items()}
     return {}
 
 
-def _as_batch(subject: Subject, seed: Tensor) -> Tensor:
+def as_batch(subject: Subject, seed: Tensor) -> Tensor:
     """One input [1, ...] as the smallest batch: of two rows, because with one a constant looks like a row per input."""
     return seed.expand(subject.batch or 2, *seed.shape[1:]).clone()
 
 
-def plain_target(subject: Subject, inputs: InputOptions, output: str | None = None) -> ModelTarget:
-    """A model that is only asked for its outputs."""
-    return _sized(subject.target(Watch(mean=inputs.mean, std=inputs.std, output=output)), subject.batch)
+def plain_target(
+    subject: Subject, inputs: InputOptions, output: str | None = None, scores: str | None = None
+) -> DifferentiableTarget:
+    """A model that is only asked for its outputs, or for scores that a layer gives before them."""
+    watch = Watch(mean=inputs.mean, std=inputs.std, output=output, scores=scores)
+    return watched_target(subject, watch)
+
+
+def _twin_target(watching: Instrumentation, twin: Subject, sample: Tensor) -> DifferentiableTarget:
+    """A twin, with scores that can be compared with the model's where it is differentiated."""
+    scores = scores_layer(layers_on(twin, sample)) if watching.twin_gradients else None
+    return plain_target(twin, watching.inputs, watching.options.output, scores)
+
+
+def watched_target(subject: Subject, watch: Watch) -> DifferentiableTarget:
+    """A model that takes any number of inputs, even if it accepts just one batch size itself."""
+    target = subject.target(watch)
+    return target if subject.batch is None else InChunks(target, subject.batch)
 
 
 def check_takes(option: str, subject: Subject, inputs: InputOptions, sample: Tensor) -> None:
@@ -165,7 +182,7 @@ def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tup
         scores_layer(layers),
         options.output,
     )
-    own = _sized(subject.target(watch), subject.batch)
+    own = watched_target(subject, watch)
     return own, Instrumented(
         target=own,
         gradients=own,
@@ -183,7 +200,7 @@ def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tup
         digest=subject.digest,
         outputs=outputs_on(subject, sample),
         traits=traits_on(subject, sample),
-        embedding=None if sample.is_floating_point() else subject.embedding(_as_batch(subject, sample[:1])),
+        embedding=None if sample.is_floating_point() else subject.embedding(as_batch(subject, sample[:1])),
     )
 
 
@@ -202,10 +219,6 @@ def _side_by_side(members: Sequence[tuple[DifferentiableTarget, Instrumented]]) 
             for name, strength in one.incoming.items()
         },
     )
-
-
-def _sized(target: DifferentiableTarget, batch: int | None) -> DifferentiableTarget:
-    return target if batch is None else InChunks(target, batch)
 
 
 def _metadata(spec: str | None) -> Metadata | None:

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import tempfile
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jostle.errors import ModelRefused
-from jostle.foreign import Crash, attempt
 from jostle.subjects.array_model import Array, Arrays
-from jostle.subjects.keras_engines import quiet
-from jostle.subjects.torch_twins import share_of_weights
-from jostle.subjects.twin_making import TwinMaking
+from jostle.subjects.silence import no_stderr
+from jostle.subjects.twin_making import TwinMaking, share_of_weights
 
 TWINS: Mapping[str, str] = {
     "weights16": "The model with its weights rounded to 16 bit, computing in float32.",
     "bfloat16": "The model computing in bfloat16.",
-    "float16": "The model of Keras as LiteRT runs it with weights of 16 bit.",
-    "int8": "The model of Keras as LiteRT runs it with weights of 8 bit (dynamic range).",
-    "int8-static": "The model of Keras as LiteRT runs it in 8 bit, with scales measured on the seeds.",
-    "litert": "The model of Keras as LiteRT runs it.",
+    "float16": "The model as LiteRT runs it with weights of 16 bit.",
+    "int8": "The model as LiteRT runs it with weights of 8 bit (dynamic range).",
+    "int8-static": "The model as LiteRT runs it in 8 bit, with scales measured on the seeds.",
+    "litert": "The model as LiteRT runs it.",
     "onnx": "The model exported to ONNX, as ONNX Runtime runs it.",
     "openvino": "The model exported to ONNX, as OpenVINO runs it.",
 }
@@ -38,36 +34,17 @@ def made_twin(model: Any, name: str, sample: Arrays, making: TwinMaking) -> Path
     share = 1.0 if name == "weights16" else share_of_weights(name)
     if share is not None:
         rng = np.random.default_rng(making.seed)
-        return made_file(name, ".keras", making, lambda path: _write_rounded(model, share, rng, path))
+        return making.written(name, ".keras", lambda path: _write_rounded(model, share, rng, path))
     match name:
         case "bfloat16":
-            return made_file(name, ".keras", making, lambda path: _in_bfloat16(model).save(path))
+            return making.written(name, ".keras", lambda path: _in_bfloat16(model).save(path))
         case "onnx":
-            return made_file(name, ".onnx", making, lambda path: _write_onnx(model, sample, path))
+            return making.written(name, ".onnx", lambda path: _write_onnx(model, sample, path))
         case "openvino":
-            return made_file(name, ".xml", making, lambda path: _write_openvino(model, sample, path))
+            return making.written(name, ".xml", lambda path: _write_openvino(model, sample, path))
         case _ if name in BY_LITERT:
-            return made_file(name, ".tflite", making, lambda path: _write_litert(model, name, sample, path))
+            return making.written(name, ".tflite", lambda path: _write_litert(model, name, sample, path))
     return None
-
-
-def made_file(name: str, suffix: str, making: TwinMaking, write: Callable[[Path], object]) -> Path:
-    """The file of a twin: what was made before, or what is written now, whole or not at all."""
-    path = making.file(name, suffix)
-    if path.exists():
-        return path
-    with tempfile.TemporaryDirectory(dir=making.folder) as folder, quiet(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what exporters will do otherwise one day
-        written = attempt(partial(write, Path(folder) / path.name))
-        if isinstance(written, Crash):
-            raise ModelRefused(
-                f"--twin {name} cannot be made ({written.error}: {written.message}): choose another, or give its file"
-            )
-        for file in sorted(
-            Path(folder).iterdir(), key=lambda one: one.suffix == suffix
-        ):  # the one that is looked for last
-            file.rename(making.folder / file.name)
-    return path
 
 
 def _write_rounded(model: Any, share: float, rng: np.random.Generator, path: Path) -> None:
@@ -110,9 +87,7 @@ def _write_onnx(model: Any, sample: Arrays, path: Path) -> None:
         model.export(path, format="onnx", verbose=False)
         import onnx
     except ImportError as error:
-        raise ModelRefused(
-            "--twin onnx of a Keras model needs tf2onnx: pip install 'jostle[tensorflow,onnx]'"
-        ) from error
+        raise ModelRefused("--twin onnx of a Keras model needs tf2onnx: pip install 'jostle[tensorflow]'") from error
     onnx.checker.check_model(path)  # because the exporter leaves operators of TensorFlow in it that ONNX lacks
 
 
@@ -148,7 +123,8 @@ def as_litert(saved: Path, signature: str, name: str, sample: Arrays) -> bytes:
         converter.target_spec.supported_types = [tf.float16]
     if name == "int8-static":
         converter.representative_dataset = lambda: _rows(sample)
-    return bytes(converter.convert())
+    with no_stderr():  # the converter tells there how it quantises
+        return bytes(converter.convert())
 
 
 def _rows(sample: Arrays) -> Iterator[dict[str, Array]]:

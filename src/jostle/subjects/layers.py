@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from jostle.errors import UsageError
@@ -19,6 +19,19 @@ class Layer:
     passive: bool  # where only NaN and infinity are sought, it is not watched unless it is named
     silent: bool  # its neurons are not counted unless it is named
     aliases: tuple[str, ...] = ()  # other names that a user may know it by
+    shape: tuple[int, ...] = field(default=(), compare=False)  # of what it gives for one input, once it has run
+
+
+def joined(earlier: Layer, later: Layer) -> Layer:
+    """A layer of several operators gives what the last of them gives; it is passive if all of them are."""
+    both = (earlier, later)
+    return replace(
+        later,
+        softmax=any(one.softmax for one in both),
+        passive=all(one.passive for one in both),
+        silent=all(one.silent for one in both),
+        aliases=(*earlier.aliases, *later.aliases),
+    )
 
 
 def scores_layer(layers: Sequence[Layer]) -> str | None:

@@ -18,10 +18,12 @@ from jostle.options.choices import chosen
 from jostle.options.schema import Given
 from jostle.randomness import seeded
 from jostle.subjects.instrument import Instrumentation, Instrumented, check_takes, instrument
-from jostle.subjects.registry import TWINS, is_drawn, load
+from jostle.subjects.registry import TWINS, load
 from jostle.subjects.subject import Loading, Subject
 from jostle.subjects.tokenizer import load_tokenizer
-from jostle.subjects.twin_making import TwinMaking
+from jostle.subjects.twin_layers import TwinLayers
+from jostle.subjects.twin_making import WORDS, TwinMaking, is_drawn
+from jostle.targets.twins import variants
 
 TEXT_LENGTH = 128  # tokens of each text, unless the user says how many
 NONE_LOADED: Mapping[str, Subject] = MappingProxyType({})
@@ -67,7 +69,13 @@ class Models:
         model = instrument(watching, self.own, sample, self.twins, list(self.others.values()))
         twins = "".join(self._digest(name, twin) for name, twin in self.twins.items())
         notes = tuple(f"left out: {why}" for why in self.refused.values())
-        return replace(model, notes=notes, digest=model.digest + twins)
+        return replace(model, notes=notes, digest=model.digest + twins, twin_layers=self._layers(watching, sample))
+
+    def _layers(self, watching: Instrumentation, sample: Tensor) -> TwinLayers | None:
+        if not self.twins:
+            return None
+        named = {variant: self.twins[name] for variant, name in variants(list(self.twins)).items()}
+        return TwinLayers(self.own, named, sample, watching)
 
     def _digest(self, name: str, twin: Subject) -> str:
         """Of a twin that we made, the name, because another run may write the same model in other bytes."""
@@ -115,11 +123,18 @@ def twin_or_model(given: Given, option: str, name: str, own: Subject, making: Tw
     """The model's twin of that name, or else the model behind it."""
     twin = own.twin(name, making)
     if isinstance(twin, Path):
-        return load_seeded(given, str(twin))
+        return _load_made(given, option, name, twin)
     if twin is not None:
         return twin
-    if name in TWINS or is_drawn(name):
+    if name in WORDS or is_drawn(name):
         raise ModelRefused(f"{option} {name} cannot be made of this kind of model: jostle list says of which it can")
     if not names_object(name) and "." not in name and not Path(name).exists():
         chosen(option, name, [*TWINS, "weights16:50%", "FILE.py:function", "FILE.onnx"])
     return load_seeded(given, name)
+
+
+def _load_made(given: Given, option: str, name: str, path: Path) -> Subject:
+    try:
+        return load_seeded(given, str(path))
+    except ModelRefused as refusal:
+        raise ModelRefused(f"{option} {name} was made, and then: {refusal}") from refusal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -19,6 +20,7 @@ from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pas
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
 from jostle.subjects.onnx_graph import LEAST, MOST, OF_BATCH, Inner, inner_of, inputs_of, mean_of, slots_of, watching
+from jostle.subjects.onnx_twins import ONNX_TWINS, onnx_twin
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
 from jostle.untrusted.onnx_model import checked_onnx
@@ -31,6 +33,7 @@ NO_GRADIENTS = (
     "ONNX Runtime gives no gradients: use --recipe tensorfuzz or deephunter, which need none, or --coverage gap "
     "beside a twin"
 )
+INT64 = 7  # the element type of sizes and axes, which nobody learnt
 FOLDER = "session.model_external_initializers_file_folder_path"  # where ONNX Runtime looks for external data
 
 
@@ -60,6 +63,10 @@ class OnnxModel:
     @property
     def over_batch(self) -> tuple[str, ...]:
         return tuple(f"{node.name} ({OF_BATCH})" for node in self.proto.graph.node if node.op_type == OF_BATCH)
+
+    @property
+    def weights(self) -> int:
+        return sum(math.prod(one.dims) for one in self.proto.graph.initializer if one.data_type != INT64)
 
     @cached_property
     def inner(self) -> dict[str, Inner]:
@@ -109,7 +116,7 @@ class OnnxModel:
         raise ModelRefused(NO_GRADIENTS)
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
-        return None
+        return onnx_twin(self, name, sample, making)
 
     def _opened(self, proto: onnx.ModelProto) -> Any:
         """A session of ONNX Runtime, on as many threads as torch has."""
@@ -173,4 +180,4 @@ def _load(path: Path, loading: Loading) -> Subject:
     return ArraySubject.of_model(model)
 
 
-ONNX = SubjectKind("ONNX", lambda path: path.suffix == ".onnx", _load, engines=("onnxruntime",))
+ONNX = SubjectKind("ONNX", lambda path: path.suffix == ".onnx", _load, engines=("onnxruntime",), twins=ONNX_TWINS)

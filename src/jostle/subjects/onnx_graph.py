@@ -11,7 +11,7 @@ import numpy as np
 
 from jostle.errors import ModelRefused
 from jostle.subjects.array_model import Looks, Slot
-from jostle.subjects.layers import Layer
+from jostle.subjects.layers import Layer, joined
 
 if TYPE_CHECKING:
     import onnx
@@ -89,20 +89,8 @@ def inner_of(proto: onnx.ModelProto) -> dict[str, Inner]:
         known = tuple(dict.fromkeys(alias for alias in (node.name, node.output[0]) if alias and alias != name))
         layer = Layer(name, node.op_type in SOFTMAX, True, node.output[0] not in ends, aliases=known)
         inner = Inner(layer, node.output[0], node.op_type, ranks.get(node.output[0]))
-        found[name] = _merged(found.pop(name), inner) if name in found else inner
+        found[name] = replace(inner, layer=joined(found.pop(name).layer, layer)) if name in found else inner
     return found
-
-
-def _merged(earlier: Inner, later: Inner) -> Inner:
-    """A module of several nodes gives what the last of them gives."""
-    both = (earlier.layer, later.layer)
-    layer = replace(
-        later.layer,
-        softmax=any(one.softmax for one in both),
-        silent=all(one.silent for one in both),
-        aliases=(*earlier.layer.aliases, *later.layer.aliases),
-    )
-    return replace(later, layer=layer)
 
 
 def _ends_of_parts(proto: onnx.ModelProto) -> set[str]:

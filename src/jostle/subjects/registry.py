@@ -3,25 +3,46 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object, names_object
 from jostle.subjects.keras_file import KERAS
+from jostle.subjects.litert_file import LITERT
 from jostle.subjects.onnx_file import ONNX
+from jostle.subjects.openvino_file import OPENVINO
 from jostle.subjects.saved_model import SAVED_MODEL
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.torch_exported import EXPORTED
 from jostle.subjects.torch_function import FUNCTION
 from jostle.subjects.torch_module import TORCH_MODULE
 from jostle.subjects.torch_pickled import PICKLED, SCRIPTED, weights_alone
+from jostle.subjects.twin_making import WORDS, is_drawn
 
 # The first that recognises a file or an object loads it.
-KINDS: tuple[SubjectKind, ...] = (KERAS, TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED, ONNX, SAVED_MODEL, FUNCTION)
+KINDS: tuple[SubjectKind, ...] = (
+    *(KERAS, TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED),
+    *(ONNX, OPENVINO, LITERT, SAVED_MODEL, FUNCTION),
+)
 FORMATS = ".onnx, .keras, .h5, .tflite, .xml, .pt2, a SavedModel or Hugging Face folder"
-TWINS: Mapping[str, str] = {name: line for kind in KINDS for name, line in kind.twins.items()}
+
+
+def _twins(kinds: Sequence[SubjectKind]) -> dict[str, str]:
+    """A line on every twin: what it does, and of which models it is made."""
+    meanings: dict[str, dict[str, list[str]]] = {}
+    for kind in kinds:
+        for name, meaning in kind.twins.items():
+            families = meanings.setdefault(name, {}).setdefault(meaning, [])
+            families += {kind.family or kind.name} - {*families}
+    return {
+        name: "; ".join(f"{meaning} ({', '.join(families)})" for meaning, families in of_each.items())
+        for name, of_each in sorted(meanings.items(), key=lambda item: WORDS.index(item[0]))
+    }
+
+
+TWINS: Mapping[str, str] = _twins(KINDS)
 
 
 def load(spec: str, trusted: bool = False, weights: str | None = None, how: Loading | None = None) -> Subject:
@@ -35,17 +56,24 @@ def load(spec: str, trusted: bool = False, weights: str | None = None, how: Load
         return subject if weights is None else subject.with_weights(Path(weights))
     if weights is not None:
         raise ModelRefused(f"--weights {weights} is for a model given as FILE.py:function: {spec} brings its own")
+    kind = kind_of(spec, how.engine)
+    assert kind.load is not None  # it is one that loads files
+    return kind.load(Path(spec), how)
+
+
+def kind_of(spec: str, engine: str | None = None) -> SubjectKind:
+    """The kind of model that a file is, if the engine runs it."""
     path = Path(spec)
     if not path.exists():
         raise ModelRefused(f"model {spec} does not exist: give a model file or FILE.py:function")
     kinds = [kind for kind in KINDS if kind.load is not None and kind.recognises(path)]
     for kind in kinds:
-        if kind.load is not None and (how.engine is None or how.engine in kind.engines):
-            return kind.load(path, how)
+        if engine is None or engine in kind.engines:
+            return kind
     if kinds:
         able = [engine for kind in kinds for engine in kind.engines]
         fix = f"choose from {', '.join(able)}" if able else "leave it out"
-        raise ModelRefused(f"--engine {how.engine} does not run {spec}: {fix}")
+        raise ModelRefused(f"--engine {engine} does not run {spec}: {fix}")
     if path.suffix == ".safetensors":
         raise ModelRefused(weights_alone(path))
     if path.suffix == ".py":
@@ -60,12 +88,7 @@ def subject_of(found: object) -> Subject | None:
 
 def is_file(spec: str) -> bool:
     """True of a model's name that is neither Python that the user names nor a twin such as int8 or weights16:50%."""
-    return not (names_object(spec) or spec in TWINS or is_drawn(spec))
-
-
-def is_drawn(twin: str) -> bool:
-    """True of a twin whose weights are drawn at random, so that several can be made."""
-    return twin.startswith("weights16:")
+    return not (names_object(spec) or spec in WORDS or is_drawn(spec))
 
 
 def _python_subject(spec: str, how: Loading) -> Subject:
@@ -84,8 +107,8 @@ def _python_subject(spec: str, how: Loading) -> Subject:
     if subject is None:
         kind = type(found).__name__
         raise ModelRefused(
-            f"{spec} is a {kind}: it must be a torch module, a Keras model, a function of a batch, a path of a model "
-            f"file, or return one"
+            f"{spec} is a {kind}: it must be a torch module, a Keras model, a function of a batch, a model file, or "
+            f"return one"
         )
     return subject
 

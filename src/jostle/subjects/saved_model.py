@@ -18,7 +18,7 @@ from jostle.subjects.array_inputs import sized
 from jostle.subjects.array_model import OUTPUTS_ALONE, Arrays, Looks, Pass, Ran, Session, Slot
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.keras_engines import OnTensorFlow, quiet, tensorflow
-from jostle.subjects.keras_twins import BY_LITERT, SERVING, TWINS, as_litert, made_file
+from jostle.subjects.keras_twins import BY_LITERT, SERVING, TWINS, as_litert
 from jostle.subjects.layers import Layer
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
@@ -79,8 +79,11 @@ class SavedModel:
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
         if name not in BY_LITERT:
             return None
-        how = partial(as_litert, self.folder, self.called, name, sample)
-        return made_file(name, ".tflite", making, lambda path: path.write_bytes(how()))
+
+        def write(path: Path) -> None:
+            path.write_bytes(as_litert(self.folder, self.called, name, sample))
+
+        return making.written(name, ".tflite", write)
 
     @property
     def _engine(self) -> OnTensorFlow:
@@ -106,7 +109,7 @@ def _slots(folder: Path, specs: Mapping[str, Any]) -> tuple[Slot, ...]:
 def _signature(folder: Path, loaded: Any) -> str:
     """The name of the one for serving, or of the only one."""
     found: dict[str, Any] = dict(getattr(loaded, "signatures", {}))
-    names = [name for name in (*SERVING, *(found if len(found) == 1 else ())) if name in found]
+    names: list[str] = [name for name in (*SERVING, *(found if len(found) == 1 else ())) if name in found]
     if not names:
         told = f"has {', '.join(found)}" if found else "has none"
         raise ModelRefused(f"{folder} needs the signature {SERVING[0]} and {told}: export it with model.export(folder)")

@@ -39,6 +39,23 @@ class Watch:
 OUTPUTS_ONLY = Watch()
 
 
+@dataclass(frozen=True)
+class TakenInput:
+    """An input that a model takes, as far as the model tells."""
+
+    name: str
+    dtype: str | None = None
+    shape: tuple[int | None, ...] | None = None  # without the batch; None where any size will do
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a model tells of itself before it runs."""
+
+    inputs: tuple[TakenInput, ...]
+    weights: int | None = None  # how many numbers in it were learnt, where that is known
+
+
 class Trainable(Protocol):
     """A copy of a model that can be trained further and saved."""
 
@@ -71,6 +88,9 @@ class Subject(Protocol):
     @property
     def architecture(self) -> str:
         """Equal for models of the same structure."""
+
+    def described(self) -> Description:
+        """What it takes, and how large it is."""
 
     def of_batch(self, size: int) -> Subject:
         """The same, known to accept this batch size only."""
@@ -133,4 +153,5 @@ class SubjectKind:
     load: Callable[[Path, Loading], Subject] | None = None
     engines: tuple[str, ...] = ()  # that can run it, the usual one first
     wrap: Callable[[object], Subject | None] = lambda found: None
-    twins: Mapping[str, str] = field(default_factory=dict)  # by name, a line on each
+    twins: Mapping[str, str] = field(default_factory=dict)  # by name, in a few words what each does
+    family: str = ""  # what kinds are called together that have the same twins, if not by this one's name

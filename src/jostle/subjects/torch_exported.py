@@ -12,8 +12,8 @@ from torch.utils._pytree import tree_unflatten
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.arguments import Parameters
-from jostle.subjects.subject import Loading, Subject, SubjectKind
-from jostle.subjects.torch_module import TorchSubject
+from jostle.subjects.subject import Loading, Subject, SubjectKind, TakenInput
+from jostle.subjects.torch_module import TORCH_TWINS, TorchSubject
 from jostle.untrusted.exported_program import load_exported
 
 
@@ -32,7 +32,13 @@ def _load(path: Path, loading: Loading) -> Subject:
         lambda: _unflattened(path, load_exported(path)),
         batch=size if isinstance(size, int) else None,
         parameters=_parameters(program, tuple(inputs)),
+        taken=tuple(_taken(name, value) for name, value in inputs.items()),
     )
+
+
+def _taken(name: str, value: Tensor) -> TakenInput:
+    sizes = tuple(size if isinstance(size, int) else None for size in value.shape[1:])
+    return TakenInput(name, str(value.dtype).removeprefix("torch."), sizes)
 
 
 def _parameters(program: torch.export.ExportedProgram, names: tuple[str, ...]) -> Parameters:
@@ -51,4 +57,4 @@ def _unflattened(path: Path, program: torch.export.ExportedProgram) -> nn.Module
     return module
 
 
-EXPORTED = SubjectKind("exported program", lambda path: path.suffix == ".pt2", _load)
+EXPORTED = SubjectKind("exported program", lambda path: path.suffix == ".pt2", _load, twins=TORCH_TWINS, family="torch")

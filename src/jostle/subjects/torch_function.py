@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from jostle.subjects.subject import Subject, SubjectKind
-from jostle.subjects.torch_module import of_module
+from jostle.subjects.torch_module import TORCH_TWINS, of_module
 
 
 class Function(nn.Module):
@@ -41,4 +41,4 @@ def _wrapped(found: object) -> Subject | None:
     return of_module(Function(found)) if callable(found) else None
 
 
-FUNCTION = SubjectKind("function of a batch", wrap=_wrapped)
+FUNCTION = SubjectKind("function of a batch", wrap=_wrapped, twins=TORCH_TWINS, family="torch")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
+from torch.ao.nn.quantized.modules.linear import LinearPackedParams
 
 from jostle.subjects.arguments import Arguments
 from jostle.subjects.layers import Layer
@@ -27,12 +29,12 @@ def layers_of(
     def note(name: str, child: nn.Module, output: object) -> None:
         value = first_tensor(output)
         if value is not None and value.is_floating_point() and value.shape[:1] == sample.shape[:1]:
-            found.setdefault(name, _layer(name, child))
+            found.setdefault(name, replace(_layer(name, child), shape=tuple(value.shape[1:])))
 
     hooks = [
         child.register_forward_hook(lambda child, _, output, name=name: note(name, child, output))
         for name, child in module.named_modules()
-        if name and not any(child.children()) and not isinstance(child, torch.jit.ScriptModule)  # which takes no hooks
+        if name and _is_leaf(child) and not isinstance(child, torch.jit.ScriptModule)  # which takes no hooks
     ]
     try:
         with torch.no_grad():
@@ -41,6 +43,11 @@ def layers_of(
         for hook in hooks:
             hook.remove()
     return list(found.values())
+
+
+def _is_leaf(module: nn.Module) -> bool:
+    """Whether it holds no modules but the weights of a quantised layer, which are a module that never runs."""
+    return all(isinstance(child, LinearPackedParams) for child in module.children())
 
 
 def _layer(name: str, module: nn.Module) -> Layer:

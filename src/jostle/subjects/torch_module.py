@@ -18,19 +18,23 @@ from jostle.layout import Layout
 from jostle.subjects.arguments import Arguments, PackedArguments, Parameters, check_takes_one
 from jostle.subjects.layers import Layer
 from jostle.subjects.preparation import ChannelsLast
-from jostle.subjects.subject import OUTPUTS_ONLY, Subject, SubjectKind, Trainable, Watch
+from jostle.subjects.subject import OUTPUTS_ONLY, Description, Subject, SubjectKind, TakenInput, Trainable, Watch
 from jostle.subjects.text_arguments import TextArguments
 from jostle.subjects.tokenizer import TextEncoder
 from jostle.subjects.torch_arguments import parameters_of
+from jostle.subjects.torch_converted import OF_FILES, Source, converted
 from jostle.subjects.torch_embedding import embedding_matrix
+from jostle.subjects.torch_export import calling_itself_by
 from jostle.subjects.torch_layers import incoming_weights, layers_of
 from jostle.subjects.torch_target import TorchTarget
 from jostle.subjects.torch_training import TorchTrainable
 from jostle.subjects.torch_traits import traits_of
-from jostle.subjects.torch_twins import TWINS, twin_named
+from jostle.subjects.torch_twins import IN_MEMORY, twin_named
 from jostle.subjects.torch_weights import fill
-from jostle.subjects.twin_making import TwinMaking
+from jostle.subjects.twin_making import TwinMaking, made_or_refused
 from jostle.traits import Traits
+
+COMPILED = (4, 1)  # rows that a twin is compiled for at once: one row alone is compiled for itself
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class TorchSubject:
     batch: int | None = None
     parameters: Parameters | None = None  # where they are not those of its signature
     arguments: Arguments | None = None  # how inputs reach it that are not one tensor to it
+    taken: tuple[TakenInput, ...] = ()  # what is known of inputs besides their names
 
     @property
     def digest(self) -> str:
@@ -51,6 +56,11 @@ class TorchSubject:
     @property
     def architecture(self) -> str:
         return hashlib.sha256(str(self.module).encode()).hexdigest()[:16]
+
+    def described(self) -> Description:
+        needed = [name for name in self._parameters.names if name in self._parameters.required]
+        taken = self.taken or tuple(TakenInput(name) for name in needed or self._parameters.names[:1])
+        return Description(taken, sum(weight.numel() for weight in self.module.parameters()))
 
     def of_batch(self, size: int) -> Subject:
         return replace(self, batch=size)
@@ -97,8 +107,20 @@ class TorchSubject:
         return self.parameters or parameters_of(self.module)
 
     def twin(self, name: str, making: TwinMaking) -> Subject | Path | None:
-        module = twin_named(name, self.copy, making.seed)
+        def some(size: int) -> Tensor:
+            return making.sample[torch.arange(size) % len(making.sample)]
+
+        prepared = self.target(Watch(mean=making.mean, std=making.std)).prepared
+        source = Source(self._copy, prepared, lambda: list(self.outputs(some(self.batch or 1))), self.batch)
+        if (file := converted(name, source, making)) is not None:
+            return file
+        calls = [prepared(some(size)) for size in (COMPILED if self.batch is None else (self.batch,))]
+        module = made_or_refused(name, lambda: twin_named(name, self.copy, calls, making.seed))
         return None if module is None else replace(self, module=module, parameters=self._parameters)  # it may hide them
+
+    def _copy(self) -> nn.Module:
+        """A copy whose signature tells its parameters."""
+        return self.copy() if self.parameters is None else calling_itself_by(self.copy(), self.parameters)
 
     def with_weights(self, path: Path) -> Subject:
         """A copy, so that nothing else that the user's code built changes with it."""
@@ -139,8 +161,5 @@ def _wrapped(found: object) -> Subject | None:
     return of_module(found) if isinstance(found, nn.Module) else None
 
 
-TORCH_MODULE = SubjectKind(
-    "torch module",
-    wrap=_wrapped,
-    twins={name: (twin.__doc__ or "").splitlines()[0] for name, twin in TWINS.items()},
-)
+TORCH_TWINS = {**IN_MEMORY, **OF_FILES}
+TORCH_MODULE = SubjectKind("torch module", wrap=_wrapped, twins=TORCH_TWINS, family="torch")

@@ -16,7 +16,7 @@ from jostle.foreign import Crash, attempt
 from jostle.named_objects import make_working_folder_importable
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.torch_function import Function
-from jostle.subjects.torch_module import of_module
+from jostle.subjects.torch_module import TORCH_TWINS, of_module
 from jostle.subjects.torch_weights import read_weights
 from jostle.untrusted.files import check_regular
 
@@ -85,5 +85,11 @@ def weights_alone(path: Path) -> str:
     return f"{path} holds weights without a model: give FILE.py:function that builds it, and --weights {path}"
 
 
-SCRIPTED = SubjectKind("TorchScript", is_scripted, _load_scripted)
-PICKLED = SubjectKind("pickled torch module", lambda path: path.suffix in SUFFIXES, _load_pickled)
+SCRIPTED = SubjectKind("TorchScript", is_scripted, _load_scripted, twins=TORCH_TWINS, family="torch")
+PICKLED = SubjectKind(
+    "pickled torch module",
+    lambda path: path.suffix in SUFFIXES,
+    _load_pickled,
+    twins=TORCH_TWINS,
+    family="torch",
+)

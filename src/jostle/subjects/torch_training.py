@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from io import BytesIO
 
@@ -15,6 +14,8 @@ from jostle.errors import ModelRefused, OutputRefused
 from jostle.foreign import Crash, attempt
 from jostle.scores import are_probabilities
 from jostle.subjects.arguments import Call
+from jostle.subjects.silence import silenced
+from jostle.subjects.torch_export import for_any_batch
 from jostle.subjects.torch_target import TorchTarget
 from jostle.subjects.values import first_tensor
 
@@ -64,17 +65,8 @@ def loss(scores: Tensor, labels: Tensor) -> Tensor:
     return functional.cross_entropy(scores, labels)
 
 
-def _exported(module: nn.Module, sample: Call) -> bytes:
-    content, batch = BytesIO(), {0: torch.export.Dim("batch", min=1)}
-    positional = tuple(map(_twice, sample[0]))
-    named = {name: _twice(value) for name, value in sample[1].items()}
-    shapes = (*(batch for _ in positional), *(batch for _ in named))  # in the order of the call
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch's own, about what it does inside
-        torch.export.save(torch.export.export(module, positional, named, dynamic_shapes=shapes), content)
+def _exported(module: nn.Module, row: Call) -> bytes:
+    content = BytesIO()
+    with silenced():
+        torch.export.save(for_any_batch(module, row), content)
     return content.getvalue()
-
-
-def _twice(values: Tensor) -> Tensor:
-    """With one row, its size would be taken for fixed."""
-    return torch.cat([values, values])

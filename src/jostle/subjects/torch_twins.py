@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from jostle.errors import UsageError
+from jostle.subjects.arguments import Call
+from jostle.subjects.torch_compiled import compiled
+from jostle.subjects.twin_making import share_of_weights
 from jostle.subjects.values import named_tensors, one_row_each
 
 
@@ -54,7 +55,7 @@ def bfloat16(own: nn.Module) -> nn.Module:
 
 
 def weights16(own: nn.Module) -> nn.Module:
-    """The model with its weights rounded to 16 bit, computing in float32; weights16:50% rounds a random half."""
+    """The model with its weights rounded to 16 bit, computing in float32."""
     return some_weights16(own, 1.0, torch.Generator())
 
 
@@ -71,10 +72,8 @@ def int8(own: nn.Module) -> nn.Module:
     """The model with its linear layers dynamically quantised to int8."""
     if not any(isinstance(layer, nn.Linear) for layer in own.modules()):
         raise UsageError("--twin int8 quantises nn.Linear layers and the model has none: choose another twin")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # torch announces that it will move this function
-        # In a container, because only children are replaced and the model may be a linear layer itself.
-        twin: nn.Module = torch.ao.quantization.quantize_dynamic(Container(own), {nn.Linear}, dtype=torch.qint8)
+    # In a container, because only children are replaced and the model may be a linear layer itself.
+    twin: nn.Module = torch.ao.quantization.quantize_dynamic(Container(own), {nn.Linear}, dtype=torch.qint8)
     return twin
 
 
@@ -85,21 +84,24 @@ TWINS: dict[str, Callable[[nn.Module], nn.Module]] = {
     "weights16": weights16,
     "int8": int8,
 }
+# A line on each twin that is not a file.
+IN_MEMORY = {
+    "float16": "computing in IEEE half precision",
+    "bfloat16": "computing in bfloat16",
+    "weights16": "weights rounded to 16 bit, computing in float32; weights16:50% rounds a random half",
+    "int8": "linear layers dynamically quantised to int8",
+    "compile": "compiled by torch.compile (Inductor)",
+}
 
 
-def share_of_weights(name: str) -> float | None:
-    """The share in `weights16:50%`, None if the name is not of that form."""
-    if not name.startswith("weights16:"):
-        return None
-    match = re.fullmatch(r"weights16:(\d+(?:\.\d+)?)%", name)
-    if match is None or not 0 < float(match[1]) <= 100:
-        raise UsageError(f"{name}: give a share above 0 % and at most 100 %, such as weights16:50%")
-    return float(match[1]) / 100
+def twin_named(name: str, copy: Callable[[], nn.Module], calls: Sequence[Call], seed: int) -> nn.Module | None:
+    """The twin of that name out of a copy of the model, None if there is no such name.
 
-
-def twin_named(name: str, copy: Callable[[], nn.Module], seed: int) -> nn.Module | None:
-    """The twin of that name out of a copy of the model, None if there is no such name; the seed draws its weights."""
+    Calls are examples of what the model is given, in batches of different sizes; the seed draws weights.
+    """
     share = share_of_weights(name)
     if share is not None:
         return some_weights16(copy().eval(), share, torch.Generator().manual_seed(seed))
+    if name == "compile":
+        return compiled(copy(), calls)
     return TWINS[name](copy().eval()) if name in TWINS else None

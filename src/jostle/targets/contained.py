@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from jostle.foreign import Crash, attempt
-from jostle.interfaces import Differentiable, ModelTarget
-from jostle.records import Candidates, Linearised, Outcome, Trace, all_rows
+from jostle.interfaces import ComparesLayers, Differentiable, ModelTarget
+from jostle.records import Candidates, LayerGaps, Linearised, Outcome, Trace, all_rows
 
 MOST_DEATHS = 4  # of one batch, because a process takes seconds to start; what then has not run is skipped
 
@@ -133,6 +133,26 @@ class ContainedGradients:
     def _no_gradient(self, scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]) -> Tensor:
         """Of one row."""
         return torch.zeros(1, *self._row_shape)
+
+
+class ContainedLayers:
+    """Compares layers and does not raise: a batch that fails is halved until the guilty rows stand alone.
+
+    Nothing is known of those, and of all that is left after some deaths of the models' process.
+    """
+
+    def __init__(self, compares: ComparesLayers):
+        self._compares = compares
+        self._lives = MOST_DEATHS
+
+    def gaps(self, inputs: Tensor, variant: str) -> LayerGaps:
+        found = attempt(lambda: self._compares.gaps(inputs, variant)) if self._lives else LayerGaps.none(len(inputs))
+        if not isinstance(found, Crash):
+            return found
+        self._lives -= found.fatal
+        if len(inputs) == 1:
+            return LayerGaps.none(1)
+        return LayerGaps.joined([self.gaps(half, variant) for half in inputs.tensor_split(2)])
 
 
 def _gradient_shape(passed: Linearised) -> torch.Size:

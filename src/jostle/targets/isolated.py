@@ -9,8 +9,8 @@ from itertools import count
 from torch import Tensor
 
 from jostle.isolation.client import WorkerClient
-from jostle.isolation.messages import batch_arrays, grouped, pass_of, trace_of
-from jostle.records import Candidates, Linearised, Trace
+from jostle.isolation.messages import batch_arrays, gaps_of, grouped, pass_of, trace_of
+from jostle.records import Candidates, LayerGaps, Linearised, Trace
 
 
 class Isolated:
@@ -37,6 +37,10 @@ class Isolated:
         pull = _Pull(self._service, number)
         weakref.finalize(pull, self._forgotten.append, number)
         return pass_of(arrays, pull)
+
+    def gaps(self, inputs: Tensor, variant: str) -> LayerGaps:
+        answer, arrays = self._service.ask("gaps", {"inputs": inputs}, variant=variant)
+        return gaps_of(arrays, len(inputs), answer["layers"])
 
 
 class _Pull:

@@ -18,7 +18,7 @@ from jostle.feedback.neurons import NeuronCoverage
 from jostle.profile import Layers, Profile
 from jostle.randomness import randomness
 from jostle.records import Trace
-from making import trace_of
+from making import assessed, trace_of
 
 LAYERS: Layers = (("early", 3), ("single", 1), ("late", 4))
 SIZES = [size for _, size in LAYERS]
@@ -195,7 +195,7 @@ def test_each_criterion_counts_what_slow_counting_counts(name: str, batches: Seq
             new = set(case.units(row)) - seen if row else set()
             expected.append(len(new))
             seen |= new
-        assert feedback.assess(trace).tolist() == expected
+        assert assessed(feedback, trace).tolist() == expected
     assert feedback.coverage() == {name: case.figures(seen)}
 
 
@@ -215,7 +215,7 @@ def feedback_of(criterion: Criterion) -> NeuronCoverage:
 def gains(feedback: NeuronCoverage, *values: float) -> list[float]:
     """What is gained by inputs that give the only neuron these values."""
     seen = {"only": torch.tensor(values)[:, None]}
-    return feedback.assess(trace_of(torch.zeros(len(values), 1), activations=seen)).tolist()
+    return assessed(feedback, trace_of(torch.zeros(len(values), 1), activations=seen)).tolist()
 
 
 def test_both_ends_of_the_range_lie_within_it() -> None:
@@ -247,7 +247,7 @@ def test_a_range_too_wide_or_too_narrow_to_be_cut_is_left_out_like_a_constant(en
 def test_a_layer_whose_values_differ_by_more_than_a_float_holds_is_no_crash() -> None:
     values = torch.tensor([[3e38, -3e38, 0.0]])
     trace = trace_of(values, activations={"it": values}, extremes={"it": torch.tensor([[-3e38, 3e38]])})
-    assert NeuronCoverage("nc", ActiveNeurons).assess(trace).isfinite().all()
+    assert assessed(NeuronCoverage("nc", ActiveNeurons), trace).isfinite().all()
 
 
 def test_rounding_in_batches_of_another_size_is_not_beyond_the_range() -> None:
@@ -287,6 +287,8 @@ def test_a_bad_parameter_is_refused_by_its_flag(make: Callable[[], Criterion], o
 def test_a_layer_that_does_not_run_counts_as_zero() -> None:
     feedback = NeuronCoverage("tknc", lambda layers: Ranked(layers, 1))
     both = {"a": torch.tensor([[1.0, 2.0]]), "b": torch.tensor([[0.0, 3.0]])}
-    assert feedback.assess(trace_of(torch.zeros(1, 1), activations=both)).tolist() == [2]
+    assert assessed(feedback, trace_of(torch.zeros(1, 1), activations=both)).tolist() == [2]
     only = {"a": torch.tensor([[1.0, 2.0]])}
-    assert feedback.assess(trace_of(torch.zeros(1, 1), activations=only)).tolist() == [1]  # the first of the zeros of b
+    assert assessed(feedback, trace_of(torch.zeros(1, 1), activations=only)).tolist() == [
+        1
+    ]  # the first of the zeros of b

@@ -32,6 +32,7 @@ from jostle.isolation.process import Limits
 from jostle.lineage import Mutation
 from jostle.records import NO_LABEL, Lesson, Outcome, Seeds, Trace
 from jostle.storage.graph_files import GraphFiles
+from making import assessed
 
 EDITS = edits_with(list(OPERATORS.values()))
 
@@ -140,14 +141,14 @@ def test_children_are_edited_as_planned() -> None:
 def test_a_part_of_a_library_is_new_once() -> None:
     coverage = LibraryCoverage()
     trace = trace_of([["a", "b"], ["b"], ["c"]], [0.0, 0.0, 0.0])
-    assert coverage.assess(trace).tolist() == [2.0, 0.0, 1.0]
-    assert coverage.assess(trace).tolist() == [0.0, 0.0, 0.0]
+    assert assessed(coverage, trace).tolist() == [2.0, 0.0, 1.0]
+    assert assessed(coverage, trace).tolist() == [0.0, 0.0, 0.0]
     assert coverage.coverage() == {"library": {"parts": 3}}
 
 
 def test_inconsistency_gains_where_it_is_raised() -> None:
     raised = RaisedInconsistency()
-    gains = raised.assess(trace_of([["a"]] * 4, [1e-6, 1e-7, 1e-3, 1e-3])).tolist()
+    gains = assessed(raised, trace_of([["a"]] * 4, [1e-6, 1e-7, 1e-3, 1e-3])).tolist()
     assert gains[0] > 0 and gains[1] == 0 and gains[2] > 0 and gains[3] == 0
 
 

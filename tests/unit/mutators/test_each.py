@@ -11,9 +11,11 @@ from jostle.catalogue import mutator_of
 from jostle.composition.settle import settled
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.named_arrays import InputWishes, packed_seeds
+from jostle.inputs.several import Several
 from jostle.interfaces import Mutator
-from jostle.lineage import Change
+from jostle.lineage import Change, Mutation
 from jostle.mutators.each import Each
+from jostle.mutators.havoc import NAMES, Havoc
 from jostle.mutators.metamorphic import Metamorphic
 from jostle.mutators.noise import Noise
 from jostle.part import PartContext
@@ -21,7 +23,7 @@ from jostle.randomness import randomness
 from jostle.recipes.random import RANDOM
 from jostle.records import Candidates, Seeds
 from jostle.task import Task
-from making import options, placements_of, seeds_of, texts_of
+from making import lesson, options, placements_of, seeds_of, texts_of
 
 IMAGES = torch.rand(40, 1, 8, 8, generator=torch.Generator().manual_seed(0)).numpy()
 AGES = torch.arange(20, 60).numpy()
@@ -106,6 +108,24 @@ def test_rows_of_unmoved_and_moved_images_stay_together_when_selected_and_joined
 def test_a_mutator_that_an_input_cannot_have_is_refused(inputs: tuple[str, ...], problem: str) -> None:
     with pytest.raises((UsageError, PreflightFailed), match=problem):
         made(parents(*inputs).seeds)
+
+
+def test_a_mutator_that_learns_is_told_what_was_done_to_its_own_input() -> None:
+    image, age = Havoc(0, 1), Havoc(20, 59)
+    rows = parents("image=havoc", "age=havoc")
+    domain = rows.seeds.domain
+    assert isinstance(domain, Several)
+    each = Each(domain, {"image": image, "age": age})
+    done = Mutation(("image fill", "age scale", "image swap"))
+    each.learn(lesson(replace(rows, mutations=(done,) * 40), torch.ones(40, 1), [Mutation(("age shift",))]))
+    assert {name for name, share in image.shares().items() if share > 1 / len(NAMES)} == {"fill", "swap"}
+    assert {name for name, share in age.shares().items() if share > 1 / len(NAMES)} == {"scale", "shift"}
+
+
+def test_the_radius_of_havoc_is_scaled_to_the_range_of_each_input() -> None:
+    seeds = parents("age=havoc").select(torch.arange(40).repeat(10))
+    children = made(seeds.seeds, havoc_radius=0.1).mutate(seeds, randomness(0, 1))
+    assert 2 < float((children.inputs - seeds.inputs)[:, -1].abs().max()) <= 4  # of 39 years, as whole numbers
 
 
 def test_it_needs_several_inputs() -> None:

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from jostle.lineage import NO_GRADIENT, UNCHANGED, Mutation
-from jostle.mutators.mixed import EXPLORED, Costed, Mixed
+from jostle.mutators.earned_shares import EXPLORED
+from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.noise import Noise
 from jostle.randomness import randomness
 from jostle.records import Candidates, Lesson

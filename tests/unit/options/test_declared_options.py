@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,8 @@ def test_a_wrong_file_is_refused_naming_the_setting(file: str, content: str, cau
 GOOD = [
     ("range", "0,1", (0.0, 1.0)),
     ("range", "-1, 1", (-1.0, 1.0)),
+    ("range", "-inf, inf", (-math.inf, math.inf)),
+    ("special_values", "nan,inf", ("nan", "inf")),
     ("mean", "0.5", (0.5,)),
     ("mean", "0.1,0.2,0.3", (0.1, 0.2, 0.3)),
     ("size", "224,200", (224, 200)),
@@ -151,7 +154,13 @@ def test_the_text_of_a_flag_is_read(name: str, text: str, expected: Any, tmp_pat
 
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
-    [("range", [0, 255], (0.0, 255.0)), ("mean", 0.5, (0.5,)), ("budget", 60, 60.0), ("agree", 0.001, "0.001")],
+    [
+        ("range", [0, 255], (0.0, 255.0)),
+        ("range", [-math.inf, math.inf], (-math.inf, math.inf)),
+        ("mean", 0.5, (0.5,)),
+        ("budget", 60, 60.0),
+        ("agree", 0.001, "0.001"),
+    ],
 )
 def test_a_value_of_a_file_is_read(name: str, value: Any, expected: Any) -> None:
     assert FUZZ.parsed({name: value}).get(name) == expected

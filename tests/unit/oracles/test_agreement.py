@@ -80,10 +80,11 @@ def test_a_violation_tells_what_each_twin_said() -> None:
 
 
 def test_a_tie_is_no_disagreement() -> None:
-    model, twin = torch.tensor([[5.0, 5.00001], [5.0, 5.1]]), torch.tensor([[5.00001, 5.0], [5.1, 5.0]])
-    assert (judged(SameTop(), model, twin).bugs != NO_BUG).tolist() == [False, True]
-    assert (judged(SameTop(margin=0.0), model, twin).bugs != NO_BUG).tolist() == [True, True]
-    assert (judged(SameTop(margin=0.3), model, twin).bugs != NO_BUG).tolist() == [False, False]
+    model = torch.tensor([[5.0, 5.00001], [5.0, 5.1], [5.0, 5.1]])
+    twin = torch.tensor([[5.00001, 5.0], [5.1, 5.0], [5.1, 5.1]])
+    assert (judged(SameTop(), model, twin).bugs != NO_BUG).tolist() == [False, True, False]
+    assert (judged(SameTop(margin=0.0), model, twin).bugs != NO_BUG).tolist() == [True, True, False]
+    assert (judged(SameTop(margin=0.3), model, twin).bugs != NO_BUG).tolist() == [False, False, False]
 
 
 def test_findings_name_the_twin_of_several() -> None:

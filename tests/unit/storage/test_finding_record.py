@@ -20,12 +20,14 @@ from jostle.storage.finding_record import (
     RECORD,
     Answer,
     ChangeSizes,
+    Divergence,
     FindingRecord,
     FinishedArray,
     FinishedGraph,
     GraphDefect,
     InputType,
     LabelChange,
+    LayerDivergence,
     decode_record,
     encode_record,
     record_as_json,
@@ -39,6 +41,13 @@ WHOLE = st.integers(-(2**63), 2**63 - 1)
 NUMBERS = st.floats(allow_nan=False)
 SIZES = st.builds(ChangeSizes, WHOLE, NUMBERS, NUMBERS, NUMBERS)
 ANSWERS = st.dictionaries(TEXTS, st.dictionaries(TEXTS, st.builds(Answer, WHOLE, NUMBERS), max_size=3), max_size=4)
+DIVERGENCES = st.builds(
+    Divergence,
+    TEXTS,
+    st.none() | TEXTS,
+    st.booleans(),
+    st.lists(st.builds(LayerDivergence, TEXTS, TEXTS, NUMBERS, NUMBERS), max_size=3).map(tuple),
+)
 JSON = st.recursive(
     st.none() | st.booleans() | WHOLE | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
@@ -56,7 +65,7 @@ ARRAYS = st.builds(
     **KNOWN,
     input_type=st.just(InputType.ARRAY),
     largest_change=NUMBERS,
-    finished=st.none() | st.builds(FinishedArray, SIZES, st.none() | SIZES, ANSWERS),
+    finished=st.none() | st.builds(FinishedArray, SIZES, st.none() | SIZES, ANSWERS, st.none() | DIVERGENCES),
 )
 GRAPHS = st.builds(
     FindingRecord,
@@ -81,7 +90,12 @@ FLIP = FindingRecord(
     mutation=Mutation(("noise",)),
     largest_change=0.5,
     details={"label": 3, "taken for": 5, "scores": [0.25, "nan"]},
-    finished=FinishedArray(SIZE, SIZE, {"seed": {"model": Answer(3, 0.9)}, "input": {}}),
+    finished=FinishedArray(
+        SIZE,
+        SIZE,
+        {"seed": {"model": Answer(3, 0.9)}, "input": {}},
+        Divergence("int8", "fc1", True, (LayerDivergence("fc1", "module.fc1", math.inf, 0.25),)),
+    ),
 )
 GRAPH = replace(
     FLIP,
@@ -131,11 +145,23 @@ def test_a_field_of_another_type_is_refused_by_name(record: FindingRecord, path:
             assert record_as_json(read) == damaged, "what is not refused is a value that the field can have"
 
 
+@pytest.mark.parametrize("field", ["layer", "layer of the twin", "divergence", "on the seeds"])
+def test_a_damaged_row_of_the_table_of_layers_is_refused_by_name(field: str) -> None:
+    for value in (None, [None], True, {}):
+        content = record_as_json(FLIP)
+        content["divergence"]["layers"][0][field] = value
+        with pytest.raises(ValueError, match=field):
+            record_from_json(content)
+    del content["divergence"]["layers"][0][field]
+    with pytest.raises(ValueError, match=f"{field} is not there"):
+        record_from_json(content)
+
+
 @pytest.mark.parametrize("name", [path[0] for _, path in every_field() if len(path) == 1])
 def test_a_field_that_is_missing_is_refused_by_name_unless_it_may_be(name: str) -> None:
     for record in (FLIP, GRAPH):
         content = {key: value for key, value in record_as_json(record).items() if key != name}
-        if name in ("largest change", "minimised", "change", "reproduced by its script"):
+        if name in ("largest change", "minimised", "change", "divergence", "reproduced by its script"):
             record_from_json(content)
         elif name in record_as_json(record):
             with pytest.raises(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import torch
 from torch import Tensor
 
-from jostle.records import Trace
+from jostle.records import Candidates, Trace
 
 LIBRARY, INCONSISTENCY = "library", "inconsistency"  # in a trace's metadata
 NO_PART = -1
@@ -31,7 +31,7 @@ class LibraryCoverage:
     def __init__(self) -> None:
         self._seen: set[int] = set()
 
-    def assess(self, trace: Trace) -> Tensor:
+    def assess(self, candidates: Candidates, trace: Trace) -> Tensor:
         return torch.tensor([self._new(row) for row in trace.metadata[LIBRARY].tolist()], dtype=torch.float32)
 
     def _new(self, row: list[int]) -> int:
@@ -49,7 +49,7 @@ class RaisedInconsistency:
     def __init__(self) -> None:
         self._highest: Tensor | None = None  # [pairs of backends] steps reached
 
-    def assess(self, trace: Trace) -> Tensor:
+    def assess(self, candidates: Candidates, trace: Trace) -> Tensor:
         values = trace.metadata[INCONSISTENCY].double()  # [batch, pairs]
         steps = torch.floor(STEPS * torch.log10(values.nan_to_num(0.0).clamp(min=LEAST) / LEAST))
         gains = []
