@@ -163,11 +163,11 @@ def check_images(seeds: Seeds) -> None:
             f"width]: use --mutator {others} for them"
         )
     if shape[-1] in (1, 3, 4) and shape[0] > 4:
-        axes = "0, 3, 1, 2" if len(shape) == 3 else "0, 4, 1, 2, 3"
-        raise PreflightFailed(
-            f"seeds of shape {shape} have their channels last: move them first, x.transpose({axes}), and let the "
-            f"model take them so"
-        )
+        if len(shape) == 3:
+            fix = "add --layout nhwc if the model takes them so, else move them first, x.transpose(0, 3, 1, 2)"
+        else:
+            fix = "move them first, x.transpose(0, 4, 1, 2, 3), and let the model take them so"
+        raise PreflightFailed(f"seeds of shape {shape} have their channels last: {fix}")
 
 
 def check_normalisation(mean: Sequence[float], std: Sequence[float], channels: int) -> None:

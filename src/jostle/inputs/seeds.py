@@ -32,6 +32,8 @@ ALONE = ("x", "inputs", "images", "data", "arr_0")  # what the only input may be
 LABELS = ("labels", "y")  # the first that is there; what is called y beside labels is an input
 UNNAMED = {"arr_0", "arr_1"}  # as np.savez calls what it is given without names: inputs and labels
 TOKEN_DIMENSIONS = 2  # seeds, length
+IMAGE_DIMENSIONS = 4  # seeds and three of each
+COLOURS = (1, 3, 4)  # channels of images
 FIX = "give a folder of images, .wav or .txt files, a .txt, .npy, .npz, .csv or .parquet file, or FILE.py:function"
 
 
@@ -49,6 +51,7 @@ class SeedForm:
     waves: WaveForm = AS_THEY_ARE
     tokens: TokenForm = UNSAID
     texts: bool = False  # a tokenizer makes tokens of texts
+    channels_last: bool = False  # the model takes images so, and arrays may hold them so
 
 
 def load_seeds(spec: str, form: SeedForm) -> Seeds:
@@ -266,7 +269,16 @@ def _checked(source: str, inputs: object, labels: object, form: SeedForm) -> See
         )
     with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinity, which pre-flight refuses
         values = torch.from_numpy(np.array(array, dtype=np.float32))
+    if form.channels_last:
+        values = _channels_first(values)
     return Seeds(values, checked_labels(source, labels, len(values)), _numbered(source, len(values)))
+
+
+def _channels_first(images: Tensor) -> Tensor:
+    """Images [seeds, height, width, channels] as [seeds, channels, height, width]; others as they are."""
+    if images.ndim != IMAGE_DIMENSIONS or images.shape[-1] not in COLOURS or images.shape[1] in COLOURS:
+        return images
+    return images.movedim(-1, 1).contiguous()
 
 
 def _token_seeds(source: str, array: np.ndarray[Any, Any], labels: object, form: SeedForm) -> Seeds:

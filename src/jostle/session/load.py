@@ -15,7 +15,7 @@ from jostle.inputs.several import layout_of
 from jostle.inputs.tokens import UNSAID, TokenForm
 from jostle.inputs.wave_files import AS_THEY_ARE, WaveForm
 from jostle.isolation.client import WorkerClient
-from jostle.options.campaign import InputOptions, RunOptions
+from jostle.options.campaign import CHANNELS_LAST, InputOptions, RunOptions
 from jostle.options.schema import Given, Settings
 from jostle.part import TRIED
 from jostle.recipes.all_recipes import recipe_of
@@ -90,4 +90,5 @@ def seed_form(inputs: InputOptions) -> SeedForm:
         waves=AS_THEY_ARE if texts else WaveForm(inputs.rate, inputs.length),
         tokens=UNSAID if texts else TokenForm(inputs.vocabulary, inputs.pad, inputs.special),
         texts=texts,
+        channels_last=inputs.layout == CHANNELS_LAST,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,22 @@ import numpy as np
 
 from jostle.errors import ModelRefused
 from jostle.subjects.array_model import Array, Arrays
+from jostle.subjects.silence import no_stderr
 from jostle.subjects.twin_making import TwinMaking, share_of_weights
 
 TWINS: Mapping[str, str] = {
     "weights16": "The model with its weights rounded to 16 bit, computing in float32.",
     "bfloat16": "The model computing in bfloat16.",
-    "float16": "The model of Keras as LiteRT runs it with weights of 16 bit.",
-    "int8": "The model of Keras as LiteRT runs it with weights of 8 bit (dynamic range).",
-    "int8-static": "The model of Keras as LiteRT runs it in 8 bit, with scales measured on the seeds.",
-    "litert": "The model of Keras as LiteRT runs it.",
+    "float16": "The model as LiteRT runs it with weights of 16 bit.",
+    "int8": "The model as LiteRT runs it with weights of 8 bit (dynamic range).",
+    "int8-static": "The model as LiteRT runs it in 8 bit, with scales measured on the seeds.",
+    "litert": "The model as LiteRT runs it.",
     "onnx": "The model exported to ONNX, as ONNX Runtime runs it.",
     "openvino": "The model exported to ONNX, as OpenVINO runs it.",
 }
+
+BY_LITERT = ("litert", "float16", "int8", "int8-static")
+SERVING = ("serving_default", "serve")  # signatures of a SavedModel, the usual one first
 
 
 def made_twin(model: Any, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
@@ -37,7 +42,7 @@ def made_twin(model: Any, name: str, sample: Arrays, making: TwinMaking) -> Path
             return making.written(name, ".onnx", lambda path: _write_onnx(model, sample, path))
         case "openvino":
             return making.written(name, ".xml", lambda path: _write_openvino(model, sample, path))
-        case "litert" | "float16" | "int8" | "int8-static":
+        case _ if name in BY_LITERT:
             return making.written(name, ".tflite", lambda path: _write_litert(model, name, sample, path))
     return None
 
@@ -80,8 +85,10 @@ def _write_onnx(model: Any, sample: Arrays, path: Path) -> None:
     _call(model, [array[:1] for array in sample.values()])
     try:
         model.export(path, format="onnx", verbose=False)
+        import onnx
     except ImportError as error:
         raise ModelRefused("--twin onnx of a Keras model needs tf2onnx: pip install 'jostle[tensorflow]'") from error
+    onnx.checker.check_model(path)  # because the exporter leaves operators of TensorFlow in it that ONNX lacks
 
 
 def _write_openvino(model: Any, sample: Arrays, path: Path) -> None:
@@ -100,24 +107,30 @@ def _write_litert(model: Any, name: str, sample: Arrays, path: Path) -> None:
 
     if keras.backend.backend() != "tensorflow":
         raise ModelRefused(f"--twin {name} of a Keras model is made by TensorFlow: add --engine tensorflow")
+    with tempfile.TemporaryDirectory() as folder:
+        model.export(folder, verbose=False)
+        path.write_bytes(as_litert(Path(folder), SERVING[0], name, sample))
+
+
+def as_litert(saved: Path, signature: str, name: str, sample: Arrays) -> bytes:
+    """The twin of this name of a SavedModel in that folder, which runs by the signature."""
     import tensorflow as tf
 
-    signature = [tf.TensorSpec(one.shape, one.dtype, name=one.name) for one in model.inputs]
-    function = tf.function(lambda *given: _call(model, given), input_signature=signature, autograph=False)
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([function.get_concrete_function()], model)
+    converter = tf.lite.TFLiteConverter.from_saved_model(str(saved), signature_keys=[signature])
     if name != "litert":
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
     if name == "float16":
         converter.target_spec.supported_types = [tf.float16]
     if name == "int8-static":
         converter.representative_dataset = lambda: _rows(sample)
-    path.write_bytes(converter.convert())
+    with no_stderr():  # the converter tells there how it quantises
+        return bytes(converter.convert())
 
 
-def _rows(sample: Arrays) -> Iterator[list[Array]]:
+def _rows(sample: Arrays) -> Iterator[dict[str, Array]]:
     """Inputs one by one, as the converter wants them."""
-    arrays = list(sample.values())
-    return ([array[row : row + 1] for array in arrays] for row in range(len(arrays[0])))
+    count = len(next(iter(sample.values())))
+    return ({name: array[row : row + 1] for name, array in sample.items()} for row in range(count))
 
 
 def _call(model: Any, given: Any) -> Any:

@@ -18,12 +18,11 @@ from jostle.subjects.array_inputs import sized
 from jostle.subjects.array_model import OUTPUTS_ALONE, Arrays, Looks, Pass, Ran, Session, Slot
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.keras_engines import OnTensorFlow, quiet, tensorflow
+from jostle.subjects.keras_twins import BY_LITERT, SERVING, TWINS, as_litert
 from jostle.subjects.layers import Layer
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
 from jostle.untrusted.saved_model import GRAPH, checked_saved_model
-
-SERVING = ("serving_default", "serve")  # signatures, the usual one first
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +31,7 @@ class SavedModel:
 
     folder: Path
     loaded: Any  # holds the weights, which go with it
-    signature: Any
+    called: str  # the name of the signature
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
 
@@ -78,14 +77,22 @@ class SavedModel:
         return run
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
-        return None
+        if name not in BY_LITERT:
+            return None
+
+        def write(path: Path) -> None:
+            path.write_bytes(as_litert(self.folder, self.called, name, sample))
+
+        return making.written(name, ".tflite", write)
 
     @property
     def _engine(self) -> OnTensorFlow:
         return OnTensorFlow(self.inputs)
 
     def _call(self, *given: Any) -> list[Any]:
-        returned = self.signature(**{slot.name: value for slot, value in zip(self.inputs, given, strict=True)})
+        returned = self.loaded.signatures[self.called](
+            **{slot.name: value for slot, value in zip(self.inputs, given, strict=True)}
+        )
         return [returned[slot.name] for slot in self.outputs]
 
     def _ran(self, values: Sequence[Any]) -> Ran:
@@ -99,14 +106,14 @@ def _slots(folder: Path, specs: Mapping[str, Any]) -> tuple[Slot, ...]:
     return tuple(Slot(name, tuple(spec.shape), np.dtype(spec.dtype.as_numpy_dtype)) for name, spec in specs.items())
 
 
-def _signature(folder: Path, loaded: Any) -> Any:
-    """The one for serving, or the only one."""
-    found = dict(getattr(loaded, "signatures", {}))
-    names = [name for name in (*SERVING, *(found if len(found) == 1 else ())) if name in found]
+def _signature(folder: Path, loaded: Any) -> str:
+    """The name of the one for serving, or of the only one."""
+    found: dict[str, Any] = dict(getattr(loaded, "signatures", {}))
+    names: list[str] = [name for name in (*SERVING, *(found if len(found) == 1 else ())) if name in found]
     if not names:
         told = f"has {', '.join(found)}" if found else "has none"
         raise ModelRefused(f"{folder} needs the signature {SERVING[0]} and {told}: export it with model.export(folder)")
-    return found[names[0]]
+    return names[0]
 
 
 def _load(folder: Path, loading: Loading) -> Subject:
@@ -121,10 +128,17 @@ def _load(folder: Path, loading: Loading) -> Subject:
         loaded = attempt(partial(tf.saved_model.load, str(folder)))
     if isinstance(loaded, Crash):
         raise ModelRefused(f"{folder} cannot be loaded by TensorFlow ({loaded.message}): export it again")
-    signature = _signature(folder, loaded)
+    called = _signature(folder, loaded)
+    signature = loaded.signatures[called]
     inputs = sized(_slots(folder, signature.structured_input_signature[1]), loading.shapes)
     outputs = _slots(folder, signature.structured_outputs)
-    return ArraySubject.of_model(SavedModel(folder, loaded, signature, inputs, outputs))
+    return ArraySubject.of_model(SavedModel(folder, loaded, called, inputs, outputs))
 
 
-SAVED_MODEL = SubjectKind("SavedModel", lambda path: (path / GRAPH).is_file(), _load, engines=("tensorflow",))
+SAVED_MODEL = SubjectKind(
+    "SavedModel",
+    lambda path: (path / GRAPH).is_file(),
+    _load,
+    engines=("tensorflow",),
+    twins={name: TWINS[name] for name in BY_LITERT},
+)

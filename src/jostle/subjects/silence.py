@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import io
 import logging
+import os
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+STDERR = 2  # its file descriptor
 
 
 @contextmanager
@@ -23,3 +28,17 @@ def silenced() -> Iterator[None]:
         root.handlers[:] = handlers
         root.setLevel(level)
         logging.disable(disabled)
+
+
+@contextmanager
+def no_stderr() -> Iterator[None]:
+    """Nothing reaches stderr, not even what a library writes to it that is not Python."""
+    sys.stderr.flush()
+    kept = os.dup(STDERR)
+    try:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), STDERR)
+        yield
+    finally:
+        os.dup2(kept, STDERR)
+        os.close(kept)

@@ -241,3 +241,13 @@ def test_images_of_more_than_8_bits_are_refused_rather_than_clipped(mode: str, t
     Image.new(mode, (4, 3), 1000).save(tmp_path / "deep.tiff")
     with pytest.raises(UsageError, match="more than 8 bits"):
         load(tmp_path)
+
+
+def test_arrays_with_channels_last_are_turned_for_a_model_that_takes_them_so(tmp_path: Path) -> None:
+    images = np.random.default_rng(0).random((5, 8, 6, 3), dtype=np.float32)
+    np.save(tmp_path / "last.npy", images)
+    turned = load(tmp_path / "last.npy", channels_last=True).inputs
+    assert turned.shape == (5, 3, 8, 6) and np.array_equal(turned.movedim(1, -1).numpy(), images)
+    assert load(tmp_path / "last.npy").inputs.shape == images.shape
+    np.save(tmp_path / "first.npy", images.transpose(0, 3, 1, 2))
+    assert np.array_equal(load(tmp_path / "first.npy", channels_last=True).inputs.numpy(), turned.numpy())
