@@ -14,13 +14,14 @@ from torch import Tensor, nn
 from jostle.interfaces import Differentiable
 from jostle.options.campaign import EVERY_UNIT
 from jostle.randomness import randomness
-from jostle.records import MODEL, Linearised
+from jostle.records import MODEL, TWIN, Linearised
 from jostle.subjects.layers import scores_layer
 from jostle.subjects.torch_layers import layers_of
 from jostle.subjects.torch_target import TorchTarget
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import ContainedGradients
 from jostle.targets.panel import Panel
+from jostle.targets.twins import Twins
 from jostle.zoo import LeNet, lenet1, lenet4, mnist_sample
 
 WATCHED = ["conv1", "relu1", "conv2", "fc1"]
@@ -51,6 +52,12 @@ def torch_target(net: LeNet, **choices: Any) -> TorchTarget:
     return TorchTarget(net, WATCHED, extremes=True, scores=scores_layer(layers_of(net, sample)), **choices)
 
 
+def twin_target(net: LeNet) -> TorchTarget:
+    """Of which only the scores are looked at."""
+    sample = SAMPLE.to(next(net.parameters()).dtype)
+    return TorchTarget(net, scores=scores_layer(layers_of(net, sample)))
+
+
 def contained(target: Differentiable) -> ContainedGradients:
     return ContainedGradients(target, mnist_sample()[0][:1])
 
@@ -63,6 +70,10 @@ TARGETS: dict[str, Callable[[Net, Net], Differentiable]] = {
     "torch, normalised": lambda net, other: torch_target(net(), mean=[0.13], std=[0.31]),
     "in chunks": lambda net, other: InChunks(torch_target(net()), 4),
     "panel": lambda net, other: Panel([torch_target(net()), InChunks(torch_target(with_softmax(other())), 3)]),
+    "twins": lambda net, other: Twins(torch_target(net()), {TWIN: twin_target(other())}),
+    "several twins": lambda net, other: Twins(
+        torch_target(net()), {"a": InChunks(twin_target(with_softmax(other())), 3), "b": twin_target(net())}
+    ),
     "contained": lambda net, other: contained(torch_target(net())),
     "panel in chunks, contained": lambda net, other: contained(
         Panel([InChunks(torch_target(other()), 2), torch_target(net())])

@@ -132,6 +132,7 @@ def assembled(**choices: Any) -> Session:
 
 LENETS = {"model": "jostle.zoo:lenet1", "seeds": "nets.py:digits", "others": None}
 INSTEAD = "use --recipe deephunter or tensorfuzz"
+DISAGREE = {"goal": "disagree", "others": None, "neurons": None}
 
 
 @pytest.mark.parametrize(
@@ -145,6 +146,9 @@ INSTEAD = "use --recipe deephunter or tensorfuzz"
         ({"model": "nets.py:scalar"}, "--mutator gradient needs a model that gives class scores", INSTEAD),
         ({"others": 3}, "--others 3: the model tells 3 classes apart", "give 1 to 2 others"),
         ({"others": 10}, "--others 10", "give 1 to 2 others"),
+        ({**DISAGREE, "twin": "int8"}, "the twin int8 cannot be differentiated", "use --coverage gap"),
+        ({**DISAGREE, "twin": "weights16,int8"}, "the twin int8 cannot be differentiated", "use --coverage gap"),
+        ({**DISAGREE, "twin": "nets.py:in_numpy"}, "cannot be differentiated", "use --coverage gap"),
         ({"neurons": 14}, "--neurons 14: the layers chosen have 13 neurons", "give fewer"),
         ({"neurons": 6, "layers": ("0",)}, "--neurons 6: the layers chosen have 5 neurons", "more with --layers"),
         ({"neurons": 1, "strategy": ("rare", "near")}, "--neurons 1 for 2 strategies", "at least one for each"),
