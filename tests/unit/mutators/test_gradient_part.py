@@ -244,3 +244,13 @@ def test_a_model_of_three_classes_needs_no_number_of_other_classes(nets: Path) -
 def test_models_that_are_the_same_are_said_to_be(nets: Path) -> None:
     with pytest.raises(UsageError, match="as if they were the same"):
         assembled(recipe="deepxplore", others=None, models=("nets.py:net",), neurons=2)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [{"recipe": "dlfuzz"}, {"recipe": "tensorfuzz", "mutator": ("gradient",)}, {"recipe": "dlfuzz", "isolate": True}],
+)
+def test_twins_of_a_model_are_led_to_disagree_in_every_recipe(choices: dict[str, Any], nets: Path) -> None:
+    run = assembled(**DISAGREE, **choices, twin="weights16,float16", reach=2.0, executions=600)
+    summary = run_session(run)
+    assert min(summary.findings.get(f"agree {twin}", 0) for twin in ("weights16", "float16")) >= 5
