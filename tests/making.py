@@ -98,12 +98,11 @@ def trace_of(
     return Trace(outcome, blanked(outputs), *inside, crashes, others=blanked(others))
 
 
-def assessed(feedback: Feedback, trace: Trace, roots: Tensor | None = None) -> Tensor:
-    """What a feedback says of a trace, whose rows descend from so many seeds unless roots [batch] are given."""
-    count = len(trace.outcome)
-    batch = batch_of(torch.zeros(count if roots is None else max(count, int(roots.max()) + 1), 1))
-    rows = batch.select(torch.arange(count))
-    return feedback.assess(rows if roots is None else replace(rows, roots=roots), trace)
+def assessed(feedback: Feedback, trace: Trace, roots: Tensor | None = None, seeds: int = 1) -> Tensor:
+    """What a feedback says of a trace whose rows descend from one seed, or from those that roots [batch] name."""
+    roots = torch.zeros(len(trace.outcome), dtype=torch.int64) if roots is None else roots
+    rows = batch_of(torch.zeros(len(roots), 1), references=torch.zeros(len(roots), 1))
+    return feedback.assess(replace(rows, seeds=seeds_of(torch.zeros(seeds, 1)), roots=roots), trace)
 
 
 def lesson(kept: Candidates, gains: Tensor, found: Sequence[Mutation] = ()) -> Lesson:

@@ -5,10 +5,11 @@ from importlib.metadata import version
 from jostle.campaign import Budget, Campaign
 from jostle.commands.coverage_meter import CoverageMeter
 from jostle.errors import JostleError, UsageError
+from jostle.feedback.gap import NearerToDisagreement
 from jostle.feedback.nearest import FarFromSeen
 from jostle.feedback.neurons import NeuronCoverage
 from jostle.mutators.ascent import Ascent
-from jostle.mutators.goals import AnotherClass, OneDeviates
+from jostle.mutators.goals import AnotherClass, OneDeviates, TwinsDisagree
 from jostle.mutators.metamorphic import Metamorphic
 from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.neuron_choice import NeuronChoice
@@ -24,6 +25,7 @@ from jostle.profile import Profile
 from jostle.records import Candidates, Seeds, StepRecord, Summary, Trace, Verdicts, Violation
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
+from jostle.schedulers.best_of_seed import BestOfSeed
 from jostle.schedulers.least_fuzzed import LeastFuzzed
 from jostle.schedulers.recent import NewestFew, SmoothRecency, Uniform
 from jostle.schedulers.seed_list import SeedList
@@ -41,6 +43,7 @@ __all__ = [
     "Archive",
     "Ascent",
     "BatchPool",
+    "BestOfSeed",
     "Budget",
     "Campaign",
     "Candidates",
@@ -56,6 +59,7 @@ __all__ = [
     "LeastFuzzed",
     "Metamorphic",
     "Mixed",
+    "NearerToDisagreement",
     "NeuronChoice",
     "NeuronCoverage",
     "NewestFew",
@@ -74,6 +78,7 @@ __all__ = [
     "TorchTarget",
     "Trace",
     "Twins",
+    "TwinsDisagree",
     "Unanimous",
     "Uniform",
     "UsageError",

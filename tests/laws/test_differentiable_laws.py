@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from jostle.interfaces import Differentiable
 from jostle.options.campaign import EVERY_UNIT
 from jostle.randomness import randomness
-from jostle.records import MODEL, Linearised
+from jostle.records import MODEL, TWIN, Linearised
 from jostle.subjects.keras_file import of_model
 from jostle.subjects.layers import scores_layer
 from jostle.subjects.subject import Watch
@@ -23,6 +23,7 @@ from jostle.subjects.torch_target import TorchTarget
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import ContainedGradients
 from jostle.targets.panel import Panel
+from jostle.targets.twins import Twins
 from jostle.zoo import LeNet, lenet1, lenet4, mnist_sample
 from model_files import as_keras
 
@@ -60,6 +61,12 @@ def keras_target(net: LeNet, fused: bool = False, **choices: Any) -> Differentia
     return subject.target(Watch(WATCHED, extremes=True, scores=scores_layer(layers), **choices))
 
 
+def twin_target(net: LeNet) -> TorchTarget:
+    """Of which only the scores are looked at."""
+    sample = SAMPLE.to(next(net.parameters()).dtype)
+    return TorchTarget(net, scores=scores_layer(layers_of(net, sample)))
+
+
 def contained(target: Differentiable) -> ContainedGradients:
     return ContainedGradients(target, mnist_sample()[0][:1])
 
@@ -72,6 +79,10 @@ TARGETS: dict[str, Callable[[Net, Net], Differentiable]] = {
     "torch, normalised": lambda net, other: torch_target(net(), mean=[0.13], std=[0.31]),
     "in chunks": lambda net, other: InChunks(torch_target(net()), 4),
     "panel": lambda net, other: Panel([torch_target(net()), InChunks(torch_target(with_softmax(other())), 3)]),
+    "twins": lambda net, other: Twins(torch_target(net()), {TWIN: twin_target(other())}),
+    "several twins": lambda net, other: Twins(
+        torch_target(net()), {"a": InChunks(twin_target(with_softmax(other())), 3), "b": twin_target(net())}
+    ),
     "contained": lambda net, other: contained(torch_target(net())),
     "keras": lambda net, other: keras_target(net()),
     "keras, fused softmax": lambda net, other: keras_target(net(), fused=True, units=EVERY_UNIT),

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from jostle.feedback.criteria import ActiveNeurons, Boundaries, Ranked, Sections
+from jostle.feedback.gap import NearerToDisagreement, to_another_label, to_another_top, to_other_numbers
 from jostle.feedback.nearest import FarFromSeen
 from jostle.feedback.neurons import NeuronCoverage
 from jostle.interfaces import Feedback
 from jostle.profile import Profile
 from jostle.randomness import randomness
-from jostle.records import Trace
+from jostle.records import MODEL, TWIN, Trace
 from making import assessed, trace_of
 
 LAYERS = ["early", "late"]
@@ -38,8 +39,17 @@ COUNTING: dict[str, Callable[[], Feedback]] = {
     "tknc": lambda: NeuronCoverage("tknc", lambda layers: Ranked(layers, 2)),
     "bknc": lambda: NeuronCoverage("bknc", lambda layers: Ranked(layers, 2, least=True)),
 }
+# The twin's outputs are those of the model the other way round.
+APART: dict[str, Callable[[], Feedback]] = {
+    "gap of the best class": lambda: NearerToDisagreement({TWIN: to_another_top()}),
+    "gap of the three best": lambda: NearerToDisagreement({TWIN: to_another_top(3)}),
+    "gap with a margin": lambda: NearerToDisagreement({TWIN: to_another_top(margin=4.0)}),
+    "gap of labels": lambda: NearerToDisagreement({TWIN: to_another_label(0.5)}),
+    "gap of numbers": lambda: NearerToDisagreement({TWIN: to_other_numbers}),
+    "gap to two twins": lambda: NearerToDisagreement({TWIN: to_other_numbers, MODEL: to_another_top()}),
+}
 WITH_LEVELS = ("nc", "nbc", "snac")
-FEEDBACKS = {**DISTANT, **COUNTING}
+FEEDBACKS = {**DISTANT, **COUNTING, **APART}
 every_feedback = pytest.mark.parametrize("name", FEEDBACKS)
 every_distant = pytest.mark.parametrize("name", DISTANT)
 every_counting = pytest.mark.parametrize("name", COUNTING)
@@ -64,7 +74,7 @@ def seen_in(rows: Tensor) -> Trace:
     """A trace whose two layers, and whose output, show these rows [batch, 5]."""
     layers = {"early": rows[:, :3], "late": rows[:, 3:]}
     extremes = {name: torch.stack(value.aminmax(dim=1), 1) for name, value in layers.items()}
-    return trace_of(rows, activations=layers, extremes=extremes)
+    return trace_of(rows, rows.flip(1), activations=layers, extremes=extremes)
 
 
 def one_by_one(feedback: Feedback, trace: Trace) -> Tensor:

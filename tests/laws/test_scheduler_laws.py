@@ -15,6 +15,7 @@ from jostle.interfaces import Learner, Scheduler
 from jostle.randomness import randomness
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
+from jostle.schedulers.best_of_seed import BestOfSeed
 from jostle.schedulers.least_fuzzed import LeastFuzzed, Priority
 from jostle.schedulers.recent import NewestFew, SmoothRecency, Uniform
 from jostle.schedulers.seed_list import SeedList
@@ -38,6 +39,8 @@ REMEMBERING: dict[str, Callable[[], Scheduler]] = {
     "seldom": LeastFuzzed,
     "seldom, steep": lambda: LeastFuzzed(Priority(gamma=1, p_min=0.01)),
     "adaptive": WhereGainsCome,
+    "climb": BestOfSeed,
+    "climb with seeds": lambda: WithSeeds(BestOfSeed(), 0.5),
     "list": SeedList,
     "list, growing": lambda: SeedList(iterations=1, limit=0.125),
     "list with seeds": lambda: WithSeeds(SeedList(), 0.3),

@@ -9,9 +9,27 @@ from pathlib import Path
 import pytest
 from torch import nn
 
-from jostle import Budget, Campaign, FarFromSeen, Finite, NewestFew, Noise, Seeds, TorchTarget
-from jostle.interfaces import Feedback
-from jostle.zoo import mnist_sample
+from jostle import (
+    Agreement,
+    BestOfSeed,
+    Budget,
+    Campaign,
+    FarFromSeen,
+    Finite,
+    NearerToDisagreement,
+    NewestFew,
+    Noise,
+    SameTop,
+    Seeds,
+    TorchTarget,
+    Twins,
+    Uniform,
+)
+from jostle.feedback.gap import to_another_top
+from jostle.interfaces import Feedback, Scheduler
+from jostle.records import TWIN
+from jostle.subjects.torch_twins import TWINS
+from jostle.zoo import lenet5, mnist_sample
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
@@ -69,3 +87,28 @@ class Scaled(nn.Module):
 
     def forward(self, logits):
         return logits * self._factor
+
+
+def disagreements(feedbacks: Sequence[Feedback], scheduler: Scheduler, seed: int) -> int:
+    """How many digits, in 3,000 executions, LeNet-5 and its twin of 16-bit weights are brought to disagree on."""
+    images, labels = mnist_sample()
+    campaign = Campaign(
+        target=Twins(TorchTarget(lenet5(), ["fc3"]), {TWIN: TorchTarget(TWINS["weights16"](lenet5()))}),
+        mutator=Noise(sigma=0.1, low=0, high=1, radius=0.4, halvings=12),
+        feedbacks=feedbacks,
+        oracles=[Agreement(SameTop())],
+        scheduler=scheduler,
+        seeds=Seeds(images[:10], labels[:10], ("",) * 10),
+        budget=Budget(executions=3_000),
+        seed=seed,
+        batch=64,
+    )
+    return campaign.run().findings.get("agree", 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gap_leads_to_disagreements_and_neither_coverage_nor_chance_does(seed: int):
+    gap = disagreements([NearerToDisagreement({TWIN: to_another_top()})], BestOfSeed(), seed)
+    nearest = disagreements([FarFromSeen(["fc3"])], NewestFew(), seed)
+    chance = disagreements([], Uniform(), seed)
+    assert gap >= 4 * max(1, nearest, chance)

@@ -22,19 +22,27 @@ from fragile_campaign import (
     interrupted,
     two_bounds,
 )
-from jostle.campaign import Budget
+from jostle.campaign import Budget, Campaign
+from jostle.feedback.gap import NearerToDisagreement, to_another_top
 from jostle.feedback.nearest import FarFromSeen
 from jostle.interfaces import Feedback
 from jostle.mutators.havoc import Havoc
 from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.noise import Noise
+from jostle.oracles.agreement import Agreement
+from jostle.oracles.comparisons import SameTop
 from jostle.oracles.labels import LabelKept
+from jostle.records import TWIN, StepRecord
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
+from jostle.schedulers.best_of_seed import BestOfSeed
 from jostle.schedulers.least_fuzzed import LeastFuzzed
 from jostle.schedulers.seed_list import SeedList
 from jostle.storage.archive import open_archive
 from jostle.storage.history import read_history
+from jostle.storage.journal import journal_line
+from jostle.subjects.torch_target import TorchTarget
+from jostle.targets.twins import Twins
 from making import seeds_of
 
 
@@ -121,6 +129,7 @@ LEARNING: dict[str, dict[str, Callable[[], object]]] = {
     "mixed": {"mutator": two_mutators},
     "havoc": {"mutator": lambda: Havoc(0, 1)},
     "noise and havoc": {"mutator": noise_and_havoc},
+    "climb": {"scheduler": BestOfSeed},
 }
 
 
@@ -136,6 +145,37 @@ def test_an_interruption_changes_nothing_for_parts_that_learn(
     run.to_the_end(history)
     assert run.journal() == at_once.journal()[16:]
     assert run.summary.corpus == at_once.summary.corpus > 30
+
+
+class Tilted(nn.Module):
+    """As sturdy, but the second score a little larger."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return Sturdy()(inputs) * torch.tensor([1.0, 1.02])
+
+
+def toward_disagreement(executions: int) -> Campaign:
+    return Campaign(
+        target=Twins(TorchTarget(Sturdy()), {TWIN: TorchTarget(Tilted())}),
+        mutator=Noise(0.1, 0, 1, halvings=8),
+        feedbacks=[NearerToDisagreement({TWIN: to_another_top()})],
+        oracles=[Agreement(SameTop())],
+        scheduler=BestOfSeed(),
+        seeds=SEEDS,
+        budget=Budget(executions=executions),
+        batch=16,
+    )
+
+
+def test_an_interruption_changes_nothing_where_the_gap_to_a_twin_guides(tmp_path: Path) -> None:
+    at_once, resumed = list[StepRecord](), list[StepRecord]()
+    whole = toward_disagreement(12 + 16 * 40).run(listeners=[at_once.append])
+    archive = open_archive(tmp_path, {})
+    toward_disagreement(12 + 16 * 15).run(listeners=[archive])
+    archive.release()
+    later = toward_disagreement(12 + 16 * 40).run(read_history(tmp_path, SEEDS), listeners=[resumed.append])
+    assert whole.findings and later.coverage == whole.coverage and later.corpus > 20
+    assert [journal_line(record) for record in resumed] == [journal_line(record) for record in at_once[16:]]
 
 
 def test_a_part_that_learns_gets_again_what_an_earlier_run_kept(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from jostle.options.schema import Given
 GAP, DISAGREE = "gap", "disagree"  # of --coverage and of --goal
 GRADIENT = "gradient"  # whose lines from one parent are much alike, so that climbing would repeat them
 HALVINGS = 12  # of noise, down to steps that tell 16 bits from 32
-ITERATIONS = 6  # of steps that each go to where the last slope says that twins part
+ITERATIONS = 10  # of steps that each go to where the last slope says that twins part
 
 
 def toward_disagreement(recipe: Recipe) -> Recipe:

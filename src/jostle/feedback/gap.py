@@ -12,8 +12,8 @@ from jostle.part import Part, PartContext, first_line
 from jostle.records import MODEL, Candidates, Trace
 from jostle.task import LabelReading
 
-LEAST = 2.0**-17  # of the largest score: nearer, rounding decides
-STEPS = 20  # that a halving of the gap is counted in, so that what hardly comes nearer is not kept
+LEAST = 2.0**-17  # of how far scores lie apart: nearer, rounding decides
+STEPS = 100  # that a halving of the gap is counted in, so that what hardly comes nearer is not kept
 
 # Outputs [batch, values] of a model and of a twin, all finite -> how many times the gap was halved [batch], from 0 on
 Nearness = Callable[[Tensor, Tensor], Tensor]
@@ -45,7 +45,7 @@ class NearerToDisagreement:
         return (steps - before).clamp(min=0).float()
 
     def _steps(self, variant: str, trace: Trace) -> Tensor:
-        model, twin = (trace.outputs[name].float().unsqueeze(-1).flatten(1) for name in (MODEL, variant))
+        model, twin = (trace.outputs[name].double().unsqueeze(-1).flatten(1) for name in (MODEL, variant))
         steps = torch.zeros(len(model), dtype=torch.int64)
         known = (trace.ran & (model.isfinite() & twin.isfinite()).all(1)).nonzero().squeeze(1)
         if len(known):
@@ -85,7 +85,7 @@ def to_another_top(k: int = 1, margin: float | None = None) -> Nearness:
         best = model.topk(min(k, model.shape[1] - 1), dim=1).indices
         ours, theirs = (_lead(scores, best) for scores in (model, twin))
         lacking = ((margin or 0.0) - (ours - theirs).abs()).clamp(min=0)
-        return _halvings(torch.minimum(ours, theirs).clamp(min=0) + lacking, model)
+        return _halvings(torch.minimum(ours, theirs).clamp(min=0) + lacking, model.amax(1) - model.amin(1))
 
     return nearness
 
@@ -101,14 +101,14 @@ def to_another_label(cut: float) -> Nearness:
     def nearness(model: Tensor, twin: Tensor) -> Tensor:
         says = torch.where(model > cut, 1.0, -1.0)
         apart = torch.minimum(says * (model - cut), says * (twin - cut)).amin(1)
-        return _halvings(apart.clamp(min=0), model - cut)
+        return _halvings(apart.clamp(min=0), (model - cut).abs().amax(1))
 
     return nearness
 
 
-def _halvings(gap: Tensor, scores: Tensor) -> Tensor:
-    """How often the largest of scores [batch, values] was halved to come to the gap [batch]."""
-    relative = gap / scores.abs().amax(1).clamp(min=torch.finfo(torch.float32).tiny)
+def _halvings(gap: Tensor, whole: Tensor) -> Tensor:
+    """How often the largest gap that there can be [batch] was halved to come to this one [batch]."""
+    relative = gap / whole.clamp(min=torch.finfo(torch.float64).tiny)
     return -relative.clamp(LEAST, 1.0).log2()
 
 

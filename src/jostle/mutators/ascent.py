@@ -177,8 +177,12 @@ class Ascent:
         slope = (direction * gradient).flatten(1).sum(1)
         longest = LARGEST * reference_lengths(lines.roots) / lengths(direction).clamp(min=1e-30)
         share = torch.minimum(lines.margins / slope.clamp(min=1e-30), longest)
-        farthest = torch.full((len(lines),), self._reach.most)
-        return self._kept_near(lines, direction * columns(share.nan_to_num(0), direction), farthest)
+        changes = direction * columns(share.nan_to_num(0), direction)
+        if self._as_images:  # up or down at random, so that a change of less than a level is not lost
+            changes += (
+                (torch.rand(changes.shape, generator=rng) - 0.5) * (self._high - self._low) / 255 * (changes != 0)
+            )
+        return self._kept_near(lines, changes, torch.full((len(lines),), self._reach.most))
 
     def _kept_near(self, lines: Lines, changes: Tensor, farthest: Tensor) -> Tensor:
         """Points changed by so much [lines, ...], as values that inputs hold, so far [lines] from their roots."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import partial
 
@@ -101,10 +102,23 @@ def _goal(settings: Settings, context: PartContext) -> Goal:
 def _tried_for(goal: Goal, context: PartContext) -> tuple[Differentiable, Linearised]:
     """The target and a pass over it, or who cannot be differentiated."""
     if isinstance(goal, TwinsDisagree):
-        return tried(context, goal, "the model or a twin", INSTEAD_FOR_TWINS, ", as if they were the same")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # torch's, of layers without a gradient
+            target, passed = tried(context, goal, "the model or a twin", INSTEAD_FOR_TWINS)
+            for variant, name in context.twins.items():
+                _check_twin(target, context.seeds.inputs[:1], variant, name)
+        return target, passed
     if isinstance(goal, OneDeviates):
         return tried(context, goal, "one of the models", INSTEAD, ", as if they were the same")
     return tried(context, goal, "the model", INSTEAD)
+
+
+def _check_twin(target: Differentiable, sample: Tensor, variant: str, name: str) -> None:
+    """Refuses a twin that has no gradient, as quantised layers have none, whether or not they say so."""
+    passed = target.linearise(sample)
+    weights = torch.linspace(-1, 1, passed.scores[variant].shape[1])[None]
+    if not passed.pull({variant: weights}, {}).any():
+        raise UsageError(f"--goal disagree: the twin {name} cannot be differentiated: {INSTEAD_FOR_TWINS}")
 
 
 def _check_spatial(perturbation: str, shape: list[int]) -> None:

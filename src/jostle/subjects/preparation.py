@@ -61,7 +61,7 @@ def scores_of(outputs: Tensor, before: Tensor) -> Tensor:
     """What a final softmax was given, if that is what gave the outputs, else the outputs."""
     if before.shape == outputs.shape and outputs.ndim == 2:
         for last in (before.softmax(1), before.log_softmax(1)):
-            if torch.allclose(last.detach(), outputs.detach(), rtol=1e-3, atol=1e-5):
+            if torch.allclose(last.detach().float(), outputs.detach().float(), rtol=1e-3, atol=1e-5):
                 return before
     return outputs
 

@@ -129,6 +129,10 @@ def test_image_transformations_need_neither_noise_nor_a_radius():
         ({"recipe": "deepxplore"}, "name the others with --models, or use --recipe dlfuzz"),
         ({"models": ("o.py:f",), "twin": "int8"}, "not both"),
         ({"recipe": "deepxplore", "models": ("o.py:f",), "others": 2}, "leave it out beside --models"),
+        ({"coverage": ("gap",)}, "name the second model with --twin"),
+        ({"goal": "disagree"}, "name the second model with --twin"),
+        ({"goal": "disagree", "twin": "float16", "neurons": 3}, "--neurons is of --goal label: leave it out"),
+        ({"goal": "disagree", "twin": "float16", "others": 3}, "--others is of --goal label: leave it out"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(choices: dict[str, Any], fix: str):

@@ -14,13 +14,15 @@ from jostle.errors import UsageError
 from jostle.inputs.distances import as_image_file, reference_lengths, relative_distances
 from jostle.lineage import NO_GRADIENT, UNCHANGED
 from jostle.mutators.ascent import Ascent, Reach
-from jostle.mutators.goals import AnotherClass
+from jostle.mutators.goals import AnotherClass, TwinsDisagree
 from jostle.mutators.neuron_choice import NeuronChoice, uncovered
 from jostle.mutators.perturbations import sign
 from jostle.randomness import randomness
-from jostle.records import MODEL, NO_PARENT, Candidates, Linearised
+from jostle.records import MODEL, NO_PARENT, TWIN, Candidates, Linearised
 from jostle.subjects.torch_target import TorchTarget
-from jostle.zoo import lenet1, mnist_sample
+from jostle.subjects.torch_twins import TWINS
+from jostle.targets.twins import Twins
+from jostle.zoo import lenet1, lenet5, mnist_sample
 from making import batch_of, lesson, seeds_of, texts_of, trace_of
 
 DIGITS = 20
@@ -366,3 +368,27 @@ def test_a_batch_is_ascended_as_its_lines_one_after_another(make: Callable[[], A
     alone = Candidates.joined(parts)
     assert whole.mutations == alone.mutations
     torch.testing.assert_close(whole.inputs, alone.inputs, rtol=0, atol=1 / 255 + 1e-4)
+
+
+def toward_disagreement(twin: str, as_images: bool) -> tuple[Candidates, Tensor]:
+    """Points of one line from each of 20 digits, and which of them LeNet-5 and its twin disagree on."""
+    target = Twins(TorchTarget(lenet5()), {TWIN: TorchTarget(TWINS[twin](lenet5()))})
+    ascent = Ascent(target, TwinsDisagree(), 0, 1, iterations=10, reach=Reach(0.02, 0.5), as_images=as_images)
+    made = ascent.mutate(times(digits(), 10), randomness(0, 1))
+    outputs = target.run(made).outputs
+    return made, outputs[MODEL].argmax(1) != outputs[TWIN].argmax(1)
+
+
+@pytest.mark.parametrize("twin", ["weights16", "float16", "bfloat16"])
+def test_lines_lead_to_where_twins_disagree_and_end_there(twin: str) -> None:
+    made, disagree = toward_disagreement(twin, as_images=False)
+    roots = made.roots[disagree]
+    assert len(roots) == len(roots.unique()) >= 14
+    for root in roots.tolist():
+        assert disagree[made.roots == root].nonzero().tolist() == [[int((made.roots == root).sum()) - 1]]
+
+
+def test_images_that_files_hold_disagree_too_though_steps_are_rounded() -> None:
+    made, disagree = toward_disagreement("weights16", as_images=True)
+    assert torch.equal(made.inputs, (made.inputs * 255).round() / 255)
+    assert len(made.roots[disagree].unique()) >= 4

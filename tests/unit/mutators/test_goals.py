@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.mutators.goals import OTHERS, AnotherClass, Goal, OneDeviates, margin
+from jostle.mutators.goals import OTHERS, AnotherClass, Goal, OneDeviates, TwinsDisagree, margin
 from jostle.oracles.unanimity import Unanimous
 from jostle.randomness import randomness
 from jostle.records import MODEL, NO_BUG
@@ -92,7 +92,52 @@ def test_the_goal_of_deviating_is_reached_exactly_where_the_oracle_says_that_mod
     assert torch.equal(reached, differ)
 
 
-@pytest.mark.parametrize("goal", [AnotherClass(5, 2), OneDeviates()], ids=["another class", "one deviates"])
+@settings(deadline=None, derandomize=True, max_examples=50)
+@given(seed=st.integers(0, 10**6), twins=st.integers(1, 3))
+def test_the_goal_of_disagreement_is_reached_exactly_where_the_twin_that_was_drawn_disagrees(
+    seed: int, twins: int
+) -> None:
+    scores, luck = scores_of(seed, 1 + twins, rows=40, classes=3), torch.rand(40, generator=randomness(seed, 1))
+    drawn = torch.stack(list(scores.values())[1:])[(luck * twins).long(), torch.arange(40)]
+    reached = TwinsDisagree().margins(scores, torch.zeros(40).long(), luck) < 0
+    assert torch.equal(reached, scores[MODEL].argmax(1) != drawn.argmax(1))
+
+
+@settings(deadline=None, derandomize=True, max_examples=50)
+@given(seed=st.integers(0, 10**6))
+def test_a_step_along_the_weights_brings_twins_to_disagree(seed: int) -> None:
+    """Of scores that can be changed one by one, and by which slopes are exact."""
+    scores, luck = scores_of(seed, 2), torch.rand(6, generator=randomness(seed, 1))
+    goal, labels = TwinsDisagree(), torch.zeros(6).long()
+    for _ in range(9):
+        weights, margins = goal.weights(scores, labels, luck), goal.margins(scores, labels, luck)
+        slopes = sum((some**2).sum(1) for some in weights.values())
+        assert (slopes > 0).all()
+        share = (1.1 * margins.clamp(min=0) / slopes)[:, None]
+        scores = {name: some + share * weights[name] for name, some in scores.items()}
+    assert (goal.margins(scores, labels, luck) < 0).all()
+
+
+def test_twins_that_no_line_is_of_weigh_nothing() -> None:
+    weights = TwinsDisagree().weights(scores_of(1, 3), torch.zeros(6).long(), torch.full((6,), 0.7))
+    assert weights.keys() == {MODEL, "model 2", "model 3"}
+    assert not weights["model 2"].any() and (weights[MODEL].any(1) | weights["model 3"].any(1)).all()
+
+
+def test_luck_favours_rivals_so_that_lines_from_one_input_differ() -> None:
+    scores = {MODEL: torch.tensor([[5.0, 3.0, 2.9, 2.8, 2.7]]), "twin": torch.tensor([[5.0, 3.0, 2.9, 2.8, 2.7]])}
+    rivals = {
+        int(TwinsDisagree().weights(scores, torch.zeros(1).long(), torch.tensor([luck]))[MODEL].argmax())
+        for luck in torch.linspace(0, 0.99, 100).tolist()
+    }
+    assert len(rivals) >= 3 and 0 not in rivals
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [AnotherClass(5, 2), OneDeviates(), TwinsDisagree()],
+    ids=["another class", "one deviates", "twins disagree"],
+)
 def test_a_row_is_weighed_as_if_alone(goal: Goal) -> None:
     scores, labels = scores_of(3, 1 if isinstance(goal, AnotherClass) else 3), torch.arange(6) % 5
     luck = torch.rand(6, generator=randomness(3, 1))

@@ -132,6 +132,7 @@ def assembled(**choices: Any) -> Session:
 
 LENETS = {"model": "jostle.zoo:lenet1", "seeds": "nets.py:digits", "others": None}
 INSTEAD = "use --recipe deephunter or tensorfuzz"
+DISAGREE = {"goal": "disagree", "others": None, "neurons": None}
 
 
 @pytest.mark.parametrize(
@@ -145,6 +146,9 @@ INSTEAD = "use --recipe deephunter or tensorfuzz"
         ({"model": "nets.py:scalar"}, "--mutator gradient needs a model that gives class scores", INSTEAD),
         ({"others": 3}, "--others 3: the model tells 3 classes apart", "give 1 to 2 others"),
         ({"others": 10}, "--others 10", "give 1 to 2 others"),
+        ({**DISAGREE, "twin": "int8"}, "the twin int8 cannot be differentiated", "use --coverage gap"),
+        ({**DISAGREE, "twin": "weights16,int8"}, "the twin int8 cannot be differentiated", "use --coverage gap"),
+        ({**DISAGREE, "twin": "nets.py:in_numpy"}, "cannot be differentiated", "use --coverage gap"),
         ({"neurons": 14}, "--neurons 14: the layers chosen have 13 neurons", "give fewer"),
         ({"neurons": 6, "layers": ("0",)}, "--neurons 6: the layers chosen have 5 neurons", "more with --layers"),
         ({"neurons": 1, "strategy": ("rare", "near")}, "--neurons 1 for 2 strategies", "at least one for each"),
@@ -240,3 +244,13 @@ def test_a_model_of_three_classes_needs_no_number_of_other_classes(nets: Path) -
 def test_models_that_are_the_same_are_said_to_be(nets: Path) -> None:
     with pytest.raises(UsageError, match="as if they were the same"):
         assembled(recipe="deepxplore", others=None, models=("nets.py:net",), neurons=2)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [{"recipe": "dlfuzz"}, {"recipe": "tensorfuzz", "mutator": ("gradient",)}, {"recipe": "dlfuzz", "isolate": True}],
+)
+def test_twins_of_a_model_are_led_to_disagree_in_every_recipe(choices: dict[str, Any], nets: Path) -> None:
+    run = assembled(**DISAGREE, **choices, twin="weights16,float16", reach=2.0, executions=600)
+    summary = run_session(run)
+    assert min(summary.findings.get(f"agree {twin}", 0) for twin in ("weights16", "float16")) >= 5

@@ -28,6 +28,24 @@ def test_a_child_says_that_noise_made_it(rng: torch.Generator) -> None:
     assert Noise(0.1, 0, 1).mutate(batch_of(torch.zeros(2, 1)), rng).mutations == (NOISE, NOISE)
 
 
+def test_with_halvings_half_of_the_mutants_get_less_noise_each_by_its_own_factor(rng: torch.Generator) -> None:
+    parents = batch_of(torch.full((400, 1000), 0.5))
+    deviations = (Noise(0.05, 0, 1, halvings=10).mutate(parents, rng).inputs - 0.5).std(1)
+    halved = -torch.log2(deviations / 0.05)
+    assert int((halved < 0.1).sum()) == pytest.approx(200, abs=40)
+    assert [int(((halved >= low) & (halved < low + 2)).sum()) for low in (2, 4, 6, 8)] == pytest.approx(
+        [40] * 4, abs=25
+    )
+    assert float(halved.max()) < 10.2
+
+
+def test_without_halvings_the_same_noise_is_drawn_as_ever() -> None:
+    parents = batch_of(torch.full((3, 5), 0.5))
+    children = Noise(0.1, 0, 1).mutate(parents, torch.Generator().manual_seed(1)).inputs
+    drawn = torch.empty(3, 5).normal_(0, 0.1, generator=torch.Generator().manual_seed(1))
+    assert torch.equal(children, drawn + 0.5)
+
+
 @pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan")])
 def test_noise_without_deviation_is_refused(sigma: float) -> None:
     with pytest.raises(UsageError, match="--sigma"):

@@ -17,6 +17,7 @@ from jostle.zoo import lenet5, mnist_sample
 from making import batch_of
 
 every_twin = pytest.mark.parametrize("name", TWINS)
+PLACE = {"float16": "_module.", "bfloat16": "_module.", "weights16": ""}  # of the model in its twin
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +97,24 @@ def test_the_trace_is_the_models_with_the_twins_outputs_added(images: Tensor) ->
     assert list(trace.activations) == ["conv1"]
     assert torch.equal(trace.outputs[TWIN], images.flatten(1))
     assert trace.seconds.keys() == {MODEL, TWIN}
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "weights16"])
+def test_twins_are_differentiated_by_scores_before_a_softmax_in_whatever_precision(name: str, images: Tensor) -> None:
+    model, twin = (nn.Sequential(lenet5(), nn.Softmax(1)) for _ in range(2))
+    passed = Twins(
+        TorchTarget(model, scores="0"), {TWIN: TorchTarget(TWINS[name](twin), scores=f"{PLACE[name]}0")}
+    ).linearise(images)
+    assert passed.scores.keys() == {MODEL, TWIN}
+    torch.testing.assert_close(passed.scores[TWIN].float(), passed.scores[MODEL], rtol=0.05, atol=0.3)
+
+
+def test_a_gradient_is_the_sum_of_those_that_weigh(images: Tensor) -> None:
+    twins = {"a": TorchTarget(TWINS["weights16"](lenet5())), "b": TorchTarget(nn.Sequential(nn.Flatten(), nn.Tanh()))}
+    weights = {MODEL: torch.rand(100, 10), "a": torch.rand(100, 10)}
+    both = Twins(TorchTarget(lenet5()), twins).linearise(images).pull(weights, {})
+    alone = [
+        TorchTarget(lenet5()).linearise(images).pull({MODEL: weights[MODEL]}, {}),
+        twins["a"].linearise(images).pull({MODEL: weights["a"]}, {}),
+    ]
+    torch.testing.assert_close(both, sum(alone))
