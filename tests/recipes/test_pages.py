@@ -34,6 +34,7 @@ PAGES = [
     Page("campaigns.md", ("fuzz", "status", "cmin", "fuzz"), 0, "'journal.jsonl', 'lock', 'quarantine', 'status.json'"),
     Page("dlfuzz.md", ("fuzz", "fuzz", "fuzz", "retrain"), 1, "{'flip': "),
     Page("inputs.md", ("fuzz",) * 6, 0, "{'nan': 1}"),
+    Page("twins.md", ("fuzz", "fuzz"), 0, "'agree int8': "),
     Page("tasks.md", ("fuzz", "fuzz", "fuzz", "fuzz", "fuzz"), 0, "{'property': 1}"),
 ]
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -11,7 +11,7 @@ from typing import Any
 from jostle.storage.finding_record import Divergence, FindingRecord, FinishedArray
 
 SHOWN = 4  # layers named in words
-OUTSIDE = "outside of layers"  # where nothing differs inside
+NOWHERE = "no layer beyond rounding"
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Beginnings:
     def layers(self) -> Counter[str]:
         """How many findings begin in each layer."""
         looked_into = [one for one in self.divergences if one.layers]
-        return Counter(OUTSIDE if one.begins is None else one.begins for one in looked_into)
+        return Counter(NOWHERE if one.begins is None else one.begins for one in looked_into)
 
     @property
     def beyond_seeds(self) -> int:
@@ -54,7 +54,7 @@ class Beginnings:
 def _on_edge(count: int, total: int) -> str:
     if not count:
         return ""
-    return f"; {count} of {total} no further apart than on the seeds: there the answer lies on an edge"
+    return f"; {count} of {total} hardly further apart than on the seeds: there the answer lies on an edge"
 
 
 def divergences(records: Iterable[FindingRecord]) -> Iterator[Divergence]:

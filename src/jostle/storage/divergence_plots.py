@@ -53,14 +53,14 @@ def chart_of_all(some: Beginnings) -> LayerChart:
         note = f"begins in {counts[layer]}" if counts[layer] else ""
         rows.append(ChartRow(layer, layers[0].on_seeds, low, middle, high, note, counts[layer] == most))
     title = f"model and {some.name}: {_counted(len(some.divergences))}"
-    beyond = f"{some.beyond_seeds} of them are further apart than on the seeds"
+    beyond = f"{some.beyond_seeds} of them are far beyond what the seeds show"
     return LayerChart(title, beyond, ON_SEEDS, "median of findings, 10 to 90 %", AXIS, _few(rows))
 
 
 def _told(divergence: Divergence) -> str:
     if divergence.begins is None:
-        return "no layer differs"
-    how = "far beyond what the seeds show" if divergence.beyond_seeds else "no further than on the seeds"
+        return "no layer differs beyond rounding"
+    how = "far beyond what the seeds show" if divergence.beyond_seeds else "hardly further than on the seeds"
     return f"begins in {divergence.begins}, {how}"
 
 

@@ -66,7 +66,7 @@ class Divergence:
     """Where a twin departs from the model; without layers, it cannot be looked into."""
 
     twin: str  # what the user calls it
-    begins: str | None  # the layer, None where nothing differs inside
+    begins: str | None  # the layer, None where none differs beyond rounding
     beyond_seeds: bool  # the layer departs far more than on the seeds; else the answer lies on an edge
     layers: tuple[LayerDivergence, ...]  # in the order they run
 

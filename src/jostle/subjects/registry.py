@@ -37,7 +37,7 @@ def _twins(kinds: Sequence[SubjectKind]) -> dict[str, str]:
             families = meanings.setdefault(name, {}).setdefault(meaning, [])
             families += {kind.family or kind.name} - {*families}
     return {
-        name: "; ".join(f"{meaning} ({', '.join(families)})" for meaning, families in of_each.items())
+        name: "; ".join(f"{meaning.rstrip('.')} ({', '.join(families)})" for meaning, families in of_each.items())
         for name, of_each in sorted(meanings.items(), key=lambda item: WORDS.index(item[0]))
     }
 

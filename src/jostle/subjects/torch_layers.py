@@ -51,12 +51,19 @@ def _is_leaf(module: nn.Module) -> bool:
 
 
 def _layer(name: str, module: nn.Module) -> Layer:
-    return Layer(name, is_softmax(module), isinstance(module, PASSIVE), isinstance(module, SILENT))
+    kind = stands_for(module)
+    return Layer(name, is_softmax(module), issubclass(kind, PASSIVE), issubclass(kind, SILENT))
+
+
+def stands_for(module: nn.Module) -> type:
+    """The kind of layer: of a part of a scripted module, the one that it was scripted from."""
+    kind: type = getattr(module, "stands_for", type(module))
+    return kind
 
 
 def is_softmax(module: nn.Module) -> bool:
     """True of softmax layers, also of those that an exported program holds as a small graph."""
-    if isinstance(module, nn.Softmax | nn.LogSoftmax | nn.Softmax2d):
+    if issubclass(stands_for(module), nn.Softmax | nn.LogSoftmax | nn.Softmax2d):
         return True
     graph = getattr(module, "graph", None)
     calls = [str(node.target) for node in graph.nodes if node.op == "call_function"] if graph is not None else []

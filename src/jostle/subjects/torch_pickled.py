@@ -17,11 +17,12 @@ from jostle.named_objects import make_working_folder_importable
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.torch_function import Function
 from jostle.subjects.torch_module import TORCH_TWINS, of_module
+from jostle.subjects.torch_scripted import of_scripted
 from jostle.subjects.torch_weights import read_weights
 from jostle.untrusted.files import check_regular
 
 SUFFIXES = {".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"}
-SCRIPTED_SUFFIXES = {".pt", ".pth", ".ts", ".torchscript"}
+SCRIPTED_SUFFIXES = {".pt", ".pth", ".ts", ".jit", ".torchscript"}
 FIX = (
     "export the model with torch.export.save to .pt2, give FILE.py:function, or add --trust-model if you trust its "
     "origin"
@@ -44,7 +45,10 @@ def _load_scripted(path: Path, loading: Loading) -> Subject:
     _check_regular(path)
     if not loading.trusted:
         raise ModelRefused(f"{path} is TorchScript, whose code can read and write files: {FIX}")
-    return _found(path, lambda: torch.jit.load(path, map_location="cpu"))
+    loaded = attempt(partial(of_scripted, lambda: torch.jit.load(path, map_location="cpu")))
+    if isinstance(loaded, Crash):
+        raise ModelRefused(f"{path} cannot be loaded: {loaded.error}: {loaded.message}")
+    return loaded
 
 
 def _load_pickled(path: Path, loading: Loading) -> Subject:

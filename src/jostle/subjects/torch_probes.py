@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from jostle.options.campaign import CHANNEL_MEANS, EVERY_UNIT
+from jostle.subjects.torch_layers import stands_for
 from jostle.subjects.values import first_tensor
 
 Reduction = Callable[[nn.Module, Tensor], Tensor]
@@ -22,7 +23,7 @@ def channel_means(module: nn.Module, output: Tensor) -> Tensor:
     """The mean of each channel [batch, channels] (DeepXplore's neuron), finite exactly where the output is."""
     if output.ndim <= 2:
         return output.flatten(1) if output.ndim == 2 else output[:, None]
-    sequence = output.ndim == 3 and not isinstance(module, CHANNELS_FIRST_1D)
+    sequence = output.ndim == 3 and not issubclass(stands_for(module), CHANNELS_FIRST_1D)
     rest = [1] if sequence else list(range(2, output.ndim))
     means = output.mean(rest)
     # A sum of large finite values overflows float32; in double it cannot, so infinity stays the layer's own.

@@ -102,10 +102,10 @@ def test_words_name_the_layers_most_findings_begin_in() -> None:
     assert str(*beginnings(found)) == "int8: fc1 (3 of 4), conv1 (1)"
     edge = replace(found[0], beyond_seeds=False)
     assert str(*beginnings([*found, edge])) == (
-        "int8: fc1 (4 of 5), conv1 (1); 1 of 5 no further apart than on the seeds: there the answer lies on an edge"
+        "int8: fc1 (4 of 5), conv1 (1); 1 of 5 hardly further apart than on the seeds: there the answer lies on an edge"
     )
     nowhere = divergence(None, (0.0, 0.0))
-    assert str(*beginnings([nowhere])).startswith("int8: outside of layers (1 of 1)")
+    assert str(*beginnings([nowhere])).startswith("int8: no layer beyond rounding (1 of 1)")
     many = [divergence(f"layer{number}", *rows) for number in range(7)]
     assert str(*beginnings(many)).endswith("layer3 (1), 3 more")
 

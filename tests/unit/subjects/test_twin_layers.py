@@ -12,7 +12,7 @@ import torch
 from onnx import numpy_helper
 from torch import Tensor, nn
 
-from jostle.foreign import Crash, attempt
+from jostle.foreign import Crash, FailedElsewhere, attempt
 from jostle.options.campaign import InputOptions, WatchOptions
 from jostle.records import TWIN, LayerGaps
 from jostle.subjects import twin_layers
@@ -24,7 +24,7 @@ from jostle.subjects.torch_function import Function
 from jostle.subjects.torch_module import of_module
 from jostle.subjects.torch_twins import TWINS
 from jostle.subjects.twin_layers import LayerRun, TwinLayers, _channels_last, _values
-from jostle.targets.contained import ContainedLayers
+from jostle.targets.contained import MOST_DEATHS, ContainedLayers
 from jostle.zoo import lenet1, lenet5, mnist_sample
 from making import options, trace_of
 from model_files import write_onnx
@@ -239,3 +239,18 @@ def test_inputs_on_which_a_twin_fails_while_looked_into_are_unknown_and_the_othe
     assert found.gaps.isnan().all(1).tolist() == [number in (0, 5) for number in range(len(inputs))]
     lit = ContainedLayers(compared).gaps(inputs[[0, 5]], TWIN)
     assert lit.layers == () and len(lit.gaps) == 2
+
+
+def test_models_whose_process_dies_of_being_looked_into_are_left_alone_after_some_deaths() -> None:
+    asked: list[int] = []
+
+    class Deadly:
+        def gaps(self, inputs: Tensor, variant: str) -> LayerGaps:
+            asked.append(len(inputs))
+            raise FailedElsewhere(Crash("SIGKILL", "out of memory", "", "", fatal=True))
+
+    contained = ContainedLayers(Deadly())
+    for _ in range(3):
+        found = contained.gaps(IMAGES, TWIN)
+        assert found.layers == () and len(found.gaps) == len(IMAGES)
+    assert len(asked) == MOST_DEATHS
