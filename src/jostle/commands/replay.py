@@ -121,7 +121,7 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
             _refuse_enclosed(campaign.names(), [kept.finding.folder for kept in group], campaign.elsewhere)
         limits = limits_of(given)
         assert limits is not None, "isolated"
-        twins = stack.enter_context(twins_folder(group[0].finding.folder.parent.parent))
+        twins = stack.enter_context(twins_folder(_twins_of(group[0].finding.folder, changes)))
         model, service = isolated(given, _sample(group), limits, campaign.record.origin.layout, twins)
         with closing(service):
             changed = campaign.files_changed() or not campaign.record.digest.endswith(model.digest)
@@ -131,6 +131,13 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
                 Replay(kept.finding.folder, kept.finding.record, bench.shown(kept, answer), changed)
                 for kept, answer in zip(group, answers, strict=True)
             ]
+
+
+def _twins_of(finding: Path, changes: Given) -> Path | None:
+    """The campaign whose twins are used again; twins of another model are made anew."""
+    campaign = finding.parent.parent
+    other = {"model", "weights"} & changes.values.keys()
+    return None if other or not (campaign / CONFIG).exists() else campaign
 
 
 def _refuse_enclosed(names: Iterable[str], findings: Sequence[Path], elsewhere: bool) -> None:

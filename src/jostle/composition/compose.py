@@ -31,6 +31,7 @@ from jostle.options.campaign import (
     DoubtOptions,
     FindingOptions,
     InputOptions,
+    ModelOptions,
     PanelOptions,
     RunOptions,
     WatchOptions,
@@ -165,6 +166,7 @@ def watching(recipe: Recipe, given: Given) -> Instrumentation:
 
 def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> Prepared:
     """Clears model and seeds, and settles what was left open."""
+    given = _agreeing(given, model)
     inputs, executions = given.of(InputOptions), given.of(BudgetOptions).executions
     if inputs.mean and layout_of(seeds) is not None:
         raise UsageError("--mean and --std are of one input, and there are several: normalise them inside the model")
@@ -225,6 +227,15 @@ def _check_panel(prepared: Prepared) -> None:
                 f"--models {spec} gives outputs of shape {list(outputs.shape[1:])}, the model scores of "
                 f"{classes} classes: give models of the same task"
             )
+
+
+def _agreeing(given: Given, model: Instrumented) -> Given:
+    """The same with what agreeing means for the twins that are left, where it was said of each."""
+    each, names = given.get("agree", "").split(","), given.of(ModelOptions).twin
+    if len(each) == 1 or len(each) != len(names):
+        return given
+    left = model.twins.values()
+    return given.over(agree=",".join(how for how, name in zip(each, names, strict=True) if name in left))
 
 
 def _check_twins(prepared: Prepared) -> None:

@@ -21,6 +21,11 @@ def _twins(given: Given) -> Iterator[tuple[bool, str]]:
     oracle, twin = given.get("oracle", ()), "twin" in given
     compares = "agree" in oracle or any(map(names_object, oracle))
     yield "agree" in given and not twin, "--agree says when twins agree: name the second model with --twin"
+    several = [name for name in given.get("agree", "").split(",") if name.startswith("top") and name != "top1"]
+    yield (
+        "margin" in given and bool(several),
+        f"--margin is of the best class alone, and --agree {''.join(several[:1])} compares several: leave it out",
+    )
     yield "agree" in oracle and not twin, "--oracle agree compares two models: name the second with --twin"
     yield (
         twin and bool(oracle) and not compares,

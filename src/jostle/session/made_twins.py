@@ -48,6 +48,6 @@ def _twin(path: Path) -> str:
 
 def _files(folder: Path) -> list[Path]:
     """What lies in a folder, but for links, which may lead anywhere."""
-    if not folder.is_dir():
+    if not folder.is_dir() or folder.is_symlink():
         return []
     return sorted(path for path in folder.iterdir() if path.is_file() and not path.is_symlink())

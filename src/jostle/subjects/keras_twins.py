@@ -11,6 +11,7 @@ import numpy as np
 
 from jostle.errors import ModelRefused
 from jostle.subjects.array_model import Array, Arrays
+from jostle.subjects.openvino_conversion import write_openvino
 from jostle.subjects.silence import no_stderr
 from jostle.subjects.twin_making import TwinMaking, share_of_weights
 
@@ -92,13 +93,9 @@ def _write_onnx(model: Any, sample: Arrays, path: Path) -> None:
 
 
 def _write_openvino(model: Any, sample: Arrays, path: Path) -> None:
-    try:
-        import openvino
-    except ImportError as error:
-        raise ModelRefused("--twin openvino needs OpenVINO: pip install 'jostle[openvino]'") from error
     onnx = path.with_suffix(".onnx")
     _write_onnx(model, sample, onnx)
-    openvino.save_model(openvino.convert_model(onnx), path, compress_to_fp16=False)
+    write_openvino(onnx, path)
     onnx.unlink()
 
 

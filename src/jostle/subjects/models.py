@@ -105,12 +105,13 @@ def load_seeded(given: Given, spec: str, weights: str | None = None) -> Subject:
 
 
 def loading_of(given: Given, spec: str) -> Loading:
-    """How options want the file of this name loaded; the engine is of the model that is fuzzed."""
+    """How options want the file of this name loaded; engine and shapes are of the model that is fuzzed."""
     options = given.of(ModelOptions)
-    engine = options.engine if spec == options.model else None
+    if spec != options.model:
+        return Loading(options.trust_model)
     pairs = (text.rpartition("=")[::2] for text in options.shape)
     shapes = {name: tuple(map(int, sizes.split("x"))) for name, sizes in pairs}
-    return Loading(options.trust_model, engine, shapes)
+    return Loading(options.trust_model, options.engine, shapes)
 
 
 def making_of(given: Given, sample: Tensor, folder: Path) -> TwinMaking:

@@ -16,14 +16,26 @@ import torch
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
-from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pass, Ran, Session, Slot, ends, neurons
+from jostle.subjects.array_model import (
+    OUTPUTS_ALONE,
+    Array,
+    Arrays,
+    Looks,
+    Pass,
+    Ran,
+    Session,
+    Slot,
+    ends,
+    finite,
+    neurons,
+)
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
 from jostle.subjects.onnx_graph import LEAST, MOST, OF_BATCH, Inner, inner_of, inputs_of, mean_of, slots_of, watching
 from jostle.subjects.onnx_twins import ONNX_TWINS, onnx_twin
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
-from jostle.untrusted.onnx_model import checked_onnx
+from jostle.untrusted.onnx_model import checked_onnx, unknown_domains
 
 if TYPE_CHECKING:
     import onnx
@@ -93,7 +105,7 @@ class OnnxModel:
 
     def _sound(self, activations: dict[str, Array], arrays: Arrays, looks: Looks) -> Arrays:
         """The same, finite wherever a layer is: a sum of large finite values overflows inside the graph."""
-        doubtful = [name for name, values in activations.items() if not np.isfinite(values.sum())]
+        doubtful = [name for name, values in activations.items() if not finite(values)]
         if not doubtful or looks.every_unit:
             return activations
         seen = self.raw(doubtful)(arrays)
@@ -171,6 +183,12 @@ def open_onnx(path: Path, loading: Loading) -> OnnxModel:
         proto = checked_onnx(path, onnx.defs.onnx_opset_version())
     except ValueError as error:
         raise ModelRefused(f"{path} cannot be loaded: {error}") from error
+    strange = unknown_domains(proto)
+    if strange:
+        raise ModelRefused(
+            f"{path} has operators of {', '.join(strange)}, which need a library of their own: export it without "
+            f"custom operators"
+        )
     return OnnxModel(path, proto, sized(inputs_of(proto), loading.shapes), slots_of(proto.graph.output))
 
 

@@ -31,7 +31,10 @@ NUMBER = re.compile(r"\d{1,18}", re.ASCII)
 # Compiled parts, which an execution provider reads from another file or hands to a driver.
 COMPILED = "EPContext"
 LIBRARY = re.compile(r"ep_cache_context|(shared_?)?(library|lib|so|dll)(_?(path|file|name))?", re.IGNORECASE)
-KNOWN_DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview.training", "com.microsoft")
+KNOWN_DOMAINS = (
+    *("", "ai.onnx", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview.training"),
+    *("com.microsoft", "com.microsoft.nchwc"),
+)
 BITS = {
     15: 128,
     **dict.fromkeys((7, 11, 13, 14), 64),
