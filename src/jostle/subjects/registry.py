@@ -9,6 +9,7 @@ from pathlib import Path
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object, names_object
+from jostle.subjects.hugging_face import HUGGING_FACE
 from jostle.subjects.litert_file import LITERT
 from jostle.subjects.onnx_file import ONNX
 from jostle.subjects.openvino_file import OPENVINO
@@ -19,7 +20,17 @@ from jostle.subjects.torch_module import TORCH_MODULE
 from jostle.subjects.torch_pickled import PICKLED, SCRIPTED, weights_alone
 
 # The first that recognises a file or an object loads it.
-KINDS: tuple[SubjectKind, ...] = (TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED, ONNX, OPENVINO, LITERT, FUNCTION)
+KINDS: tuple[SubjectKind, ...] = (
+    TORCH_MODULE,
+    EXPORTED,
+    SCRIPTED,
+    PICKLED,
+    ONNX,
+    OPENVINO,
+    LITERT,
+    HUGGING_FACE,
+    FUNCTION,
+)
 FORMATS = ".onnx, .keras, .h5, .tflite, .xml, .pt2, a SavedModel or Hugging Face folder"
 TWINS: Mapping[str, str] = {name: line for kind in KINDS for name, line in kind.twins.items()}
 
