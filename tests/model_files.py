@@ -86,3 +86,30 @@ def write_keras(net: LeNet, path: Path, fused: bool = False) -> Path:
         warnings.simplefilter("ignore")
         model.save(path)
     return path
+
+
+def write_vision_transformer(folder: Path) -> Path:
+    """A tiny classifier of digits as transformers saves it, with weights that were drawn."""
+    from transformers import ViTConfig, ViTForImageClassification
+
+    sizes = {"image_size": 28, "patch_size": 14, "num_channels": 1, "hidden_size": 8, "intermediate_size": 16}
+    config = ViTConfig(**sizes, num_hidden_layers=1, num_attention_heads=2, num_labels=10)
+    return _saved(ViTForImageClassification(config), folder)
+
+
+def write_text_classifier(folder: Path) -> Path:
+    """A tiny classifier of texts of 40 tokens, as transformers saves it."""
+    from transformers import BertConfig, BertForSequenceClassification
+
+    sizes = {"vocab_size": 40, "hidden_size": 8, "intermediate_size": 16, "max_position_embeddings": 32}
+    config = BertConfig(**sizes, num_hidden_layers=1, num_attention_heads=2, num_labels=3)
+    return _saved(BertForSequenceClassification(config), folder)
+
+
+def _saved(module: Any, folder: Path) -> Path:
+    rng = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for weight in module.parameters():
+            weight.copy_(torch.randn(weight.shape, generator=rng))
+    module.save_pretrained(folder)
+    return folder

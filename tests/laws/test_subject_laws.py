@@ -18,7 +18,7 @@ from jostle.subjects.twin_making import TwinMaking
 from jostle.traits import Traits
 from jostle.zoo import lenet1, mnist_sample
 from making import batch_of
-from model_files import write_keras, write_onnx, write_openvino, write_saved_model
+from model_files import write_keras, write_onnx, write_openvino, write_saved_model, write_vision_transformer
 
 SOURCE = """
 import numpy as np
@@ -44,6 +44,7 @@ def files(tmp_path_factory: pytest.TempPathFactory, litert_files: Path) -> Path:
     torch.jit.trace(lenet1(), IMAGES[:2]).save(str(folder / "scripted.pt"))
     torch.save(lenet1(), folder / "pickled.pt")
     write_openvino(write_onnx(lenet1(), IMAGES[:2], folder / "net.onnx"), folder / "net.xml")
+    write_vision_transformer(folder / "vit")
     shutil.copyfile(litert_files / "float.tflite", folder / "net.tflite")
     shutil.copyfile(litert_files / "int8.tflite", folder / "int8.tflite")
     write_keras(lenet1(), folder / "net.keras", fused=True)
@@ -67,6 +68,7 @@ SUBJECTS: dict[str, Callable[[Path], Subject]] = {
     "Keras": lambda files: load(str(files / "net.keras")).channels_last(),
     "Keras of old": lambda files: load(str(files / "net.h5")).channels_last(),
     "SavedModel": lambda files: load(str(files / "saved")).channels_last(),
+    "Hugging Face folder": lambda files: load(str(files / "vit")),
 }
 every_subject = pytest.mark.parametrize("name", SUBJECTS)
 
@@ -100,7 +102,7 @@ def test_layers_that_it_names_can_be_watched(name: str, files: Path) -> None:
     layers = layers_on_one(subject, IMAGES[:1])
     rows = IMAGES[: subject.batch or len(IMAGES)]
     trace = subject.target(Watch([layer.name for layer in layers])).run(batch_of(rows))
-    assert list(trace.activations) == [layer.name for layer in layers]
+    assert [called for called in trace.activations if "#" not in called] == [layer.name for layer in layers]
     assert all(len(value) == len(rows) for value in trace.activations.values())
     assert subject.incoming(layers).keys() == {layer.name for layer in layers}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object, names_object
+from jostle.subjects.hugging_face import HUGGING_FACE
 from jostle.subjects.keras_file import KERAS
 from jostle.subjects.litert_file import LITERT
 from jostle.subjects.onnx_file import ONNX
@@ -24,7 +25,7 @@ from jostle.subjects.twin_making import WORDS, is_drawn
 # The first that recognises a file or an object loads it.
 KINDS: tuple[SubjectKind, ...] = (
     *(KERAS, TORCH_MODULE, EXPORTED, SCRIPTED, PICKLED),
-    *(ONNX, OPENVINO, LITERT, SAVED_MODEL, FUNCTION),
+    *(ONNX, OPENVINO, LITERT, SAVED_MODEL, HUGGING_FACE, FUNCTION),
 )
 FORMATS = ".onnx, .keras, .h5, .tflite, .xml, .pt2, a SavedModel or Hugging Face folder"
 
