@@ -106,7 +106,8 @@ def _write_litert(model: Any, name: str, sample: Arrays, path: Path) -> None:
         raise ModelRefused(f"--twin {name} of a Keras model is made by TensorFlow: add --engine tensorflow")
     with tempfile.TemporaryDirectory() as folder:
         model.export(folder, verbose=False)
-        path.write_bytes(as_litert(Path(folder), SERVING[0], name, sample))
+        by_tensor = dict(zip((tensor.name for tensor in model.inputs), sample.values(), strict=True))
+        path.write_bytes(as_litert(Path(folder), SERVING[0], name, by_tensor))
 
 
 def as_litert(saved: Path, signature: str, name: str, sample: Arrays) -> bytes:

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from jostle.errors import ModelRefused, UsageError
+from jostle.records import MODEL
 from jostle.subjects.array_model import Array
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.keras_file import of_model
 from jostle.subjects.keras_twins import BY_LITERT, TWINS
 from jostle.subjects.registry import load
+from jostle.subjects.torch_target import TorchTarget
 from jostle.subjects.twin_making import TwinMaking
 from jostle.zoo import lenet1, mnist_sample
 from model_files import as_keras, write_saved_model
@@ -90,6 +93,22 @@ def test_a_saved_model_has_the_twins_that_litert_runs(tmp_path: Path) -> None:
         path = saved.twin(name, TwinMaking(DIGITS, tmp_path))
         assert isinstance(path, Path) and np.abs(logits(path) - own).max() <= FAR[name][1]
     assert saved.twin("weights16", TwinMaking(DIGITS, tmp_path)) is None
+
+
+def test_scales_are_measured_also_where_the_input_was_given_no_name(tmp_path: Path) -> None:
+    import keras
+
+    subject = of_model(keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)]), "a model", {})
+    path = subject.twin("int8-static", TwinMaking(DIGITS.flatten(1)[:, 300:304], tmp_path))
+    assert isinstance(path, Path) and path.exists()
+
+
+def test_a_saved_model_has_the_gradients_of_the_network_that_it_was_written_from(tmp_path: Path) -> None:
+    saved = load(str(write_saved_model(lenet1(), tmp_path / "saved"))).channels_last().target()
+    weights = torch.randn(5, 10)
+    ours, expected = (one.linearise(DIGITS[:5]).pull({MODEL: weights}, {}) for one in (saved, TorchTarget(lenet1())))
+    assert ours.any()
+    torch.testing.assert_close(ours, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_a_twin_that_is_there_is_not_made_again(subject: ArraySubject, tmp_path: Path) -> None:
