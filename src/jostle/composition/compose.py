@@ -26,6 +26,7 @@ from jostle.inputs.several import layout_of
 from jostle.inputs.tokens import Tokens
 from jostle.interfaces import Feedback, JudgesSeeds, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
+    CHANNELS_LAST,
     BatchOptions,
     BudgetOptions,
     DoubtOptions,
@@ -128,7 +129,8 @@ def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping
     given = FUZZ.parsed({**options, **named, "profile": None, "recipe": recipe.name})
     refuse_contradictions(given)
     given = with_declared_range(given)
-    models = with_others(given, subject, subjects).taking(layout_of(seeds))
+    own = subject.channels_last() if given.of(InputOptions).layout == CHANNELS_LAST else subject
+    models = with_others(given, own, subjects).taking(layout_of(seeds))
     with TemporaryDirectory(prefix="jostle-twins-") as folder:
         models = models.with_twins(given, making_of(given, seeds.inputs[:CALIBRATED], Path(folder)), subjects)
         model = models.instrumented(watching(recipe, given), seeds.inputs[:TRIED]).contained()

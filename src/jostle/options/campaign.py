@@ -67,7 +67,11 @@ class ModelOptions:
         default=(),
     )
     trust_model: bool = option(
-        FLAG, "Load a pickled model, which can execute code", Theme.SAFETY, default=False, flags="--trust-model"
+        FLAG,
+        "Load a model that can execute code: pickles, TorchScript, Keras Lambda, SavedModels that read files",
+        Theme.SAFETY,
+        default=False,
+        flags="--trust-model",
     )
 
 

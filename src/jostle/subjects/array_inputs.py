@@ -108,6 +108,8 @@ class InputArrays:
         if len(given) == 3 == len(wanted):
             if self.arguments is None and _fits((*given[1:], given[0]), wanted):
                 return "its channels come last, so add --layout nhwc"
+            if self.arguments is None and _fits((given[-1], *given[:-1]), wanted):
+                return "seeds have their channels last: move them first, x.transpose(0, 3, 1, 2)"
             if isinstance(self.arguments, ChannelsLast) and _fits((given[-1], *given[:-1]), wanted):
                 return "its channels come first, so leave out --layout nhwc"
             last = wanted[-1] in COLOURS and wanted[0] not in COLOURS

@@ -128,7 +128,7 @@ def twin_or_model(given: Given, option: str, name: str, own: Subject, making: Tw
     if twin is not None:
         return twin
     if name in WORDS or is_drawn(name):
-        raise ModelRefused(f"{option} {name} cannot be made of this kind of model: jostle list says of which it can")
+        raise ModelRefused(f"{option} {name} cannot be made of this kind of model: jostle inspect MODEL says which can")
     if not names_object(name) and "." not in name and not Path(name).exists():
         chosen(option, name, [*TWINS, "weights16:50%", "FILE.py:function", "FILE.onnx"])
     return load_seeded(given, name)
