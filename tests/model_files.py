@@ -30,6 +30,7 @@ def write_openvino(onnx: Path, path: Path) -> Path:
     """An ONNX model as OpenVINO writes it."""
     openvino = openvino_runtime()
     openvino.save_model(openvino.Core().read_model(onnx), path, compress_to_fp16=False)
+    return path
 
 
 def as_keras(net: LeNet, fused: bool = False) -> Any:

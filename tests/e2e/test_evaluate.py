@@ -195,7 +195,7 @@ def test_a_campaign_whose_model_is_gone_is_refused(jostle: Run, copied: Path) ->
         ("models.py:flip", "models.py:flip gives outputs of shape [1, 28, 28]", "of the same classes"),
         ("models.py:raising", "raised RuntimeError in models.py:raising", "no weights here"),
         ("models.py:NUMBER", "is a int", "it must be a torch module"),
-        ("gone.pt2", "gone.pt2 does not exist", "give a .pt2 file or FILE.py:function"),
+        ("gone.pt2", "gone.pt2 does not exist", "give a model file or FILE.py:function"),
         ("truncated.pt2", "cannot load truncated.pt2", "re-export it"),
         ("wieghts16", "'wieghts16' is unknown", "did you mean weights16"),
         ("weights16:0%", "weights16:0%", "give a share above 0 %"),
@@ -253,7 +253,7 @@ def test_a_damaged_configuration_is_refused(content: bytes, jostle: Run, in_work
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("mean", [0.5, 0.5]), ("mean", [0.5]), ("batch", 0), ("seed", 2**64), ("range", [0, 0.5]), ("twin", "int9")],
+    [("mean", [0.5, 0.5]), ("mean", [0.5]), ("batch", 0), ("seed", 2**64), ("range", [0, 0.5])],
 )
 def test_a_configuration_with_a_setting_that_cannot_be_is_refused(
     name: str, value: object, jostle: Run, copied: Path

@@ -30,7 +30,7 @@ def print_summary(console: Console, summary: Summary, folder: Path, more: Mappin
     table.add_row("[bold]corpus[/bold]", corpus_text(summary.corpus, summary.admission_rate))
     for heading, text in more.items():
         table.add_row(f"[bold]{heading}[/bold]", escape(text))
-    if len(summary.rates) > 1:
+    if MODEL in summary.rates and len(summary.rates) > 1:
         table.add_row("[bold]speed[/bold]", escape(_speeds(summary)))
     for kind in sorted(summary.findings.keys() | summary.unconfirmed.keys()):
         count, inputs = summary.findings.get(kind, 0), summary.violations.get(kind, 0)
@@ -68,8 +68,9 @@ def _changes(findings: list[FinishedArray]) -> str:
 def _speeds(summary: Summary) -> str:
     """Inputs per second of the model and of what it is compared with, side by side."""
     model = summary.rates[MODEL]
-    others = (f"{name} {rate:,.0f}/s ({rate / model:.2f} times as fast)" for name, rate in summary.rates.items())
-    return ", ".join([f"model {model:,.0f}/s", *list(others)[1:]])
+    others = {name: rate for name, rate in summary.rates.items() if name != MODEL}
+    each = (f"{name} {rate:,.0f}/s ({rate / model:.2f} times as fast)" for name, rate in others.items())
+    return ", ".join([f"model {model:,.0f}/s", *each])
 
 
 def _print_examples(console: Console, folder: Path, found: list[Recorded]) -> None:
