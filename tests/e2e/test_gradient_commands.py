@@ -212,7 +212,7 @@ WITH_ZOO = [
     (f"--recipe deepxplore {PANEL} --twin int8", "--models and --twin", "not both"),
     (f"--recipe deepxplore {PANEL} --others 2", "--others", "leave it out beside --models"),
     ("--recipe deepxplore --models jostle.zoo:lenet6", "has no 'lenet6'", "lenet"),
-    ("--recipe deepxplore --models gone.pt2", "gone.pt2 does not exist", "give a .pt2 file"),
+    ("--recipe deepxplore --models gone.pt2", "gone.pt2 does not exist", "give a model file"),
     ("--recipe deepxplore --models models.py:scalar", "gives outputs of shape [1]", "models of the same task"),
     ("--recipe deepxplore --models models.py:narrow", "--models models.py:narrow", "same task"),
 ]  # fmt: skip
