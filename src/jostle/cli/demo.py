@@ -17,7 +17,7 @@ from jostle.storage.campaign_record import holds_settings
 DEMO: Mapping[str, Any] = {
     "model": "jostle.zoo:lenet5",
     "seeds": "jostle.zoo:mnist_sample",
-    "twin": "int8",
+    "twin": ["int8"],
     "seed": 0,
 }
 

@@ -54,7 +54,10 @@ class SameTop:
         if self.k > 1:
             return (self._best(model) != self._best(twin)).any(1)
         ours, theirs = _lead(model, model, twin), _lead(twin, twin, model)
-        return (model.argmax(1) != twin.argmax(1)) & (torch.minimum(ours, theirs) > self._least(model))
+        least = self._least(model)
+        both_sure = torch.minimum(ours, theirs) > least
+        one_says_nothing = (_all_alike(model) ^ _all_alike(twin)) & (torch.maximum(ours, theirs) > least)
+        return (model.argmax(1) != twin.argmax(1)) & (both_sure | one_says_nothing)
 
     def _least(self, model: Tensor) -> Tensor:
         """[batch] by how much each model must prefer its own answer to the other's, where that is no tie."""
@@ -72,6 +75,11 @@ class SameTop:
         summary = f"{what} (margins {leads[0]:.3g} and {leads[1]:.3g}, outputs differ by up to {gap:.3g})"
         details = {"model": model.tolist(), "twin": twin.tolist(), "margins": leads}
         return f"top{self.k}:{root}:{ours}:{theirs}", summary, details
+
+
+def _all_alike(scores: Tensor) -> Tensor:
+    """[batch] bool: of three or more classes none is preferred, as where a quantised model's values are all 0."""
+    return (scores.amax(1) == scores.amin(1)) & (scores.shape[1] > 2)
 
 
 def _lead(scores: Tensor, own: Tensor, other: Tensor) -> Tensor:

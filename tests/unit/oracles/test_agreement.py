@@ -87,6 +87,12 @@ def test_a_tie_is_no_disagreement() -> None:
     assert (judged(SameTop(margin=0.3), model, twin).bugs != NO_BUG).tolist() == [False, False, False]
 
 
+def test_a_twin_that_prefers_no_class_at_all_disagrees_with_a_model_that_does() -> None:
+    model = torch.tensor([[0.0, 5.0, 1.0], [5.0, 5.00001, 0.0], [0.0, 5.0, 1.0]])
+    twin = torch.tensor([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [5.0, 5.0, 1.0]])
+    assert (judged(SameTop(), model, twin).bugs != NO_BUG).tolist() == [True, False, False]
+
+
 def test_findings_name_the_twin_of_several() -> None:
     outputs = {
         "model": torch.tensor([[1.0, 2.0]]),
