@@ -10,7 +10,7 @@ from jostle.part import Part, first_line
 from jostle.records import Lesson
 from jostle.schedulers.least_fuzzed import drawn
 
-PATIENCE = 30  # mutants without a gain that cost a seed as much of its lead as one unit of gain earned
+PATIENCE = 10  # mutants without a gain that cost a seed as much of its lead as one unit of gain earned
 
 
 class BestOfSeed:
