@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,10 +70,12 @@ def sources(folder: Path = HOUSE) -> list[Path]:
     return sorted(folder.rglob("*.py"))
 
 
-def nodes(path: Path) -> Iterator[ast.AST]:
-    return ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Every module that is imported anywhere in the file, also inside functions."""
     found: set[str] = set()
