@@ -59,6 +59,8 @@ class OnnxModel:
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
 
+    runtime, twins = "onnxruntime", tuple(ONNX_TWINS)
+
     @cached_property
     def digest(self) -> str:
         """Of the file and of all external data beside it."""

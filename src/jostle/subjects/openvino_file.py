@@ -35,6 +35,7 @@ from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
 from jostle.subjects.onnx_file import open_onnx
 from jostle.subjects.onnx_graph import Inner
+from jostle.subjects.onnx_twins import ONNX_TWINS
 from jostle.subjects.openvino_graph import LayerResults, inner_of, port_name, ports_of, slots_of, watched
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
@@ -64,6 +65,13 @@ class OpenVinoModel:
     inner: Mapping[str, Inner]
     digest: str
     over_batch: tuple[str, ...] = ()
+
+    runtime = "openvino"
+
+    @property
+    def twins(self) -> tuple[str, ...]:
+        """Of an ONNX file those of ONNX."""
+        return tuple(ONNX_TWINS) if self.path.suffix == ".onnx" else ()
 
     @cached_property
     def architecture(self) -> str:
