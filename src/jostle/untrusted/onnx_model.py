@@ -89,9 +89,9 @@ def _parsed(content: bytes) -> ModelProto:
     try:
         model: ModelProto = onnx.ModelProto.FromString(content)
     except (DecodeError, RecursionError) as error:
-        raise ValueError("it is not an ONNX model, or is damaged, or is nested too deeply") from error
+        raise ValueError("it is not an ONNX model, or is damaged, or is nested too deeply; export it again") from error
     if not (model.HasField("graph") and model.graph.output and model.opset_import):
-        raise ValueError("it is not an ONNX model: it has no graph with outputs, or no opset")
+        raise ValueError("it is not an ONNX model: it has no graph with outputs, or no opset; export it again")
     return model
 
 
