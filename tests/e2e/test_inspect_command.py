@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from onnx import TensorProto, helper, save
 from running import Ended
 from torch import Tensor, nn
 
@@ -117,6 +118,53 @@ def test_what_a_file_leaves_open_is_asked_for_by_name(inspect: Callable[..., End
     told = inspect(str(tmp_path / "open.onnx"), "--json").json()
     assert told["layers"] is None and "--shape input=3xSIZEx16" in told["note"]
     assert inspect(str(tmp_path / "open.onnx"), "--json", "--shape", "input=3x32x16").json()["outputs"] == {"": [2]}
+
+
+RETURNING = """
+from pathlib import Path
+
+def a_path():
+    return Path(__file__).with_name("net.onnx")
+
+def a_keras_model():
+    from jostle.zoo import lenet1
+    from model_files import as_keras
+    return as_keras(lenet1())
+"""
+OF_ONNX = ["float16", "weights16", "int8", "int8-static", "openvino"]
+
+
+@pytest.mark.parametrize(
+    ("function", "engine", "twins"),
+    [("a_path", "onnxruntime", OF_ONNX), ("a_keras_model", "tensorflow", ["weights16", "litert", "onnx"])],
+)
+def test_what_a_function_returns_is_told_as_it_is(
+    inspect: Callable[..., Ended], models: Path, function: str, engine: str, twins: list[str]
+) -> None:
+    (models / "returning.py").write_text(RETURNING)
+    told = inspect(f"{models / 'returning.py'}:{function}", "--json").json()
+    assert (told["kind"], told["engine"]) == ("Python", engine) and {*twins} <= {*told["twins"]}
+    assert told["weights"] == sum(one.numel() for one in lenet1().parameters())
+    assert "compile" not in told["twins"]
+
+
+def test_twins_are_those_of_the_file_by_whatever_it_is_run(inspect: Callable[..., Ended], models: Path) -> None:
+    by_openvino = inspect(str(models / "net.onnx"), "--engine", "openvino", "--json").json()
+    assert by_openvino["twins"] == OF_ONNX and inspect(str(models / "net.xml"), "--json").json()["twins"] == []
+
+
+def test_names_with_spaces_are_quoted_for_the_shell(inspect: Callable[..., Ended], tmp_path: Path) -> None:
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["my image"], ["y"])],
+        "graph",
+        [helper.make_tensor_value_info("my image", TensorProto.FLOAT, ["n", 3, "h"])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3, "h"])],
+    )
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "net.onnx")
+    told = inspect(str(tmp_path / "net.onnx"), "--json").json()
+    assert "give --shape 'my image=3xSIZE' or" in told["note"]
+    command = inspect(str(tmp_path / "net.onnx"), "--json", "--shape", "my image=3x4").json()["command"]
+    assert shlex.split(command)[-2:] == ["--shape", "my image=3x4"]
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_without_names_the_order_counts(files: Path) -> None:
 @every_subject
 def test_names_that_the_model_does_not_take_are_refused_with_both_lists(name: str, files: Path) -> None:
     other = Layout((Field("points", (1, 2)), Field("years", ())))
-    with pytest.raises(ModelRefused, match="inputs points, years, and the model takes points, age: give arrays of"):
+    with pytest.raises(ModelRefused, match="takes points, age, of which age is missing: give arrays of"):
         SUBJECTS[name](files).taking(other)
 
 

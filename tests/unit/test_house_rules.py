@@ -222,7 +222,7 @@ def test_nobody_seeds_or_draws_from_global_randomness() -> None:
 
 def test_importing_jostle_imports_nothing_heavy_and_changes_no_random_state() -> None:
     script = (
-        "import sys, torch; before = torch.get_rng_state(); import jostle; "
+        "import sys, torch; before = torch.get_rng_state(); from jostle import *; "
         f"assert torch.equal(before, torch.get_rng_state()); print([m for m in {HEAVY!r} if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -238,3 +238,4 @@ def test_every_module_says_in_its_first_line_what_it_is() -> None:
 def test_the_public_names_are_all_there() -> None:
     assert all(hasattr(jostle, name) for name in jostle.__all__)
     assert len(set(jostle.__all__)) == len(jostle.__all__)
+    assert {*jostle.__all__} == jostle._MODULES.keys()

@@ -15,7 +15,6 @@ from typing import IO, Any, ParamSpec
 from jostle.errors import ModelRefused
 from jostle.isolation.orphans import TAG, clean_up, new_name
 from jostle.isolation.process import end_group, memory_of, most_memory, signal_name
-from jostle.subjects.registry import is_file
 
 GLANCE = 0.1  # seconds
 # Its main, after it was made to die with this process.
@@ -31,16 +30,27 @@ def in_subprocess_if_from_file(specs: Specs) -> Callable[[Callable[Parameters, A
     def decorate(command: Callable[Parameters, Any]) -> Callable[Parameters, Any]:
         @wraps(command)
         def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
-            if TAG in os.environ or not any(map(is_file, specs(**kwargs))):
+            if is_subprocess() or not _any_from_file(specs(**kwargs)):
                 return command(*args, **kwargs)
-            return _again()
+            return command_in_subprocess()
 
         return run
 
     return decorate
 
 
-def _again() -> int:
+def _any_from_file(specs: Iterable[str]) -> bool:
+    from jostle.subjects.registry import is_file  # here, because it needs torch
+
+    return any(map(is_file, specs))
+
+
+def is_subprocess() -> bool:
+    """Whether this process was started to run a model, and may die of it."""
+    return TAG in os.environ
+
+
+def command_in_subprocess() -> int:
     """This very command in another process; off a terminal its output is passed on when it ends."""
     clean_up()
     tag = new_name()

@@ -1,80 +1,30 @@
-"""The `jostle` command: finds the subcommand, and turns every failure into one line and an exit code."""
+"""The `jostle` command: runs a subcommand, and turns every failure into one line and an exit code."""
 
 from __future__ import annotations
 
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
+from contextlib import nullcontext
 from types import FrameType
-from typing import Annotated, Any
 
-import typer
 from typer.exceptions import Abort, TyperException
 
-from jostle import __version__
-from jostle.cli.cmin import cmin
-from jostle.cli.coverage import coverage
-from jostle.cli.demo import demo
-from jostle.cli.doctor import doctor
-from jostle.cli.evaluate import evaluate
-from jostle.cli.frameworks import frameworks
-from jostle.cli.fuzz import fuzz
-from jostle.cli.inspect import inspect
-from jostle.cli.list_parts import list_parts
-from jostle.cli.profile import profile
-from jostle.cli.replay import replay
-from jostle.cli.retrain import retrain
-from jostle.cli.status import status
+from jostle.cli.in_subprocess import command_in_subprocess, is_subprocess
+from jostle.cli.model_arguments import needs_subprocess, needs_worker
 from jostle.cli.terminal import Exit, visible
 from jostle.errors import JostleError, UsageError
+from jostle.isolation.ahead import MODEL_WORKER, started_ahead
 
 CLICKS_INTERRUPTED = 130
-COMMANDS: Mapping[str, Callable[..., Any]] = {
-    "fuzz": fuzz,
-    "frameworks": frameworks,
-    "inspect": inspect,
-    "replay": replay,
-    "coverage": coverage,
-    "profile": profile,
-    "status": status,
-    "cmin": cmin,
-    "evaluate": evaluate,
-    "retrain": retrain,
-    "demo": demo,
-    "doctor": doctor,
-    "list": list_parts,
-}
-
-app = typer.Typer(
-    help="Coverage-guided fuzzing for neural networks: finds NaNs, crashes, flipped labels and disagreeing twins.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-@app.callback(invoke_without_command=True)
-def jostle(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-) -> None:
-    """Finds what breaks a model before customers do: NaNs, crashes, flipped labels and disagreeing twins."""
-    if version:
-        print(f"jostle {__version__}")
-    elif context.invoked_subcommand is None:
-        raise UsageError(f"which command? {', '.join(COMMANDS)} (see jostle --help)")
-
-
-for name, command in COMMANDS.items():
-    app.command(name)(command)
 
 
 def main() -> None:
     """Runs one command and exits with its code."""
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        code = app(standalone_mode=False)
+        code = _run(sys.argv[1:])
         if code == CLICKS_INTERRUPTED:
             code = _told("interrupted; what was found is saved, and the same command goes on", Exit.INTERRUPTED)
     except TyperException as error:
@@ -89,6 +39,23 @@ def main() -> None:
         traceback.print_exc()
         code = _told("this is a defect in Jostle itself; what was found so far is saved", Exit.OUR_ERROR)
     sys.exit(int(code or Exit.CLEAN))
+
+
+def _run(arguments: Sequence[str]) -> int | None:
+    """Runs the command; what it will start anyhow starts before torch is imported here, which takes seconds."""
+    if "torch" in sys.modules or is_subprocess():
+        return _run_here()
+    if needs_subprocess(arguments):
+        return command_in_subprocess()
+    with started_ahead(MODEL_WORKER) if needs_worker(arguments) else nullcontext():
+        return _run_here()
+
+
+def _run_here() -> int | None:
+    from jostle.cli.app import app
+
+    code: int | None = app(standalone_mode=False)
+    return code
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

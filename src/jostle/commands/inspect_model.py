@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +27,6 @@ from jostle.subjects.layers import Layer
 from jostle.subjects.models import load_seeded, loading_of
 from jostle.subjects.registry import kind_of
 from jostle.subjects.subject import Description, Subject, TakenInput, Watch
-from jostle.subjects.torch_module import TORCH_MODULE
 
 IN_PYTHON = "Python"
 TOKENIZER = "tokenizer.json"  # what a folder may hold beside the model
@@ -48,7 +47,7 @@ class Inspection:
 
     model: str
     kind: str
-    engine: str | None
+    engine: str
     weights: int | None  # how many numbers in it were learnt
     batch: int | None  # the only batch size that it takes, None if any
     inputs: tuple[TakenInput, ...]
@@ -76,18 +75,17 @@ def inspected(given: Given) -> Inspection:
     described = _with_shapes(subject.described(), loading_of(given, options.model).shapes)
     ready, note = _ready(given, subject, described)
     seen = None if ready is None else _seen(given, *ready)
-    kind = None if names_object(options.model) else kind_of(options.model, options.engine)
-    engines = () if kind is None else kind.engines
+    kind = IN_PYTHON if names_object(options.model) else kind_of(options.model, options.engine).name
     return Inspection(
         model=options.model,
-        kind=IN_PYTHON if kind is None else kind.name,
-        engine=options.engine or next(iter(engines), "torch"),
+        kind=kind,
+        engine=described.engine,
         weights=described.weights,
         batch=subject.batch if seen is None else seen.batch,
         inputs=described.inputs,
         outputs=None if seen is None else seen.outputs,
         layers=None if seen is None else seen.layers,
-        twins=tuple((TORCH_MODULE if kind is None or not kind.engines else kind).twins),
+        twins=described.twins,
         command=_command(given, described),
         note=note if seen is None else seen.note,
     )
@@ -104,7 +102,7 @@ def _with_shapes(described: Description, shapes: Mapping[str, tuple[int, ...]]) 
         TakenInput(one.name, one.dtype, shapes.get(one.name, shapes.get("", one.shape) if only else one.shape))
         for one in described.inputs
     ]
-    return Description(tuple(taken), described.weights)
+    return replace(described, inputs=tuple(taken))
 
 
 def _ready(given: Given, subject: Subject, described: Description) -> tuple[tuple[Subject, Tensor] | None, str]:
@@ -117,7 +115,7 @@ def _ready(given: Given, subject: Subject, described: Description) -> tuple[tupl
         return None, "layers and outputs: give some texts as --seeds"
     open_ones = [one for one in described.inputs if one.shape is None or None in one.shape]
     if open_ones or not described.inputs:
-        wanted = " ".join(f"--shape {one.name}={_example(one)}" for one in open_ones)
+        wanted = " ".join(f"--shape {shlex.quote(f'{one.name}={_example(one)}')}" for one in open_ones)
         return None, f"layers and outputs: give {f'{wanted} or ' if wanted else ''}some --seeds"
     fields = [_field(one) for one in described.inputs]
     if len(fields) > 1:

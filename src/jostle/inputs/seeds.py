@@ -187,7 +187,10 @@ def _seeds_from_arrays(path: Path, form: SeedForm) -> Seeds:
         unnamed = all(name.startswith("arr_") for name in arrays)
         return _several(str(path), tuple(arrays.values()) if unnamed else arrays, None, form)
     if inputs is None:
-        raise SeedsRefused(f"{path} has no array named x (found {', '.join(arrays)}): save it as np.savez(f, x=…, y=…)")
+        raise SeedsRefused(
+            f"{path} has no array named x (found {', '.join(arrays)}): save it as np.savez(f, x=…, y=…), or, for a "
+            f"model of several inputs, with one array for each under its name"
+        )
     return _one_alone(str(path), form, inputs, labels)
 
 

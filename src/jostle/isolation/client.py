@@ -12,6 +12,7 @@ from torch import Tensor
 
 from jostle.errors import JostleError, ModelRefused, PreflightFailed, SeedsRefused, UsageError
 from jostle.foreign import Crash, FailedElsewhere
+from jostle.isolation.ahead import ANSWERS, taken
 from jostle.isolation.orphans import clean_up, new_folder
 from jostle.isolation.process import Died, Limits, Worker, module_program
 from jostle.isolation.shared_arrays import SharedArrays
@@ -28,12 +29,14 @@ class WorkerClient:
     def __init__(self, module: str, limits: Limits):
         self._module, self._limits = module, limits
         self._worker: Worker | None = None
-        self._spare: Worker | None = None  # once one has died, the next is started ahead: that takes seconds
         self._frail = False
         self._opening: list[tuple[str, Mapping[str, Tensor], Mapping[str, Any]]] = []
         clean_up()
-        self.folder = new_folder()  # of all that lasts as long as this
-        self._answers = self.folder / "answer.bin"
+        ahead = taken(module, limits)
+        # Once one has died, the next is started before it is needed: that takes seconds.
+        self._spare: Worker | None = None if ahead is None else ahead.worker
+        self.folder = new_folder() if ahead is None else ahead.folder  # of all that lasts as long as this
+        self._answers = self.folder / ANSWERS
         self._answer = SharedArrays(self._answers)
         self.keep_batches_in(self.folder)
         self._remove_folder = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)

@@ -85,7 +85,7 @@ class Worker:
             )
         assert self._process.stdout is not None
         self._tail = Tail(self._process.stdout)
-        self._connection, self._limits = ours, limits
+        self._connection, self.limits = ours, limits
         self._weighed = 0.0
         self._end = weakref.finalize(self, _close, self._process, tag, ours)
 
@@ -132,9 +132,9 @@ class Worker:
             return
         self._weighed = now
         used = memory_of(self._process.pid, with_children=now > asked + WITH_CHILDREN)
-        if used > self._limits.memory:
+        if used > self.limits.memory:
             self._ask_for_stack(LAST_WORDS_OF_THE_HUNGRY)
-            message = f"used {_size(used)} of memory where {_size(self._limits.memory)} are allowed"
+            message = f"used {_size(used)} of memory where {_size(self.limits.memory)} are allowed"
             raise self._died(self._crash("MemoryLimit", message))
 
     def _hung(self, seconds: float) -> Crash:

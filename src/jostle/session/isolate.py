@@ -13,6 +13,7 @@ from torch import Tensor
 
 from jostle.errors import ModelRefused, PreflightFailed, UsageError
 from jostle.foreign import FailedElsewhere
+from jostle.isolation.ahead import MODEL_WORKER
 from jostle.isolation.client import Answer, WorkerClient
 from jostle.isolation.messages import ungrouped
 from jostle.isolation.process import Limits, most_memory
@@ -24,7 +25,6 @@ from jostle.subjects.registry import is_file
 from jostle.targets.isolated import Isolated
 from jostle.traits import Traits
 
-WORKER = "jostle.session.worker_program"  # the module that a worker runs
 PATIENCE = 300.0  # seconds for one batch
 MOST_DEATHS = 4  # of workers while the model's layers are looked for
 
@@ -58,7 +58,7 @@ def isolated(
     A layout tells where in a row each of several inputs lies. Twins that are files are made in a folder, or taken from
     it; without one, they go with the worker.
     """
-    service = WorkerClient(WORKER, limits)
+    service = WorkerClient(MODEL_WORKER, limits)
     try:
         options = json.loads(json.dumps(dict(given.values)))
         service.open("load", {}, options=options, threads=torch.get_num_threads(), importable=sys.path)

@@ -58,7 +58,8 @@ class PackedArguments:
         if not parameters.required <= names or not (parameters.any_name or names <= set(parameters.names)):
             raise ModelRefused(
                 f"seeds have the inputs {', '.join(layout.names)}, and the model takes "
-                f"{', '.join(parameters.names)}: give arrays of these names{_way_out(set(parameters.names) - names)}"
+                f"{', '.join(parameters.names)}{_missing(parameters, names)}: give arrays of "
+                f"these names{_way_out(set(parameters.names) - names)}"
             )
         by_position = tuple(name for name in parameters.positional if name in names)
         return PackedArguments(layout, by_position, tuple(name for name in layout.names if name not in by_position))
@@ -93,6 +94,12 @@ def check_takes_one(parameters: Parameters) -> None:
             f"the model takes {names}, and seeds are one array: give an .npz with arrays of these names"
             f"{_way_out(parameters.required)}"
         )
+
+
+def _missing(parameters: Parameters, names: Set[str]) -> str:
+    """Which of those that it needs are not among the names."""
+    missing = [name for name in parameters.names if name in parameters.required - names]
+    return f", of which {', '.join(missing)} is missing" if missing else ""
 
 
 def _way_out(names: Set[str]) -> str:

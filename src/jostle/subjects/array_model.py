@@ -76,6 +76,14 @@ class ArrayModel(Protocol):
     def outputs(self) -> tuple[Slot, ...]: ...
 
     @property
+    def runtime(self) -> str:
+        """What runs it, as `--engine` calls it."""
+
+    @property
+    def twins(self) -> tuple[str, ...]:
+        """The names of those that can be made of it."""
+
+    @property
     def digest(self) -> str:
         """Equal for equal files."""
 

@@ -45,7 +45,8 @@ class ArraySubject:
 
     def described(self) -> Description:
         taken = (TakenInput(slot.name, str(slot.dtype), slot.row) for slot in self.model.inputs)
-        return Description(tuple(taken), self.model.weights if isinstance(self.model, Weighed) else None)
+        weights = self.model.weights if isinstance(self.model, Weighed) else None
+        return Description(tuple(taken), weights, self.model.runtime, self.model.twins)
 
     def of_batch(self, size: int) -> Subject:
         return replace(self, batch=size)

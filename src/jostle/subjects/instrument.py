@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jostle.errors import UsageError
+from jostle.errors import PreflightFailed, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.interfaces import ComparesLayers, Differentiable, DifferentiableTarget, ModelTarget
 from jostle.named_objects import find_object, names_object
@@ -73,9 +73,7 @@ def instrument(
     inputs, output = watching.inputs, watching.options.output
     own, first = _watched(watching, fitted(subject, inputs, sample, output), sample)
     if twins:
-        targets = {
-            name: _twin_target(watching, fitted(twin, inputs, sample, output), sample) for name, twin in twins.items()
-        }
+        targets = {name: _twin_target(watching, name, twin, sample) for name, twin in twins.items()}
         both = Twins(own, targets)
         gradients = both if watching.twin_gradients else own
         return replace(first, target=both, gradients=gradients, twins=variants(list(twins)))
@@ -143,10 +141,15 @@ def plain_target(
     return watched_target(subject, watch)
 
 
-def _twin_target(watching: Instrumentation, twin: Subject, sample: Tensor) -> DifferentiableTarget:
+def _twin_target(watching: Instrumentation, name: str, twin: Subject, sample: Tensor) -> DifferentiableTarget:
     """A twin, with scores that can be compared with the model's where it is differentiated."""
-    scores = scores_layer(layers_on(twin, sample)) if watching.twin_gradients else None
-    return plain_target(twin, watching.inputs, watching.options.output, scores)
+    inputs, output = watching.inputs, watching.options.output
+    try:
+        own = fitted(twin, inputs, sample, output)
+    except PreflightFailed as refusal:
+        raise PreflightFailed(f"--twin {name} must take what the model takes: {refusal}") from refusal
+    scores = scores_layer(layers_on(own, sample)) if watching.twin_gradients else None
+    return plain_target(own, inputs, output, scores)
 
 
 def watched_target(subject: Subject, watch: Watch) -> DifferentiableTarget:

@@ -19,7 +19,7 @@ from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pas
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.keras_engines import ENGINES, Engine, engine_of, keras_on, quiet
 from jostle.subjects.keras_layers import HALVES, KerasLayer, looked_at, parts_of, recording, widened
-from jostle.subjects.keras_twins import TWINS, made_twin
+from jostle.subjects.keras_twins import BY_LITERT, TWINS, made_twin
 from jostle.subjects.layers import Layer
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
@@ -37,6 +37,21 @@ class KerasModel:
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
     sessions: dict[Looks, Session] = field(default_factory=dict)  # that were compiled already
+
+    @property
+    def runtime(self) -> str:
+        import keras
+
+        return str(keras.backend.backend())
+
+    @property
+    def twins(self) -> tuple[str, ...]:
+        """LiteRT's are made by TensorFlow alone."""
+        return tuple(name for name in TWINS if name not in BY_LITERT or self.runtime == "tensorflow")
+
+    @property
+    def weights(self) -> int:
+        return int(self.model.count_params())
 
     @cached_property
     def digest(self) -> str:

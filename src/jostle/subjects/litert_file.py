@@ -111,6 +111,12 @@ class LitertModel:
     given: Mapping[str, Scaled]  # by name, how outputs hold numbers
     over_batch: tuple[str, ...] = ()
 
+    runtime = "litert"
+
+    @property
+    def twins(self) -> tuple[str, ...]:
+        return ()
+
     @cached_property
     def digest(self) -> str:
         return hashlib.sha256(self.graph.content).hexdigest()[:16]

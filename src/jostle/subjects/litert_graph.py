@@ -15,8 +15,6 @@ SILENT = (
     *("RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TRANSPOSE", "CAST", "QUANTIZE", "DEQUANTIZE"),
     *("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", "SPACE_TO_DEPTH", "DEPTH_TO_SPACE"),
 )
-# Operators that pass on, clip or reshape what another computed: never the first to hold NaN or infinity.
-PASSIVE = (*SILENT, "RELU", "RELU6", "MAX_POOL_2D", "CONCATENATION", "STRIDED_SLICE", "SLICE", "GATHER", "PAD", "PADV2")
 NO_LAYERS = ("SHAPE", "PACK", "RANGE", "FILL", "ZEROS_LIKE", "VAR_HANDLE", "CALL_ONCE", "READ_VARIABLE")
 NUMBERS = ("FLOAT32", "FLOAT16", "FLOAT64")
 QUANTISED = ("INT8", "UINT8", "INT16")  # real numbers where the tensor has a scale
@@ -94,7 +92,8 @@ def _steps(
             own = (tensor.Name() or b"").decode(errors="replace") or f"tensor {index}"
             name = named.get(index) or scope_of(own)
             aliases = () if name == own else (own,)
-            yield Step(Layer(name, kind in SOFTMAX, kind in PASSIVE, kind in SILENT, aliases), index)
+            # What leaves the graph is not fused, so where only NaN and infinity are sought, it must be named.
+            yield Step(Layer(name, kind in SOFTMAX, True, kind in SILENT, aliases), index)
 
 
 def _real(tensor: Any, kind: str) -> bool:

@@ -85,7 +85,17 @@ class Models:
 def load_models(given: Given, loaded: Mapping[str, Subject] = NONE_LOADED) -> Models:
     """The model that options name and others of the same task, without twins, which are made once seeds are known."""
     options = given.of(ModelOptions)
-    return with_others(given, load_seeded(given, options.model, options.weights), loaded)
+    own = load_seeded(given, options.model, options.weights)
+    _check_shapes(own, loading_of(given, options.model).shapes)
+    return with_others(given, own, loaded)
+
+
+def _check_shapes(subject: Subject, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuses sizes of inputs that there are not."""
+    names = [one.name for one in subject.described().inputs]
+    for name in shapes:
+        if name and name not in names:
+            raise ModelRefused(f"--shape {name}: the model takes {', '.join(names) or 'inputs without names'}")
 
 
 def with_others(given: Given, own: Subject, loaded: Mapping[str, Subject] = NONE_LOADED) -> Models:

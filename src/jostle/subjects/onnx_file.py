@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ from jostle.subjects.onnx_graph import LEAST, MOST, OF_BATCH, Inner, inner_of, i
 from jostle.subjects.onnx_twins import ONNX_TWINS, onnx_twin
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
-from jostle.untrusted.onnx_model import checked_onnx, unknown_domains
+from jostle.untrusted.onnx_model import checked_onnx, external_files, unknown_domains
 
 if TYPE_CHECKING:
     import onnx
@@ -45,6 +45,7 @@ NO_GRADIENTS = (
     "ONNX Runtime gives no gradients: use --recipe tensorfuzz or deephunter, which need none, or --coverage gap "
     "beside a twin"
 )
+Reader = Callable[[Arrays, Sequence[str]], Arrays]  # inputs, and names of layers -> what those give
 INT64 = 7  # the element type of sizes and axes, which nobody learnt
 FOLDER = "session.model_external_initializers_file_folder_path"  # where ONNX Runtime looks for external data
 
@@ -58,11 +59,13 @@ class OnnxModel:
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
 
+    runtime, twins = "onnxruntime", tuple(ONNX_TWINS)
+
     @cached_property
     def digest(self) -> str:
         """Of the file and of all external data beside it."""
         digest = hashlib.sha256(self.path.read_bytes())
-        for name in sorted(_external(self.proto)):
+        for name in sorted(external_files(self.proto)):
             with (self.path.parent / name).open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
         return digest.hexdigest()[:16]
@@ -89,40 +92,56 @@ class OnnxModel:
         return tuple(one.layer for one in self.inner.values())
 
     def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
+        return self._watching(looks) if looks.layers else self._plain
+
+    @cached_property
+    def _plain(self) -> Session:
+        """Kept, because many ask for it before the first execution."""
+        return self._watching(OUTPUTS_ALONE)
+
+    def _watching(self, looks: Looks) -> Session:
         inner = [self.inner[name] for name in looks.layers]
         opened = self._opened(watching(self.proto, inner, looks) if inner else self.proto)
         names = [value.name for value in opened.get_outputs()]
+        reader = cache(partial(self._reader, looks.layers))  # opened only once a layer is not finite
 
         def run(arrays: Arrays) -> Ran:
             values = dict(zip(names, opened.run(names, dict(arrays)), strict=True))
             return Ran(
                 {slot.name: values[slot.name] for slot in self.outputs},
-                self._sound({one.layer.name: _neurons(one, values, looks) for one in inner}, arrays, looks),
+                self._sound({one.layer.name: _neurons(one, values, looks) for one in inner}, arrays, looks, reader),
                 {one.layer.name: _ends(one, values) for one in inner} if looks.extremes else {},
             )
 
         return run
 
-    def _sound(self, activations: dict[str, Array], arrays: Arrays, looks: Looks) -> Arrays:
+    def _sound(
+        self, activations: dict[str, Array], arrays: Arrays, looks: Looks, reader: Callable[[], Reader]
+    ) -> Arrays:
         """The same, finite wherever a layer is: a sum of large finite values overflows inside the graph."""
         doubtful = [name for name, values in activations.items() if not finite(values)]
         if not doubtful or looks.every_unit:
             return activations
-        seen = self.raw(doubtful)(arrays)
+        seen = reader()(arrays, doubtful)
         return {
             **activations,
             **{name: neurons(value, self.inner[name].sequence, False) for name, value in seen.items()},
         }
 
     def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
-        inner = [self.inner[name] for name in layers]
-        opened = self._opened(watching(self.proto, inner, Looks(every_unit=True)))
-        names = [one.tensor for one in inner]
+        read = self._reader(layers)
+        return lambda arrays: read(arrays, layers)
 
-        def run(arrays: Arrays) -> Arrays:
-            return dict(zip(layers, opened.run(names, dict(arrays)), strict=True)) if names else {}
+    def _reader(self, layers: Sequence[str]) -> Reader:
+        """Gives some of these layers as they are."""
+        tensors = {name: self.inner[name].tensor for name in layers}
+        opened = self._opened(watching(self.proto, [self.inner[name] for name in layers], Looks(every_unit=True)))
 
-        return run
+        def read(arrays: Arrays, some: Sequence[str]) -> Arrays:
+            names = [tensors[name] for name in some]
+            return dict(zip(some, opened.run(names, dict(arrays)), strict=True)) if names else {}
+
+        return read
 
     def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
         raise ModelRefused(NO_GRADIENTS)
@@ -165,12 +184,6 @@ def _ends(one: Inner, values: Arrays) -> Array:
     if least in values:
         return np.stack([values[least], values[most]], 1)
     return ends(values[one.tensor])
-
-
-def _external(proto: onnx.ModelProto) -> set[str]:
-    """The files that initializers lie in."""
-    entries = (entry for one in proto.graph.initializer for entry in one.external_data)
-    return {entry.value for entry in entries if entry.key == "location"}
 
 
 def open_onnx(path: Path, loading: Loading) -> OnnxModel:

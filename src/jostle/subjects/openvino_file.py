@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
 from jostle.subjects.onnx_file import open_onnx
 from jostle.subjects.onnx_graph import Inner
+from jostle.subjects.onnx_twins import ONNX_TWINS
 from jostle.subjects.openvino_graph import LayerResults, inner_of, port_name, ports_of, slots_of, watched
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
@@ -65,6 +66,13 @@ class OpenVinoModel:
     digest: str
     over_batch: tuple[str, ...] = ()
 
+    runtime = "openvino"
+
+    @property
+    def twins(self) -> tuple[str, ...]:
+        """Of an ONNX file those of ONNX."""
+        return tuple(ONNX_TWINS) if self.path.suffix == ".onnx" else ()
+
     @cached_property
     def architecture(self) -> str:
         operators = [node.get_type_name() for node in self.network.get_ordered_ops()]  # some have new names each time
@@ -81,16 +89,25 @@ class OpenVinoModel:
         return tuple(one.layer for one in self.inner.values())
 
     def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
+        return self._watching(looks) if looks.layers else self._plain
+
+    @cached_property
+    def _plain(self) -> Session:
+        """Kept, because many ask for it before the first execution."""
+        return self._watching(OUTPUTS_ALONE)
+
+    def _watching(self, looks: Looks) -> Session:
         inner = [self.inner[name] for name in looks.layers]
         network, placed = watched(self.network, inner, looks) if inner else (self.network, [])
         infer = self._compiled(network)
+        raw = cache(partial(self.raw, looks.layers))  # compiled only once a layer is not finite
 
         def run(arrays: Arrays) -> Ran:
             values = infer(arrays)
             outputs = {slot.name: value for slot, value in zip(self.outputs, values, strict=False)}
             activations = {one.inner.layer.name: _neurons(one, values, looks) for one in placed}
             if not all(map(finite, activations.values())):
-                return Ran(outputs, *self._looked_at_exactly(arrays, looks))
+                return Ran(outputs, *self._looked_at_exactly(raw()(arrays), looks))
             extremes = {one.inner.layer.name: _ends(one, values) for one in placed} if looks.extremes else {}
             return Ran(outputs, activations, extremes)
 
@@ -114,9 +131,8 @@ class OpenVinoModel:
         """Of an ONNX file those of ONNX, which ONNX Runtime makes and runs."""
         return None if self.path.suffix != ".onnx" else open_onnx(self.path, Loading()).twin(name, sample, making)
 
-    def _looked_at_exactly(self, arrays: Arrays, looks: Looks) -> tuple[Arrays, Arrays]:
-        """Neurons and extremes computed here: in a graph, means overflow and extremes pass over NaN."""
-        seen = self.raw(looks.layers)(arrays)
+    def _looked_at_exactly(self, seen: Arrays, looks: Looks) -> tuple[Arrays, Arrays]:
+        """Neurons and extremes of layers computed here: in a graph, means overflow and extremes pass over NaN."""
         activations = {
             name: neurons(value, self.inner[name].sequence, looks.every_unit) for name, value in seen.items()
         }

@@ -35,6 +35,8 @@ class SavedModel:
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
 
+    runtime, twins = "tensorflow", BY_LITERT
+
     @cached_property
     def digest(self) -> str:
         """Of the graph and of all weights beside it."""

@@ -54,6 +54,8 @@ class Description:
 
     inputs: tuple[TakenInput, ...]
     weights: int | None = None  # how many numbers in it were learnt, where that is known
+    engine: str = "torch"  # what runs it
+    twins: tuple[str, ...] = ()  # that can be made of it
 
 
 class Trainable(Protocol):

@@ -60,7 +60,8 @@ class TorchSubject:
     def described(self) -> Description:
         needed = [name for name in self._parameters.names if name in self._parameters.required]
         taken = self.taken or tuple(TakenInput(name) for name in needed or self._parameters.names[:1])
-        return Description(taken, sum(weight.numel() for weight in self.module.parameters()))
+        weights = sum(weight.numel() for weight in self.module.parameters())
+        return Description(taken, weights, twins=tuple(TORCH_TWINS))
 
     def of_batch(self, size: int) -> Subject:
         return replace(self, batch=size)

@@ -26,7 +26,7 @@ def check_regular(path: Path) -> None:
     if not path.is_file():
         raise ValueError("it is not a regular file but a pipe, socket or device")
     if not path.stat().st_size:
-        raise ValueError("it is empty")
+        raise ValueError("it is empty; make it again, or get it again")
 
 
 def read_bounded(path: Path, limit: int) -> bytes:
@@ -41,7 +41,7 @@ def inside(folder: Path, name: str) -> Path:
     """Where a name that a file gives leads to: below the folder that the file is in, and through no link."""
     parts = PurePosixPath(name).parts
     if not parts or len(name) > NAME_LIMIT or ODD_IN_NAMES.search(name) or name.startswith("/") or ".." in parts:
-        raise ValueError(f"it names the file {name[:100]!r}, which is no name inside its folder")
+        raise ValueError(f"it names the file {name[:100]!r}, which is no name inside its folder: put it there")
     steps = [folder.joinpath(*parts[: depth + 1]) for depth in range(len(parts))]
     if any(step.is_symlink() for step in steps):
         raise ValueError(f"it names the file {name[:100]!r}, which is a link or lies behind one: put a copy there")
@@ -74,7 +74,7 @@ def check_safetensors(path: Path) -> None:
         raise ValueError(f"its header is no list of up to {TENSOR_LIMIT} tensors")
     for name, tensor in header.items():
         if name != "__metadata__" and not _inside(tensor, rest - length):
-            raise ValueError(f"its tensor {name[:100]!r} does not lie inside the file")
+            raise ValueError(f"its tensor {name[:100]!r} does not lie inside the file; get it again")
 
 
 def _inside(tensor: Any, size: int) -> bool:
@@ -97,6 +97,8 @@ def parsed(content: bytes) -> Any:
         return json.loads(content.decode())
     except RecursionError as error:
         raise ValueError("its JSON is nested too deeply") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"its JSON is damaged ({error}); get it again") from error
 
 
 def check_unpacked(members: list[zipfile.ZipInfo], limit: int) -> None:

@@ -55,7 +55,7 @@ def answer(path: str, member: str, attributes: tuple[str, ...]) -> dict[str, Any
     except ValueError as error:
         return {"reason": str(error).partition("\n")[0]}
     except DAMAGED:
-        return {"reason": "it is not an HDF5 file, or is damaged"}
+        return {"reason": "it is not an HDF5 file, or is damaged; save it again"}
 
 
 def _source(path: str, member: str) -> IO[bytes]:

@@ -124,7 +124,7 @@ def _weights(folder: Path) -> Iterator[Path]:
     elif any(found for pattern in PICKLES for found in folder.glob(pattern)):
         raise ValueError("its weights are pickled: load it where you trust it, and save_pretrained writes safetensors")
     else:
-        raise ValueError(f"it has no {WEIGHTS}")
+        raise ValueError(f"it has no {WEIGHTS}; save the model with save_pretrained")
 
 
 def _parts(index: dict[str, Any]) -> list[str]:

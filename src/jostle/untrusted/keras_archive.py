@@ -53,7 +53,7 @@ def _checked_archive(path: Path, trusted: bool) -> CheckedKeras:
             _check_members(archive, path.stat().st_size, trusted)
             config, metadata = (_json(archive, name) for name in (CONFIG, METADATA))
     except DAMAGED as error:
-        raise ValueError("it is not a Keras archive, or is damaged") from error
+        raise ValueError("it is not a Keras archive, or is damaged; export it again") from error
     _check_model(config)
     found = custom_objects({**config, "compile_config": None}, slashes=False)
     hdf5_texts(path, member=WEIGHTS)
@@ -72,7 +72,7 @@ def _check_members(archive: zipfile.ZipFile, size: int, trusted: bool) -> None:
         if info.filename not in (CONFIG, METADATA, WEIGHTS):
             _check_asset(info.filename, trusted)
     if missing := {CONFIG, METADATA, WEIGHTS} - {*names}:
-        raise ValueError(f"it is not a Keras archive with weights in HDF5: it has no {min(missing)}")
+        raise ValueError(f"it is not a Keras archive with weights in HDF5: it has no {min(missing)}; export it again")
 
 
 def _check_asset(name: str, trusted: bool) -> None:

@@ -42,11 +42,11 @@ def checked_litert(path: Path) -> CheckedLitert:
     """What an interpreter would find in a `.tflite`; ValueError says why it may not open it."""
     content = read_bounded(path, SIZE_LIMIT)
     if content[4:8] != IDENTIFIER:
-        raise ValueError("it is not a LiteRT model")
+        raise ValueError("it is not a LiteRT model; export it again")
     try:
         return _checked(content)
     except struct.error as error:
-        raise ValueError("it is damaged: a part of it lies outside of the file") from error
+        raise ValueError("it is damaged: a part of it lies outside of the file; export it again") from error
 
 
 def _checked(content: bytes) -> CheckedLitert:
@@ -59,7 +59,7 @@ def _checked(content: bytes) -> CheckedLitert:
         buffer.vector(BUFFER_DATA, "B")
         _check_place(buffer, BUFFER_PLACE)
     if not graphs:
-        raise ValueError("it is not a LiteRT model: it has no graph")
+        raise ValueError("it is not a LiteRT model: it has no graph; export it again")
     tensors = sum(_checked_tensors(graph, len(operators), len(buffers)) for graph in graphs)
     return CheckedLitert(tuple(operators), tensors)
 
@@ -88,10 +88,10 @@ def _checked_tensors(graph: _Table, operators: int, buffers: int) -> int:
     steps = graph.tables(GRAPH_OPERATORS)
     used = (step.vector(field, "i") for step in steps for field in OPERATOR_INDICES)
     if any(not -1 <= index < len(tensors) for indices in (*ends, *used) for index in indices):
-        raise ValueError("it is damaged: an operator uses a tensor that is not there")
+        raise ValueError("it is damaged: an operator uses a tensor that is not there; export it again")
     for step in steps:
         if step.number(OPERATOR_CODE, "I") >= operators:
-            raise ValueError("it is damaged: it uses an operator that is not there")
+            raise ValueError("it is damaged: it uses an operator that is not there; export it again")
         step.vector(OPERATOR_OPTIONS, "B")
         _check_place(step, OPERATOR_LARGE)
     return len(tensors)
@@ -101,7 +101,7 @@ def _check_tensor(tensor: _Table, buffers: int) -> None:
     if tensor.number(TENSOR_OUTSIDE, "I"):
         raise ValueError("it keeps numbers in other files")
     if tensor.number(TENSOR_BUFFER, "I") >= buffers:
-        raise ValueError("it is damaged: a tensor has a buffer that is not there")
+        raise ValueError("it is damaged: a tensor has a buffer that is not there; export it again")
     shape = tensor.vector(TENSOR_SHAPE, "i")
     if min(shape, default=0) < -1 or len(shape) > 64 or math.prod(map(abs, shape)) > ELEMENT_LIMIT:
         raise ValueError(f"it has a tensor of the shape {[*shape[:8]]}, which cannot be")
@@ -111,7 +111,7 @@ def _check_place(table: _Table, fields: tuple[int, int]) -> None:
     """What lies behind the tables, in files of more than two gigabytes."""
     offset, size = (table.number(field, "Q") for field in fields)
     if offset > 1 and offset + size > len(table.content):
-        raise ValueError("it is damaged: a part of it lies outside of the file")
+        raise ValueError("it is damaged: a part of it lies outside of the file; export it again")
 
 
 def _at(content: bytes, form: str, place: int) -> int:

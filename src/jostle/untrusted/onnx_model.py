@@ -66,6 +66,13 @@ def checked_onnx(path: Path, newest_opset: int) -> ModelProto:
     return model
 
 
+def external_files(model: ModelProto) -> set[str]:
+    """The files beside a checked model in which tensors lie, whatever part of the model those are."""
+    tensors = (message for message in _messages(model) if type(message).__name__ == "TensorProto")
+    entries = (entry for tensor in tensors for entry in tensor.external_data)
+    return {entry.value for entry in entries if entry.key == "location"}
+
+
 def unknown_domains(model: ModelProto, known: tuple[str, ...] = KNOWN_DOMAINS) -> tuple[str, ...]:
     """Domains of operators that neither a runtime nor the model itself defines: custom operators need a library."""
     defined = {(function.domain, function.name) for function in model.functions}
@@ -82,9 +89,9 @@ def _parsed(content: bytes) -> ModelProto:
     try:
         model: ModelProto = onnx.ModelProto.FromString(content)
     except (DecodeError, RecursionError) as error:
-        raise ValueError("it is not an ONNX model, or is damaged, or is nested too deeply") from error
+        raise ValueError("it is not an ONNX model, or is damaged, or is nested too deeply; export it again") from error
     if not (model.HasField("graph") and model.graph.output and model.opset_import):
-        raise ValueError("it is not an ONNX model: it has no graph with outputs, or no opset")
+        raise ValueError("it is not an ONNX model: it has no graph with outputs, or no opset; export it again")
     return model
 
 

@@ -35,7 +35,7 @@ def checked_openvino(path: Path) -> CheckedIr:
     found = _Found()
     _parse(read_bounded(path, XML_LIMIT), found)
     if not found.operations:
-        raise ValueError("it is not an OpenVINO model: it has no layers")
+        raise ValueError("it is not an OpenVINO model: it has no layers; export it again")
     return CheckedIr(frozenset(found.operations), _weights(path, found))
 
 
@@ -68,7 +68,7 @@ class _Found:
         if self.count > ELEMENT_LIMIT or len(self.names) > DEPTH_LIMIT:
             raise ValueError(f"its XML has more than {ELEMENT_LIMIT} elements, or is nested over {DEPTH_LIMIT} deep")
         if not self.names and tag != "net":
-            raise ValueError(f"it is not an OpenVINO model but XML of {tag[:100]!r}")
+            raise ValueError(f"it is not an OpenVINO model but XML of {tag[:100]!r}; export it again")
         if any(OTHER_FILES.fullmatch(name) for name in (tag, *attributes, attributes.get("name", ""))):
             raise ValueError("it names other files that it was made of")
         if tag == "layer":
@@ -95,7 +95,7 @@ def _operation(attributes: dict[str, str]) -> str:
 
 def _parse(content: bytes, found: _Found) -> None:
     if b"\0" in content[:64]:  # OpenVINO would take it for UTF-16 or UTF-32
-        raise ValueError("it is not XML in UTF-8")
+        raise ValueError("it is not XML in UTF-8; export it again")
     parser = expat.ParserCreate()
     parser.StartElementHandler = found.start
     parser.EndElementHandler = lambda tag: found.names.pop()
@@ -105,12 +105,12 @@ def _parse(content: bytes, found: _Found) -> None:
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
-        raise ValueError(f"it is not XML, or is damaged: {error}") from error
+        raise ValueError(f"it is not XML, or is damaged: {error}; export it again") from error
 
 
 def _check_encoding(version: str, encoding: str | None, standalone: int) -> None:
     if (encoding or "utf-8").lower() not in ("utf-8", "us-ascii"):
-        raise ValueError("it is not XML in UTF-8")
+        raise ValueError("it is not XML in UTF-8; export it again")
 
 
 def _refuse_declarations(*declared: object) -> None:

@@ -68,7 +68,7 @@ def checked_saved_model(folder: Path, trusted: bool = False) -> CheckedSavedMode
     model = read_bounded(folder / GRAPH, SIZE_LIMIT)
     metas = [*_fields(model, MODEL_META)]
     if not metas:
-        raise ValueError("it is not a SavedModel: it has no graph")
+        raise ValueError("it is not a SavedModel: it has no graph; export it again")
     for meta in metas:
         _check_assets(meta, folder)
     operators = frozenset(name for meta in metas for name in _operators(meta))
@@ -88,7 +88,7 @@ def _described(suspicious: tuple[str, ...]) -> str:
 def _check_entries(folder: Path) -> None:
     """Regular files in real folders, each under one name."""
     if not (folder / GRAPH).is_file():
-        raise ValueError(f"it is not a SavedModel: it has no {GRAPH}")
+        raise ValueError(f"it is not a SavedModel: it has no {GRAPH}; export it again")
     for number, entry in enumerate(folder.rglob("*")):
         name, status = entry.relative_to(folder).as_posix(), entry.lstat()
         if number > ENTRY_LIMIT:
@@ -152,7 +152,7 @@ def _fields(message: bytes, number: int) -> Iterator[bytes]:
         if kind == NESTED:
             length, at = _varint(message, at)
             if at + length > len(message):
-                raise ValueError("it is damaged: a part of it lies outside of the file")
+                raise ValueError("it is damaged: a part of it lies outside of the file; export it again")
             if key >> 3 == number:
                 yield message[at : at + length]
             at += length
@@ -161,9 +161,9 @@ def _fields(message: bytes, number: int) -> Iterator[bytes]:
         elif kind in (EIGHT, FOUR):
             at += 8 if kind == EIGHT else 4
         else:
-            raise ValueError("it is not a SavedModel, or is damaged")
+            raise ValueError("it is not a SavedModel, or is damaged; export it again")
     if at > len(message):
-        raise ValueError("it is damaged: a part of it lies outside of the file")
+        raise ValueError("it is damaged: a part of it lies outside of the file; export it again")
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
@@ -173,4 +173,4 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 127) << 7 * number
         if byte < 128:
             return value, at + number + 1
-    raise ValueError("it is not a SavedModel, or is damaged")
+    raise ValueError("it is not a SavedModel, or is damaged; export it again")

@@ -11,7 +11,7 @@ import torch
 
 from jostle.errors import ModelRefused
 from jostle.subjects.instrument import layers_on_one
-from jostle.subjects.layers import scores_layer
+from jostle.subjects.layers import scores_layer, speaking, working
 from jostle.subjects.registry import load
 from jostle.subjects.subject import Loading, Subject, Watch
 from jostle.zoo import lenet1, mnist_sample
@@ -65,6 +65,12 @@ def test_layers_are_named_as_in_keras_and_hold_what_is_computed(litert_files: Pa
         assert torch.allclose(trace.activations[ours], own[theirs], atol=max(NEAR[kind] * spread, 1e-4))
     assert torch.equal(trace.outputs["model"], target.predict(IMAGES))  # looking changes nothing
     assert torch.allclose(trace.extremes["fc1"][:, 1], trace.activations["fc1"].amax(1))
+
+
+@KINDS
+def test_only_the_layer_before_softmax_is_watched_where_nothing_asks_for_more(litert_files: Path, kind: str) -> None:
+    layers = layers_on_one(opened(litert_files, kind), IMAGES[:1])
+    assert working(layers) == ["fc1"] and {"conv1", "conv2", "fc1"} < {*speaking(layers)}
 
 
 def test_quantised_inputs_take_real_numbers_and_clip_what_they_cannot_hold(litert_files: Path) -> None:

@@ -14,9 +14,10 @@ from torch import nn
 
 from jostle.errors import ModelRefused, PreflightFailed
 from jostle.layout import Field, Layout
-from jostle.options.campaign import InputOptions
-from jostle.subjects.instrument import fitted, layers_on_one, plain_target
+from jostle.options.campaign import InputOptions, WatchOptions
+from jostle.subjects.instrument import Instrumentation, fitted, instrument, layers_on_one, plain_target
 from jostle.subjects.layers import before_softmax, matching, scores_layer, speaking, working
+from jostle.subjects.onnx_file import OnnxModel, open_onnx
 from jostle.subjects.registry import load
 from jostle.subjects.subject import Loading, Watch
 from jostle.zoo import lenet1, mnist_sample
@@ -175,6 +176,35 @@ def test_weights_may_lie_in_files_beside_the_model(tmp_path: Path) -> None:
         load(str(tmp_path / "net.onnx"))
 
 
+def with_data_in_branch(folder: Path, value: float) -> Path:
+    """A model whose only weight is a constant in a branch, in a file beside it."""
+    (folder / "branch.data").write_bytes(np.full(3, value, np.float32).tobytes())
+    inner = helper.make_tensor("inner", FLOAT, [3], [0.0] * 3)
+    inner.ClearField("float_data")
+    inner.data_location = TensorProto.EXTERNAL
+    inner.external_data.add(key="location", value="branch.data")
+    gives = [helper.make_tensor_value_info("taken", FLOAT, [3])]
+    branch = helper.make_graph([helper.make_node("Constant", [], ["taken"], value=inner)], "branch", [], gives)
+    nodes = [
+        helper.make_node("If", ["yes"], ["chosen"], name="if", then_branch=branch, else_branch=branch),
+        helper.make_node("Add", ["x", "chosen"], ["y"], name="add"),
+    ]
+    types = {"x": (FLOAT, ["N", 3])}, {"y": (FLOAT, ["N", 3])}
+    return saved(folder / "net.onnx", nodes, *types, yes=np.array(True))
+
+
+def test_the_digest_covers_data_of_constants_inside_branches(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a", "b", "c")]
+    for folder in folders:
+        folder.mkdir()
+    opening = Loading()
+    digests = [
+        open_onnx(with_data_in_branch(folder, value), opening).digest
+        for folder, value in zip(folders, (1.0, 2.0, 1.0), strict=True)
+    ]
+    assert digests[0] == digests[2] != digests[1]
+
+
 def test_sizes_that_the_file_leaves_open_can_be_given_and_must_fit(tmp_path: Path) -> None:
     path = classifier(tmp_path / "net.onnx")
     model = onnx.load(path)
@@ -234,3 +264,35 @@ def test_a_mean_of_large_finite_values_is_finite(tmp_path: Path) -> None:
     subject = load(str(saved(tmp_path / "net.onnx", scale, *types, huge=np.float32(2e37))))
     trace = subject.target(Watch(["scaled"])).run(batch_of(torch.full((2, 1, 8, 8), 10.0)))
     assert trace.activations["scaled"].tolist() == [[pytest.approx(2e38)], [pytest.approx(2e38)]]
+
+
+def opened_sessions(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What ONNX Runtime opens from now on."""
+    found, opening = list[object](), OnnxModel._opened
+    monkeypatch.setattr(
+        OnnxModel, "_opened", lambda model, proto: found.append(opened := opening(model, proto)) or opened
+    )
+    return found
+
+
+def test_few_sessions_are_opened_before_the_first_execution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, inputs = classifier(tmp_path / "net.onnx"), torch.rand(4, 2, 4, 4)
+    found = opened_sessions(monkeypatch)
+    watching = Instrumentation(WatchOptions(), InputOptions(), neurons=True)
+    instrument(watching, load(str(path)), inputs).target.run(batch_of(inputs))
+    assert len(found) == 3  # outputs alone, all layers to see which there are, and those that are watched
+
+
+def test_sessions_that_look_at_values_that_are_not_finite_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scale = [helper.make_node("Mul", ["x", "huge"], ["y"], name="scaled")]
+    types = {"x": (FLOAT, ["N", 1, 8, 8])}, {"y": (FLOAT, ["N", 1, 8, 8])}
+    subject = load(str(saved(tmp_path / "net.onnx", scale, *types, huge=np.float32(2e37))))
+    found = opened_sessions(monkeypatch)
+    target, rows = subject.target(Watch(["scaled"])), torch.full((2, 1, 8, 8), 10.0)
+    target.run(batch_of(rows / 1e6))
+    assert len(found) == 1
+    for _ in range(3):
+        assert target.run(batch_of(rows)).activations["scaled"].tolist() == [[pytest.approx(2e38)]] * 2
+    assert len(found) == 2

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from jostle.errors import ModelRefused, PreflightFailed
 from jostle.subjects.instrument import layers_on_one
-from jostle.subjects.layers import scores_layer
+from jostle.subjects.layers import scores_layer, speaking, working
+from jostle.subjects.openvino_file import OpenVinoModel
 from jostle.subjects.registry import load
 from jostle.subjects.subject import Loading, Watch
 from jostle.zoo import lenet1, mnist_sample
@@ -90,6 +91,27 @@ def test_infinity_and_nan_of_a_layer_are_seen_where_they_are(tmp_path: Path) -> 
     seen = own.target(Watch([sqrt], extremes=True)).run(batch_of(rows))
     assert seen.activations[sqrt].isnan().any(1).tolist() == [False, False, True]
     assert seen.extremes[sqrt].isnan().any(1).tolist() == [False, False, True]
+
+
+def test_networks_are_compiled_once_however_many_batches_are_not_finite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_onnx(Overflowing(), torch.ones(2, 1, 4, 4), tmp_path / "net.onnx")
+    compiled, compiling = list[object](), OpenVinoModel._compiled
+    monkeypatch.setattr(
+        OpenVinoModel, "_compiled", lambda model, network: compiled.append(network) or compiling(model, network)
+    )
+    subject = load(str(path), how=BY_OPENVINO)
+    target = subject.target(Watch(["root"]))
+    for _ in range(3):
+        assert not target.run(batch_of(torch.full((2, 1, 4, 4), torch.inf))).activations["root"].isfinite().all()
+    assert len(compiled) == 3  # outputs alone, the layer's mean, the layer as it is
+
+
+def test_only_the_layer_before_softmax_is_watched_where_nothing_asks_for_more(files: Path) -> None:
+    for name, how in (("net.xml", Loading()), ("net.onnx", BY_OPENVINO), ("net.onnx", Loading())):
+        layers = layers_on_one(load(str(files / name), how=how), IMAGES[:1])
+        assert working(layers) == [layers[-2].name] and len(speaking(layers)) > 1
 
 
 def test_a_model_of_one_batch_size_is_known_to_be_one(tmp_path: Path) -> None:
