@@ -17,10 +17,11 @@ from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
 from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pass, Ran, Session, Slot
 from jostle.subjects.array_subject import ArraySubject
-from jostle.subjects.keras_engines import ENGINES, Engine, engine_of, keras_on, quiet
+from jostle.subjects.keras_engines import ENGINES, Engine, engine_of, keras_on
 from jostle.subjects.keras_layers import HALVES, KerasLayer, looked_at, parts_of, recording, widened
 from jostle.subjects.keras_twins import TWINS, made_twin
 from jostle.subjects.layers import Layer
+from jostle.subjects.silence import silenced
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
 from jostle.untrusted.keras_archive import checked_keras
@@ -189,7 +190,7 @@ def _load(path: Path, loading: Loading) -> Subject:
     except ValueError as error:
         raise ModelRefused(f"{path} cannot be loaded: {error}") from error
     keras = keras_on(loading.engine, str(path))
-    with quiet():
+    with silenced():
         model = attempt(partial(keras.saving.load_model, path, compile=False, safe_mode=not loading.trusted))
     if isinstance(model, Crash):
         raise ModelRefused(

@@ -12,7 +12,7 @@ import numpy as np
 from jostle.errors import ModelRefused
 from jostle.subjects.array_model import Array, Arrays
 from jostle.subjects.openvino_conversion import write_openvino
-from jostle.subjects.silence import no_stderr
+from jostle.subjects.silence import silenced
 from jostle.subjects.twin_making import TwinMaking, share_of_weights
 
 TWINS: Mapping[str, str] = {
@@ -121,7 +121,7 @@ def as_litert(saved: Path, signature: str, name: str, sample: Arrays) -> bytes:
         converter.target_spec.supported_types = [tf.float16]
     if name == "int8-static":
         converter.representative_dataset = lambda: _rows(sample)
-    with no_stderr():  # the converter tells there how it quantises
+    with silenced(native=True):  # the converter tells there how it quantises
         return bytes(converter.convert())
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,6 +19,7 @@ from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pas
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
 from jostle.subjects.litert_graph import LitertGraph, graph_of, with_outputs
+from jostle.subjects.silence import silenced
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
 from jostle.untrusted.litert_model import checked_litert
@@ -85,7 +84,7 @@ class SizedInterpreter:
             self._sizes = {}  # where what follows fails, sizes are not known
             for tensor, shape in sizes.items():
                 self._interpreter.resize_tensor_input(tensor, shape)
-            with _quiet():
+            with silenced(native=True):
                 self._interpreter.allocate_tensors()
             self._sizes = sizes
         if self._resets:
@@ -172,21 +171,8 @@ def _runner(path: Path, graph: LitertGraph, watched: Sequence[int] = ()) -> Size
 def _opened(content: bytes) -> Any:
     from ai_edge_litert.interpreter import Interpreter
 
-    with _quiet():
+    with silenced(native=True):  # it tells with no way to stop it which delegate it takes
         return Interpreter(model_content=content, num_threads=torch.get_num_threads())
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Nothing on stderr, where LiteRT tells with no way to stop it which delegate it takes."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 def open_litert(path: Path, loading: Loading) -> LitertModel:

@@ -17,9 +17,10 @@ from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
 from jostle.subjects.array_model import OUTPUTS_ALONE, Arrays, Looks, Pass, Ran, Session, Slot
 from jostle.subjects.array_subject import ArraySubject
-from jostle.subjects.keras_engines import OnTensorFlow, quiet, tensorflow
+from jostle.subjects.keras_engines import OnTensorFlow, tensorflow
 from jostle.subjects.keras_twins import BY_LITERT, SERVING, TWINS, as_litert
 from jostle.subjects.layers import Layer
+from jostle.subjects.silence import silenced
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
 from jostle.untrusted.saved_model import GRAPH, checked_saved_model
@@ -124,7 +125,7 @@ def _load(folder: Path, loading: Loading) -> Subject:
     if find_spec("tensorflow") is None:
         raise ModelRefused(f"{folder} needs TensorFlow: pip install 'jostle[tensorflow]'")
     tf = tensorflow()
-    with quiet():
+    with silenced():
         loaded = attempt(partial(tf.saved_model.load, str(folder)))
     if isinstance(loaded, Crash):
         raise ModelRefused(f"{folder} cannot be loaded by TensorFlow ({loaded.message}): export it again")
