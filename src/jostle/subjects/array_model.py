@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import torch
 
+from jostle.errors import ModelRefused
 from jostle.subjects.layers import Layer
 from jostle.subjects.twin_making import TwinMaking
 
@@ -110,6 +111,14 @@ class Weighed(Protocol):
 
     @property
     def weights(self) -> int: ...
+
+
+def no_gradients(runtime: str) -> ModelRefused:
+    """What to use instead of gradients, which a runtime does not give."""
+    return ModelRefused(
+        f"{runtime} gives no gradients: use --recipe tensorfuzz or deephunter, which need none, or --coverage gap "
+        f"beside a twin"
+    )
 
 
 def neurons(values: Array, channels_last: bool, every_unit: bool) -> Array:

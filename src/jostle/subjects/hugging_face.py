@@ -13,6 +13,7 @@ from jostle.foreign import Crash, attempt
 from jostle.subjects.silence import silenced
 from jostle.subjects.subject import Loading, Subject, SubjectKind, TakenInput
 from jostle.subjects.torch_module import of_module
+from jostle.untrusted.files import refusing
 from jostle.untrusted.hugging_face import CONFIG, CheckedFolder, checked_hugging_face
 
 MISSING = "needs transformers: pip install 'jostle[transformers]'"
@@ -21,10 +22,8 @@ NAMED = 3  # names given as examples
 
 
 def _load(path: Path, loading: Loading) -> Subject:
-    try:
+    with refusing(path):
         checked = checked_hugging_face(path)
-    except ValueError as error:
-        raise ModelRefused(f"{path} cannot be loaded: {error}") from error
     if checked.quantised is not None:
         raise ModelRefused(
             f"{path} is quantised by {checked.quantised}, for which there is no support: save it in float"

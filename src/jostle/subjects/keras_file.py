@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jostle.digests import digest_of_bytes, digest_of_text
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
@@ -24,7 +25,8 @@ from jostle.subjects.layers import Layer
 from jostle.subjects.silence import silenced
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
-from jostle.untrusted.keras_archive import checked_keras
+from jostle.untrusted.files import refusing
+from jostle.untrusted.keras_archive import check_keras
 
 SUFFIXES = (".keras", ".h5", ".hdf5")
 UNKNOWN_INPUTS = "has no inputs of known shapes: build it as a functional model, or export it as a SavedModel"
@@ -42,18 +44,14 @@ class KerasModel:
     @cached_property
     def digest(self) -> str:
         """Of architecture and weights."""
-        digest = hashlib.sha256(self.architecture.encode())
-        for weights in self.model.get_weights():
-            digest.update(np.ascontiguousarray(weights).tobytes())
-        return digest.hexdigest()[:16]
+        weights = (np.ascontiguousarray(one).tobytes() for one in self.model.get_weights())
+        return digest_of_bytes(chain([self.architecture.encode()], weights))
 
     @cached_property
     def architecture(self) -> str:
         kinds = [(name, type(part.operation).__name__) for name, part in self.parts.items()]
         shapes = [tuple(weights.shape) for weights in self.model.weights]
-        return hashlib.sha256(
-            repr((kinds, shapes, [(slot.shape, slot.dtype) for slot in self.inputs])).encode()
-        ).hexdigest()[:16]
+        return digest_of_text(repr((kinds, shapes, [(slot.shape, slot.dtype) for slot in self.inputs])))
 
     @property
     def over_batch(self) -> tuple[str, ...]:
@@ -185,10 +183,8 @@ def of_model(model: Any, what: str, shapes: Mapping[str, tuple[int, ...]]) -> Ar
 
 
 def _load(path: Path, loading: Loading) -> Subject:
-    try:
-        checked_keras(path, loading.trusted)
-    except ValueError as error:
-        raise ModelRefused(f"{path} cannot be loaded: {error}") from error
+    with refusing(path):
+        check_keras(path, loading.trusted)
     keras = keras_on(loading.engine, str(path))
     with silenced():
         model = attempt(partial(keras.saving.load_model, path, compile=False, safe_mode=not loading.trusted))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -12,22 +11,33 @@ from typing import Any
 import numpy as np
 import torch
 
+from jostle.digests import digest_of_bytes, digest_of_text
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
-from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pass, Ran, Session, Slot, ends, neurons
+from jostle.subjects.array_model import (
+    OUTPUTS_ALONE,
+    Array,
+    Arrays,
+    Looks,
+    Pass,
+    Ran,
+    Session,
+    Slot,
+    ends,
+    neurons,
+    no_gradients,
+)
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
 from jostle.subjects.litert_graph import LitertGraph, graph_of, with_outputs
 from jostle.subjects.silence import silenced
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
+from jostle.untrusted.files import refusing
 from jostle.untrusted.litert_model import checked_litert
 
 MISSING = "needs LiteRT: pip install 'jostle[litert]'"
-NO_GRADIENTS = (
-    "LiteRT gives no gradients: use --recipe tensorfuzz or deephunter, which need none, or --coverage gap beside a twin"
-)
 FLOAT32 = np.dtype(np.float32)
 
 
@@ -112,11 +122,11 @@ class LitertModel:
 
     @cached_property
     def digest(self) -> str:
-        return hashlib.sha256(self.graph.content).hexdigest()[:16]
+        return digest_of_bytes([self.graph.content])
 
     @cached_property
     def architecture(self) -> str:
-        return hashlib.sha256(repr((self.graph.operators, self.inputs)).encode()).hexdigest()[:16]
+        return digest_of_text(repr((self.graph.operators, self.inputs)))
 
     @property
     def weights(self) -> int:
@@ -141,7 +151,7 @@ class LitertModel:
         return lambda arrays: seen(arrays)[1]
 
     def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
-        raise ModelRefused(NO_GRADIENTS)
+        raise no_gradients("LiteRT")
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
         return None
@@ -177,11 +187,8 @@ def _opened(content: bytes) -> Any:
 
 def open_litert(path: Path, loading: Loading) -> LitertModel:
     """The model in a file, checked before an interpreter opens it."""
-    try:
-        checked_litert(path)
-    except ValueError as error:
-        raise ModelRefused(f"{path} cannot be loaded: {error}") from error
-    content = path.read_bytes()
+    with refusing(path):
+        content = checked_litert(path)
     interpreter = attempt(partial(_opened, content))
     if isinstance(interpreter, Crash):
         if interpreter.error == "ModuleNotFoundError":

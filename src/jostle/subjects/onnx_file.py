@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from jostle.digests import digest_of_files, digest_of_text
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
@@ -28,6 +28,7 @@ from jostle.subjects.array_model import (
     ends,
     finite,
     neurons,
+    no_gradients,
 )
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
@@ -35,16 +36,13 @@ from jostle.subjects.onnx_graph import LEAST, MOST, OF_BATCH, Inner, inner_of, i
 from jostle.subjects.onnx_twins import ONNX_TWINS, onnx_twin
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
+from jostle.untrusted.files import refusing
 from jostle.untrusted.onnx_model import checked_onnx, unknown_domains
 
 if TYPE_CHECKING:
     import onnx
 
 MISSING = "needs ONNX Runtime: pip install 'jostle[onnx]'"
-NO_GRADIENTS = (
-    "ONNX Runtime gives no gradients: use --recipe tensorfuzz or deephunter, which need none, or --coverage gap "
-    "beside a twin"
-)
 INT64 = 7  # the element type of sizes and axes, which nobody learnt
 FOLDER = "session.model_external_initializers_file_folder_path"  # where ONNX Runtime looks for external data
 
@@ -61,16 +59,12 @@ class OnnxModel:
     @cached_property
     def digest(self) -> str:
         """Of the file and of all external data beside it."""
-        digest = hashlib.sha256(self.path.read_bytes())
-        for name in sorted(_external(self.proto)):
-            with (self.path.parent / name).open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        return digest.hexdigest()[:16]
+        return digest_of_files(self.path, *(self.path.parent / name for name in sorted(_external(self.proto))))
 
     @cached_property
     def architecture(self) -> str:
         operators = [(node.op_type, list(node.output)) for node in self.proto.graph.node]
-        return hashlib.sha256(repr((operators, self.inputs)).encode()).hexdigest()[:16]
+        return digest_of_text(repr((operators, self.inputs)))
 
     @property
     def over_batch(self) -> tuple[str, ...]:
@@ -125,7 +119,7 @@ class OnnxModel:
         return run
 
     def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
-        raise ModelRefused(NO_GRADIENTS)
+        raise no_gradients("ONNX Runtime")
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
         return onnx_twin(self, name, sample, making)
@@ -179,10 +173,8 @@ def open_onnx(path: Path, loading: Loading) -> OnnxModel:
         import onnx
     except ImportError as error:
         raise ModelRefused(f"{path} {MISSING}") from error
-    try:
+    with refusing(path):
         proto = checked_onnx(path, onnx.defs.onnx_opset_version())
-    except ValueError as error:
-        raise ModelRefused(f"{path} cannot be loaded: {error}") from error
     strange = unknown_domains(proto)
     if strange:
         raise ModelRefused(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from jostle.digests import digest_of_files, digest_of_text
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
@@ -30,6 +30,7 @@ from jostle.subjects.array_model import (
     ends,
     finite,
     neurons,
+    no_gradients,
 )
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
@@ -38,13 +39,10 @@ from jostle.subjects.onnx_graph import Inner
 from jostle.subjects.openvino_graph import LayerResults, inner_of, port_name, ports_of, slots_of, watched
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
+from jostle.untrusted.files import refusing
 from jostle.untrusted.openvino_ir import checked_openvino
 
 MISSING = "needs OpenVINO: pip install 'jostle[openvino]'"
-NO_GRADIENTS = (
-    "OpenVINO gives no gradients: use --recipe tensorfuzz or deephunter, which need none, or --coverage gap beside a "
-    "twin"
-)
 TELEMETRY = "openvino_telemetry"  # what OpenVINO sends a message by whenever it is imported
 OF_NO_USE = (
     "Exception from ",
@@ -68,7 +66,7 @@ class OpenVinoModel:
     @cached_property
     def architecture(self) -> str:
         operators = [node.get_type_name() for node in self.network.get_ordered_ops()]  # some have new names each time
-        return hashlib.sha256(repr((operators, list(self.inner), self.inputs)).encode()).hexdigest()[:16]
+        return digest_of_text(repr((operators, list(self.inner), self.inputs)))
 
     @property
     def weights(self) -> int:
@@ -108,7 +106,7 @@ class OpenVinoModel:
         return run
 
     def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
-        raise ModelRefused(NO_GRADIENTS)
+        raise no_gradients("OpenVINO")
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
         """Of an ONNX file those of ONNX, which ONNX Runtime makes and runs."""
@@ -220,22 +218,12 @@ def _open_onnx(path: Path, loading: Loading) -> OpenVinoModel:
 
 
 def _open_ir(path: Path, loading: Loading) -> OpenVinoModel:
-    try:
-        checked = checked_openvino(path)
-    except ValueError as error:
-        raise ModelRefused(f"{path} cannot be loaded: {error}") from error
+    with refusing(path):
+        weights = checked_openvino(path)
     network = read_network(path, "ir")
-    files = [path, *([checked.weights] if checked.weights else [])]
+    digest = digest_of_files(path, *([weights] if weights else []))
     inputs = sized(slots_of(network.inputs), loading.shapes)
-    return OpenVinoModel(path, network, inputs, slots_of(network.outputs), inner_of(network), _digest(files))
-
-
-def _digest(files: Sequence[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()[:16]
+    return OpenVinoModel(path, network, inputs, slots_of(network.outputs), inner_of(network), digest)
 
 
 def _load(path: Path, loading: Loading) -> Subject:

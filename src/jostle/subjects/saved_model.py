@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jostle.digests import digest_of_files
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
@@ -23,7 +23,8 @@ from jostle.subjects.layers import Layer
 from jostle.subjects.silence import silenced
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
-from jostle.untrusted.saved_model import GRAPH, checked_saved_model
+from jostle.untrusted.files import refusing
+from jostle.untrusted.saved_model import GRAPH, check_saved_model
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,15 +40,11 @@ class SavedModel:
     @cached_property
     def digest(self) -> str:
         """Of the graph and of all weights beside it."""
-        digest = hashlib.sha256(self.architecture.encode())
-        for path in sorted((self.folder / "variables").glob("*")):
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        return digest.hexdigest()[:16]
+        return digest_of_files(self.folder / GRAPH, *sorted((self.folder / "variables").glob("*")))
 
     @cached_property
     def architecture(self) -> str:
-        return hashlib.sha256((self.folder / GRAPH).read_bytes()).hexdigest()[:16]
+        return digest_of_files(self.folder / GRAPH)
 
     @property
     def over_batch(self) -> tuple[str, ...]:
@@ -118,10 +115,8 @@ def _signature(folder: Path, loaded: Any) -> str:
 
 
 def _load(folder: Path, loading: Loading) -> Subject:
-    try:
-        checked_saved_model(folder, loading.trusted)
-    except ValueError as error:
-        raise ModelRefused(f"{folder} cannot be loaded: {error}") from error
+    with refusing(folder):
+        check_saved_model(folder, loading.trusted)
     if find_spec("tensorflow") is None:
         raise ModelRefused(f"{folder} needs TensorFlow: pip install 'jostle[tensorflow]'")
     tf = tensorflow()
