@@ -20,6 +20,7 @@ from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pas
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.keras_engines import ENGINES, Engine, engine_of, keras_on
 from jostle.subjects.keras_layers import HALVES, KerasLayer, looked_at, parts_of, recording, widened
+from jostle.subjects.keras_signature import called, named_outputs, symbolic_outputs
 from jostle.subjects.keras_twins import TWINS, made_twin
 from jostle.subjects.layers import Layer
 from jostle.subjects.silence import silenced
@@ -111,10 +112,7 @@ class KerasModel:
 
     def _call(self, given: Sequence[Any]) -> Mapping[str, Any]:
         """All outputs by name for inputs in their order."""
-        import keras
-
-        packed = keras.tree.pack_sequence_as(_structure(self.model, "input"), list(given))
-        return named_outputs(self.model, self.model(packed, training=False))
+        return named_outputs(self.model, called(self.model, given))
 
     def _flat(self, arrays: Arrays) -> list[Array]:
         return [arrays[slot.name] for slot in self.inputs]
@@ -144,27 +142,6 @@ class Watched:
         return [given.get(name) for names, given in zip(self._names, weights, strict=True) for name in names]
 
 
-def named_outputs(model: Any, returned: Any) -> dict[str, Any]:
-    """What a model returns by its own names: those of a dict, else of the layers that give it."""
-    import keras
-
-    if isinstance(returned, Mapping):
-        return {str(name): value for name, value in returned.items()}
-    flat = keras.tree.flatten(returned)
-    names = getattr(model, "output_names", None) or [model.layers[-1].name]
-    unique = len(set(names)) == len(flat)
-    return dict(zip(names if unique else map(str, range(len(flat))), flat, strict=True))
-
-
-def _structure(model: Any, which: str) -> Any:
-    """Inputs or outputs as the model takes or gives them: of a sequential one, a tensor alone."""
-    import keras
-
-    if isinstance(model, keras.Sequential):
-        return getattr(model, f"{which}s")[0]
-    return getattr(model, which)
-
-
 def _slot(name: str, tensor: Any) -> Slot:
     return Slot(name, tuple(tensor.shape), np.dtype("float32" if tensor.dtype in HALVES else tensor.dtype))
 
@@ -177,7 +154,7 @@ def of_model(model: Any, what: str, shapes: Mapping[str, tuple[int, ...]]) -> Ar
     if not functional or not getattr(model, "inputs", None):
         raise ModelRefused(f"{what} {UNKNOWN_INPUTS}")
     inputs = sized([_slot(tensor._keras_history.operation.name, tensor) for tensor in model.inputs], shapes)
-    outputs = named_outputs(model, _structure(model, "output"))
+    outputs = symbolic_outputs(model)
     given = KerasModel(model, inputs, tuple(_slot(name, tensor) for name, tensor in outputs.items()))
     return ArraySubject.of_model(given)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from jostle.errors import ModelRefused
 from jostle.subjects.array_model import Array, Arrays
+from jostle.subjects.keras_signature import called
 from jostle.subjects.openvino_conversion import write_openvino
 from jostle.subjects.silence import silenced
 from jostle.subjects.twin_making import TwinMaking, share_of_weights
@@ -83,7 +84,7 @@ def _write_onnx(model: Any, sample: Arrays, path: Path) -> None:
 
     if keras.backend.backend() == "jax":
         raise ModelRefused("--twin onnx of a Keras model cannot be made on JAX: add --engine tensorflow")
-    _call(model, [array[:1] for array in sample.values()])
+    called(model, [array[:1] for array in sample.values()])
     try:
         model.export(path, format="onnx", verbose=False)
         import onnx
@@ -129,11 +130,3 @@ def _rows(sample: Arrays) -> Iterator[dict[str, Array]]:
     """Inputs one by one, as the converter wants them."""
     count = len(next(iter(sample.values())))
     return ({name: array[row : row + 1] for name, array in sample.items()} for row in range(count))
-
-
-def _call(model: Any, given: Any) -> Any:
-    import keras
-
-    sequential = isinstance(model, keras.Sequential)
-    structure = model.inputs[0] if sequential else model.input
-    return model(keras.tree.pack_sequence_as(structure, list(given)), training=False)
