@@ -37,7 +37,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Ran:
+class ModelRun:
     """What a model did with a batch."""
 
     outputs: Arrays
@@ -46,7 +46,7 @@ class Ran:
 
 
 @dataclass(frozen=True)
-class Looks:
+class LayerWatch:
     """What a session looks at besides the outputs."""
 
     layers: Sequence[str] = ()
@@ -54,15 +54,15 @@ class Looks:
     extremes: bool = False  # the smallest and the largest value of each layer too
 
 
-OUTPUTS_ALONE = Looks()
-Session = Callable[[Arrays], Ran]
+OUTPUTS_ALONE = LayerWatch()
+Session = Callable[[Arrays], ModelRun]
 
 
 @dataclass(frozen=True)
 class Pass:
     """A forward pass that can be differentiated once."""
 
-    ran: Ran  # activations of it are those that the pull takes weights of
+    ran: ModelRun  # activations of it are those that the pull takes weights of
     pull: Callable[[Arrays, Arrays], Array]
     """Weights of outputs and of activations, in their shapes, to the gradient by the first input [batch, ...]."""
 
@@ -92,13 +92,13 @@ class ArrayModel(Protocol):
     def candidates(self) -> tuple[Layer, ...]:
         """What may be watched, in order; what turns out to give no floating-point row per input is no layer."""
 
-    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
+    def session(self, watch: LayerWatch = OUTPUTS_ALONE) -> Session:
         """Runs batches, and looks at what it is asked for."""
 
     def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
         """What these layers give for a batch, as it is."""
 
-    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
+    def linearised(self, watch: LayerWatch) -> Callable[[Arrays], Pass]:
         """Forward passes that can be differentiated; ModelRefused where the runtime gives no gradients."""
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
@@ -106,7 +106,7 @@ class ArrayModel(Protocol):
 
 
 @runtime_checkable
-class Weighed(Protocol):
+class CountsWeights(Protocol):
     """A model that can tell how many numbers in it were learnt."""
 
     @property

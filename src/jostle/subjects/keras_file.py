@@ -16,7 +16,7 @@ from jostle.digests import digest_of_bytes, digest_of_text
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
-from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pass, Ran, Session, Slot
+from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, LayerWatch, ModelRun, Pass, Session, Slot
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.keras_engines import ENGINES, Engine, engine_of, keras_on
 from jostle.subjects.keras_layers import HALVES, KerasLayer, looked_at, parts_of, recording, widened
@@ -40,7 +40,7 @@ class KerasModel:
     model: Any
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
-    sessions: dict[Looks, Session] = field(default_factory=dict)  # that were compiled already
+    sessions: dict[LayerWatch, Session] = field(default_factory=dict)  # that were compiled already
 
     @cached_property
     def digest(self) -> str:
@@ -66,12 +66,12 @@ class KerasModel:
     def candidates(self) -> tuple[Layer, ...]:
         return tuple(part.layer for part in self.parts.values())
 
-    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
-        if looks not in self.sessions:
-            watched = self._watched(looks)
+    def session(self, watch: LayerWatch = OUTPUTS_ALONE) -> Session:
+        if watch not in self.sessions:
+            watched = self._watched(watch)
             forward = self.engine.compiled(watched)
-            self.sessions[looks] = lambda arrays: watched.ran(forward(self._flat(arrays)))
-        return self.sessions[looks]
+            self.sessions[watch] = lambda arrays: watched.ran(forward(self._flat(arrays)))
+        return self.sessions[watch]
 
     def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
         parts, found = [self.parts[name] for name in layers], list[str]()
@@ -90,8 +90,8 @@ class KerasModel:
 
         return run
 
-    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
-        watched = self._watched(looks)
+    def linearised(self, watch: LayerWatch) -> Callable[[Arrays], Pass]:
+        watched = self._watched(watch)
         forward = self.engine.differentiable(watched)
 
         def run(arrays: Arrays) -> Pass:
@@ -107,8 +107,8 @@ class KerasModel:
     def engine(self) -> Engine:
         return engine_of(self.model, self.inputs)
 
-    def _watched(self, looks: Looks) -> Watched:
-        return Watched(self._call, [self.parts[name] for name in looks.layers], looks)
+    def _watched(self, watch: LayerWatch) -> Watched:
+        return Watched(self._call, [self.parts[name] for name in watch.layers], watch)
 
     def _call(self, given: Sequence[Any]) -> Mapping[str, Any]:
         """All outputs by name for inputs in their order."""
@@ -121,20 +121,25 @@ class KerasModel:
 class Watched:
     """A forward pass as a function of tensors alone: outputs, neurons and extremes one behind another."""
 
-    def __init__(self, call: Callable[[Sequence[Any]], Mapping[str, Any]], parts: Sequence[KerasLayer], looks: Looks):
-        self._call, self._parts, self._looks = call, parts, looks
+    def __init__(
+        self, call: Callable[[Sequence[Any]], Mapping[str, Any]], parts: Sequence[KerasLayer], watch: LayerWatch
+    ):
+        self._call, self._parts, self._layer_watch = call, parts, watch
         self._names: list[list[str]] = []  # of all three, once it was traced
 
     def __call__(self, *given: Any) -> list[Any]:
         with recording(self._parts) as seen:
             outputs = self._call(given)
-        found = ({name: widened(value) for name, value in outputs.items()}, *looked_at(self._parts, self._looks, seen))
+        found = (
+            {name: widened(value) for name, value in outputs.items()},
+            *looked_at(self._parts, self._layer_watch, seen),
+        )
         self._names = [list(one) for one in found]
         return [value for one in found for value in one.values()]
 
-    def ran(self, values: Sequence[Array]) -> Ran:
+    def ran(self, values: Sequence[Array]) -> ModelRun:
         left = iter(values)
-        return Ran(*({name: next(left) for name in names} for names in self._names))
+        return ModelRun(*({name: next(left) for name in names} for names in self._names))
 
     def in_order(self, outputs: Arrays, activations: Arrays) -> list[Array | None]:
         """Weights of all that the pass gives."""

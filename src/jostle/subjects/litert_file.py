@@ -19,9 +19,9 @@ from jostle.subjects.array_model import (
     OUTPUTS_ALONE,
     Array,
     Arrays,
-    Looks,
+    LayerWatch,
+    ModelRun,
     Pass,
-    Ran,
     Session,
     Slot,
     ends,
@@ -136,13 +136,13 @@ class LitertModel:
     def candidates(self) -> tuple[Layer, ...]:
         return tuple(step.layer for step in self.graph.steps.values())
 
-    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
-        seen = self._seeing(looks.layers)
+    def session(self, watch: LayerWatch = OUTPUTS_ALONE) -> Session:
+        seen = self._seeing(watch.layers)
 
-        def run(arrays: Arrays) -> Ran:
+        def run(arrays: Arrays) -> ModelRun:
             outputs, layers = seen(arrays)
-            activations = {name: neurons(value, True, looks.every_unit) for name, value in layers.items()}
-            return Ran(outputs, activations, {n: ends(v) for n, v in layers.items()} if looks.extremes else {})
+            activations = {name: neurons(value, True, watch.every_unit) for name, value in layers.items()}
+            return ModelRun(outputs, activations, {n: ends(v) for n, v in layers.items()} if watch.extremes else {})
 
         return run
 
@@ -150,7 +150,7 @@ class LitertModel:
         seen = self._seeing(layers)
         return lambda arrays: seen(arrays)[1]
 
-    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
+    def linearised(self, watch: LayerWatch) -> Callable[[Arrays], Pass]:
         raise no_gradients("LiteRT")
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:

@@ -20,9 +20,9 @@ from jostle.subjects.array_model import (
     OUTPUTS_ALONE,
     Array,
     Arrays,
-    Looks,
+    LayerWatch,
+    ModelRun,
     Pass,
-    Ran,
     Session,
     Slot,
     ends,
@@ -32,7 +32,17 @@ from jostle.subjects.array_model import (
 )
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
-from jostle.subjects.onnx_graph import LEAST, MOST, OF_BATCH, Inner, inner_of, inputs_of, mean_of, slots_of, watching
+from jostle.subjects.onnx_graph import (
+    LEAST,
+    MOST,
+    OF_BATCH,
+    GraphLayer,
+    inner_of,
+    inputs_of,
+    mean_of,
+    slots_of,
+    watching,
+)
 from jostle.subjects.onnx_twins import ONNX_TWINS, onnx_twin
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
@@ -75,32 +85,32 @@ class OnnxModel:
         return sum(math.prod(one.dims) for one in self.proto.graph.initializer if one.data_type != INT64)
 
     @cached_property
-    def inner(self) -> dict[str, Inner]:
+    def inner(self) -> dict[str, GraphLayer]:
         return inner_of(self.proto)
 
     @property
     def candidates(self) -> tuple[Layer, ...]:
         return tuple(one.layer for one in self.inner.values())
 
-    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
-        inner = [self.inner[name] for name in looks.layers]
-        opened = self._opened(watching(self.proto, inner, looks) if inner else self.proto)
+    def session(self, watch: LayerWatch = OUTPUTS_ALONE) -> Session:
+        inner = [self.inner[name] for name in watch.layers]
+        opened = self._opened(watching(self.proto, inner, watch) if inner else self.proto)
         names = [value.name for value in opened.get_outputs()]
 
-        def run(arrays: Arrays) -> Ran:
+        def run(arrays: Arrays) -> ModelRun:
             values = dict(zip(names, opened.run(names, dict(arrays)), strict=True))
-            return Ran(
+            return ModelRun(
                 {slot.name: values[slot.name] for slot in self.outputs},
-                self._sound({one.layer.name: _neurons(one, values, looks) for one in inner}, arrays, looks),
-                {one.layer.name: _ends(one, values) for one in inner} if looks.extremes else {},
+                self._sound({one.layer.name: _neurons(one, values, watch) for one in inner}, arrays, watch),
+                {one.layer.name: _ends(one, values) for one in inner} if watch.extremes else {},
             )
 
         return run
 
-    def _sound(self, activations: dict[str, Array], arrays: Arrays, looks: Looks) -> Arrays:
+    def _sound(self, activations: dict[str, Array], arrays: Arrays, watch: LayerWatch) -> Arrays:
         """The same, finite wherever a layer is: a sum of large finite values overflows inside the graph."""
         doubtful = [name for name, values in activations.items() if not finite(values)]
-        if not doubtful or looks.every_unit:
+        if not doubtful or watch.every_unit:
             return activations
         seen = self.raw(doubtful)(arrays)
         return {
@@ -110,7 +120,7 @@ class OnnxModel:
 
     def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
         inner = [self.inner[name] for name in layers]
-        opened = self._opened(watching(self.proto, inner, Looks(every_unit=True)))
+        opened = self._opened(watching(self.proto, inner, LayerWatch(every_unit=True)))
         names = [one.tensor for one in inner]
 
         def run(arrays: Arrays) -> Arrays:
@@ -118,7 +128,7 @@ class OnnxModel:
 
         return run
 
-    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
+    def linearised(self, watch: LayerWatch) -> Callable[[Arrays], Pass]:
         raise no_gradients("ONNX Runtime")
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
@@ -147,14 +157,14 @@ def _runtime() -> Any:
     return onnxruntime
 
 
-def _neurons(one: Inner, values: Arrays, looks: Looks) -> Array:
+def _neurons(one: GraphLayer, values: Arrays, watch: LayerWatch) -> Array:
     """What a layer gives, as neurons [batch, neurons]."""
     if mean_of(one) in values:
         return values[mean_of(one)]
-    return neurons(values[one.tensor], one.sequence, looks.every_unit)
+    return neurons(values[one.tensor], one.sequence, watch.every_unit)
 
 
-def _ends(one: Inner, values: Arrays) -> Array:
+def _ends(one: GraphLayer, values: Arrays) -> Array:
     least, most = f"{LEAST}:{one.tensor}", f"{MOST}:{one.tensor}"
     if least in values:
         return np.stack([values[least], values[most]], 1)

@@ -22,9 +22,9 @@ from jostle.subjects.array_model import (
     OUTPUTS_ALONE,
     Array,
     Arrays,
-    Looks,
+    LayerWatch,
+    ModelRun,
     Pass,
-    Ran,
     Session,
     Slot,
     ends,
@@ -35,7 +35,7 @@ from jostle.subjects.array_model import (
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
 from jostle.subjects.onnx_file import open_onnx
-from jostle.subjects.onnx_graph import Inner
+from jostle.subjects.onnx_graph import GraphLayer
 from jostle.subjects.openvino_graph import LayerResults, inner_of, port_name, ports_of, slots_of, watched
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
@@ -59,7 +59,7 @@ class OpenVinoModel:
     network: Any  # openvino.Model
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
-    inner: Mapping[str, Inner]
+    inner: Mapping[str, GraphLayer]
     digest: str
     over_batch: tuple[str, ...] = ()
 
@@ -78,25 +78,25 @@ class OpenVinoModel:
     def candidates(self) -> tuple[Layer, ...]:
         return tuple(one.layer for one in self.inner.values())
 
-    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
-        inner = [self.inner[name] for name in looks.layers]
-        network, placed = watched(self.network, inner, looks) if inner else (self.network, [])
+    def session(self, watch: LayerWatch = OUTPUTS_ALONE) -> Session:
+        inner = [self.inner[name] for name in watch.layers]
+        network, placed = watched(self.network, inner, watch) if inner else (self.network, [])
         infer = self._compiled(network)
 
-        def run(arrays: Arrays) -> Ran:
+        def run(arrays: Arrays) -> ModelRun:
             values = infer(arrays)
             outputs = {slot.name: value for slot, value in zip(self.outputs, values, strict=False)}
-            activations = {one.inner.layer.name: _neurons(one, values, looks) for one in placed}
+            activations = {one.inner.layer.name: _neurons(one, values, watch) for one in placed}
             if not all(map(finite, activations.values())):
-                return Ran(outputs, *self._looked_at_exactly(arrays, looks))
-            extremes = {one.inner.layer.name: _ends(one, values) for one in placed} if looks.extremes else {}
-            return Ran(outputs, activations, extremes)
+                return ModelRun(outputs, *self._looked_at_exactly(arrays, watch))
+            extremes = {one.inner.layer.name: _ends(one, values) for one in placed} if watch.extremes else {}
+            return ModelRun(outputs, activations, extremes)
 
         return run
 
     def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
         inner = [self.inner[name] for name in layers]
-        network, placed = watched(self.network, inner, Looks(every_unit=True))
+        network, placed = watched(self.network, inner, LayerWatch(every_unit=True))
         infer = self._compiled(network)
 
         def run(arrays: Arrays) -> Arrays:
@@ -105,20 +105,20 @@ class OpenVinoModel:
 
         return run
 
-    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
+    def linearised(self, watch: LayerWatch) -> Callable[[Arrays], Pass]:
         raise no_gradients("OpenVINO")
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
         """Of an ONNX file those of ONNX, which ONNX Runtime makes and runs."""
         return None if self.path.suffix != ".onnx" else open_onnx(self.path, Loading()).twin(name, sample, making)
 
-    def _looked_at_exactly(self, arrays: Arrays, looks: Looks) -> tuple[Arrays, Arrays]:
+    def _looked_at_exactly(self, arrays: Arrays, watch: LayerWatch) -> tuple[Arrays, Arrays]:
         """Neurons and extremes computed here: in a graph, means overflow and extremes pass over NaN."""
-        seen = self.raw(looks.layers)(arrays)
+        seen = self.raw(watch.layers)(arrays)
         activations = {
-            name: neurons(value, self.inner[name].sequence, looks.every_unit) for name, value in seen.items()
+            name: neurons(value, self.inner[name].sequence, watch.every_unit) for name, value in seen.items()
         }
-        return activations, {name: ends(value) for name, value in seen.items()} if looks.extremes else {}
+        return activations, {name: ends(value) for name, value in seen.items()} if watch.extremes else {}
 
     def _compiled(self, network: Any) -> Callable[[Arrays], list[Array]]:
         """All results of a network for inputs by name, on as many threads as torch has."""
@@ -151,9 +151,9 @@ class OpenVinoModel:
         return {slot.name: number for slot in self.inputs for number, names in enumerate(known) if slot.name in names}
 
 
-def _neurons(placed: LayerResults, values: Sequence[Array], looks: Looks) -> Array:
+def _neurons(placed: LayerResults, values: Sequence[Array], watch: LayerWatch) -> Array:
     found = values[placed.neurons]
-    return found if placed.means else neurons(found, placed.inner.sequence, looks.every_unit)
+    return found if placed.means else neurons(found, placed.inner.sequence, watch.every_unit)
 
 
 def _ends(placed: LayerResults, values: Sequence[Array]) -> Array:

@@ -15,7 +15,7 @@ from jostle.digests import digest_of_files
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
-from jostle.subjects.array_model import OUTPUTS_ALONE, Arrays, Looks, Pass, Ran, Session, Slot
+from jostle.subjects.array_model import OUTPUTS_ALONE, Arrays, LayerWatch, ModelRun, Pass, Session, Slot
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.keras_engines import OnTensorFlow, tensorflow
 from jostle.subjects.keras_twins import BY_LITERT, SERVING, TWINS, as_litert
@@ -54,7 +54,7 @@ class SavedModel:
     def candidates(self) -> tuple[Layer, ...]:
         return ()
 
-    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
+    def session(self, watch: LayerWatch = OUTPUTS_ALONE) -> Session:
         return self._session
 
     @cached_property
@@ -65,7 +65,7 @@ class SavedModel:
     def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
         return lambda arrays: {}
 
-    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
+    def linearised(self, watch: LayerWatch) -> Callable[[Arrays], Pass]:
         forward = self._engine.differentiable(self._call)
 
         def run(arrays: Arrays) -> Pass:
@@ -93,8 +93,8 @@ class SavedModel:
         )
         return [returned[slot.name] for slot in self.outputs]
 
-    def _ran(self, values: Sequence[Any]) -> Ran:
-        return Ran({slot.name: value for slot, value in zip(self.outputs, values, strict=True)})
+    def _ran(self, values: Sequence[Any]) -> ModelRun:
+        return ModelRun({slot.name: value for slot, value in zip(self.outputs, values, strict=True)})
 
 
 def _slots(folder: Path, specs: Mapping[str, Any]) -> tuple[Slot, ...]:
