@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import nn
 
+from jostle.subjects.registry import subject_of
+from jostle.subjects.twin_making import TwinMaking
 from jostle.zoo import lenet5, mnist_sample
 from real_networks import efficientnet_lite0, imagenet_images
 from sessions import fuzz_session
@@ -20,14 +21,12 @@ from spread import spread
 BARS = {"LeNet-5": 0.6, "EfficientNet-Lite0": 0.85}
 
 
-def exported(module: nn.Module, sample: torch.Tensor, path: Path) -> Path:
-    """A module as torch's exporter writes it, for any batch."""
-    batch = {0: torch.export.Dim("batch", min=1)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        program = torch.onnx.export(module.eval(), (sample,), dynamo=True, dynamic_shapes=(batch,), verbose=False)
-    assert program is not None
-    program.save(str(path))
+def exported(module: nn.Module, sample: torch.Tensor, folder: Path) -> Path:
+    """The module as its twin in ONNX."""
+    subject = subject_of(module)
+    assert subject is not None
+    path = subject.twin("onnx", TwinMaking(sample, folder))
+    assert isinstance(path, Path)
     return path
 
 
@@ -81,8 +80,7 @@ def main() -> None:
             "EfficientNet-Lite0": (efficientnet_lite0(), imagenet_images()[0], 640, 32),
         }
         for name, (module, images, executions, batch) in networks.items():
-            path, seeds = Path(folder) / f"{name}.onnx", Path(folder) / f"{name}.npy"
-            exported(module, images[:2], path)
+            path, seeds = exported(module, images[:2], Path(folder) / name), Path(folder) / f"{name}.npy"
             np.save(seeds, images.numpy())
             runs = f"{executions:,} executions in batches of {batch}, {options.seeds} seeds, one thread"
             print(f"{name}, {runs}; ratio loop / bare session (bar {BARS[name]})")

@@ -9,7 +9,6 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-MEAN, DEVIATION = 127 / 255, 128 / 255  # how the network's inputs are scaled
 SIDE = 224
 
 
@@ -21,7 +20,7 @@ class Scaled(nn.Module):
         self.network = network
 
     def forward(self, images: Tensor) -> Tensor:
-        scores: Tensor = self.network((images - MEAN) / DEVIATION)
+        scores: Tensor = self.network((images * 255 - 127) / 128)
         return scores
 
 

@@ -21,7 +21,6 @@ from statistics import median
 import torch
 from torch import Tensor, nn
 
-from efficientnet import efficientnet, photos
 from jostle import (
     Agreement,
     Ascent,
@@ -49,6 +48,7 @@ from jostle.records import TWIN
 from jostle.subjects.torch_twins import TWINS
 from jostle.zoo import lenet5
 from mnist_data import data_folder, held_out_images
+from real_networks import efficientnet_lite0, imagenet_images
 from spread import executions_to_first, spread
 
 BAR = 5.0
@@ -231,8 +231,8 @@ def main() -> None:
     if "seeds" in options.what:
         seeds_with_disagreement(images[:100], labels[:100], options.budget, min(3, options.runs))
     if "imagenet" in options.what:
-        network = efficientnet()
-        pictures, answers = photos()
+        network = efficientnet_lite0()
+        pictures, answers = imagenet_images()
         seeds = Seeds(pictures, answers, ("",) * len(answers))
         subject = Subject("EfficientNet-Lite0", lambda: copy.deepcopy(network), "network._fc", seeds, 0.1, 20)
         for twin in options.photo_twins.split(","):

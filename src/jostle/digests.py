@@ -1,8 +1,9 @@
-"""Digests: equal for equal arrays, for files of equal content, and numbers for equal texts."""
+"""Digests: equal for equal arrays, texts and bytes, and for files of equal content; and numbers for equal texts."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
@@ -15,6 +16,28 @@ def digest_of(*arrays: Tensor) -> str:
     for array in arrays:
         array = array.int_repr() if array.is_quantized else array
         digest.update(array.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def digest_of_files(*paths: Path) -> str:
+    """Equal for files of equal content in the same order."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:16]
+
+
+def digest_of_text(text: str) -> str:
+    """Equal for equal texts."""
+    return digest_of_bytes([text.encode()])
+
+
+def digest_of_bytes(parts: Iterable[bytes]) -> str:
+    """Equal for equal bytes one after another."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
     return digest.hexdigest()[:16]
 
 

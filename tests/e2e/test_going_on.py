@@ -76,7 +76,12 @@ def test_the_same_seed_gives_the_same_journal(jostle: Run, in_workshop: Path, tm
 
 @pytest.mark.parametrize(
     "options",
-    ["", "--recipe deephunter", "--recipe deephunter --coverage kmnc,tknc --ranges paper --border reflect"],
+    [
+        "",
+        "--recipe deephunter",
+        "--recipe deephunter --coverage kmnc,tknc --ranges paper --border reflect",
+        "--twin weights16,float16 --coverage gap",
+    ],
 )
 def test_a_campaign_in_two_parts_is_the_campaign_in_one(
     options: str, jostle: Run, in_workshop: Path, tmp_path: Path

@@ -13,7 +13,8 @@ from running import ENVIRONMENT, PATIENCE, Ended
 from test_bad_input import check_refused
 
 from jostle.cli.terminal import Exit
-from jostle.subjects.keras_engines import keras_on, quiet, tensorflow
+from jostle.subjects.keras_engines import keras_on, tensorflow
+from jostle.subjects.silence import silenced
 from jostle.zoo import lenet1, mnist_sample
 from model_files import as_keras, write_keras, write_saved_model
 
@@ -74,7 +75,7 @@ def write_lambda(path: Path, canary: Path) -> None:
     keras, source = keras_on(None, "a test"), str(canary)
     layer = keras.layers.Lambda(lambda x: (open(source, "w").close(), x)[1], output_shape=(28, 28, 1))  # noqa: PTH123
     model = keras.Sequential([keras.Input((28, 28, 1)), layer, *as_keras(lenet1()).layers])
-    with quiet():
+    with silenced():
         model.save(path)
     canary.unlink(missing_ok=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from jostle.options.campaign import CHANNELS_LAST, InputOptions, ModelOptions
 from jostle.options.schema import Given
 from jostle.records import NO_LABEL, Seeds
 from jostle.session.load import seed_form
-from jostle.subjects.array_inputs import COLOURS
+from jostle.subjects.image_shape import COLOURS, ImageShape
 from jostle.subjects.instrument import as_batch, fitted, layers_on_one
 from jostle.subjects.layers import Layer
 from jostle.subjects.models import load_seeded, loading_of
@@ -202,19 +202,12 @@ def _seeds(given: Given, described: Description) -> str:
         return "TEXTS.txt"
     if len(described.inputs) > 1:
         return "ARRAYS.npz"
-    return "IMAGES/" if list(_of_images(described.inputs)) else "ARRAYS.npy"
+    return "IMAGES/" if _of_images(described.inputs) else "ARRAYS.npy"
 
 
-def _of_images(taken: Sequence[TakenInput]) -> Iterator[str]:
+def _of_images(taken: Sequence[TakenInput]) -> list[str]:
     """How image files become what the only input takes, if that looks like an image."""
-    shape = taken[0].shape if len(taken) == 1 else None
-    if shape is None or len(shape) != 3:
-        return
-    last = shape[-1] in COLOURS and shape[0] not in COLOURS
-    channels, (height, width) = (shape[-1], shape[:2]) if last else (shape[0], shape[1:])
-    if channels not in COLOURS:
-        return
-    if height and width:
-        yield from ("--size", f"{height},{width}")
-    yield from ("--channels", str(channels)) if channels in (1, 3) else ()
-    yield from ("--layout", CHANNELS_LAST) if last else ()
+    image = ImageShape.of_row(taken[0].shape or ()) if len(taken) == 1 else None
+    if image is None or image.channels not in COLOURS:
+        return []
+    return [word for pair in image.options.items() for word in pair]

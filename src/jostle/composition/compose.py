@@ -17,6 +17,7 @@ from jostle.composition.recipe import Recipe
 from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled, settled_by_seeds
 from jostle.composition.suited import suited
 from jostle.composition.unbounded import refuse_without_bounds
+from jostle.domain import Domain
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.audio import Audio
 from jostle.inputs.distances import are_image_files, as_image_file
@@ -169,41 +170,57 @@ def watching(recipe: Recipe, given: Given) -> Instrumentation:
 def prepare(recipe: Recipe, given: Given, model: Instrumented, seeds: Seeds) -> Prepared:
     """Clears model and seeds, and settles what was left open."""
     given = _agreeing(given, model)
+    _check_seeds(given, seeds)
+    domain = domain_of(seeds, given.of(InputOptions))
+    if isinstance(domain, Tokens):
+        domain = _read_by(model, given, domain)
+    flight = _cleared(given, model, seeds, domain)
+    recipe = toward_disagreement(suited(recipe, domain, flight.task))
+    if isinstance(domain, Audio) and "range" not in given:
+        given = given.over(range=(-1.0, 1.0))
+    refuse_unread(recipe, given, flight.task)
+    images = are_image_files(seeds.inputs, *given.of(InputOptions).bounds)
+    settings = settled_by_seeds(settled(recipe, given, flight.task, images), flight.seeds)
+    refuse_without_bounds(settings)
+    if "metamorphic" in chosen_parts(recipe, given)["mutator"]:
+        check_images(seeds)
+    if settings[FindingOptions].as_images:
+        flight = _as_image_files(flight, settings, images)
+    prepared = Prepared(settings, model, flight)
+    _check_panel(prepared)
+    _check_twins(prepared)
+    return prepared
+
+
+def _check_seeds(given: Given, seeds: Seeds) -> None:
+    """What options say of inputs and of executions goes with the seeds."""
     inputs, executions = given.of(InputOptions), given.of(BudgetOptions).executions
     if inputs.mean and layout_of(seeds) is not None:
         raise UsageError("--mean and --std are of one input, and there are several: normalise them inside the model")
     check_normalisation(inputs.mean, inputs.std, seeds.inputs.shape[1])
     if executions is not None and executions < len(seeds):
         raise UsageError(f"--executions {executions}: the {len(seeds)} seeds run first, so give at least as many")
-    low, high = inputs.bounds
+
+
+def _cleared(given: Given, model: Instrumented, seeds: Seeds, domain: Domain) -> Flight:
+    """Model and seeds, cleared by pre-flight."""
     batch, force = given.of(BatchOptions).batch, given.of(DoubtOptions).force
-    known, domain = ModelFacts(model.outputs, model.traits), domain_of(seeds, inputs)
-    if isinstance(domain, Tokens):
-        domain = _read_by(model, given, domain)
+    known = ModelFacts(model.outputs, model.traits)
     flight = preflight(model.target, seeds, domain, batch, force, known, given.of(TaskOptions).named)
     if "layers" in given and not model.layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
-    images = are_image_files(seeds.inputs, low, high)
-    recipe = toward_disagreement(suited(recipe, domain, flight.task))
-    if isinstance(domain, Audio) and "range" not in given:
-        given = given.over(range=(-1.0, 1.0))
-    refuse_unread(recipe, given, flight.task)
-    settings = settled_by_seeds(settled(recipe, given, flight.task, images), flight.seeds)
-    refuse_without_bounds(settings)
-    as_images = settings[FindingOptions].as_images
-    if images and as_images:  # exactly as files give them back, whatever arithmetic made them
-        flight = replace(flight, seeds=replace(flight.seeds, inputs=as_image_file(flight.seeds.inputs, low, high)))
-    if "metamorphic" in chosen_parts(recipe, given)["mutator"]:
-        check_images(seeds)
-    if as_images and not images:
+    return flight
+
+
+def _as_image_files(flight: Flight, settings: Settings, images: bool) -> Flight:
+    """The same with seeds exactly as image files give them back, whatever arithmetic made them."""
+    (low, high), seeds = settings[InputOptions].bounds, flight.seeds
+    if not images:
         raise PreflightFailed(
             f"--as-images: seeds of shape {list(seeds.inputs.shape[1:])} are not what 8-bit image files hold between "
             f"{low:g} and {high:g}: leave it out"
         )
-    prepared = Prepared(settings, model, flight)
-    _check_panel(prepared)
-    _check_twins(prepared)
-    return prepared
+    return replace(flight, seeds=replace(seeds, inputs=as_image_file(seeds.inputs, low, high)))
 
 
 def _read_by(model: Instrumented, given: Given, domain: Tokens) -> Tokens:

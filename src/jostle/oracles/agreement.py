@@ -54,13 +54,13 @@ class Agreement:
         def describe(row: int) -> Violation:
             if patterns_differ[row]:
                 name = self._twin.name
-                return self._told("finite", f"NaN or infinity stand in the model or in {name}, and not in both")
+                return self._violation("finite", f"NaN or infinity stand in the model or in {name}, and not in both")
             difference = self._comparison.describe(model[row], twin[row], int(candidates.roots[row]), self._twin.name)
-            return self._told(*difference)
+            return self._violation(*difference)
 
         return Verdicts.where(self._twin.kind, trace, differs | patterns_differ, bugs, describe)
 
-    def _told(self, what: str, summary: str, details: Mapping[str, Any] | None = None) -> Violation:
+    def _violation(self, what: str, summary: str, details: Mapping[str, Any] | None = None) -> Violation:
         kind = self._twin.kind
         return Violation(kind, f"{kind}:{what}", summary, details or {})
 
@@ -68,7 +68,7 @@ class Agreement:
         ours, theirs = (list(trace.outputs[name].shape[1:]) for name in (MODEL, self._twin.variant))
         summary = f"the model's outputs have shape {ours}, those of {self._twin.name} {theirs}"
         numbers = torch.full_like(trace.outcome, bug_number("agree:shape"))
-        return Verdicts.where(self._twin.kind, trace, trace.ran, numbers, lambda row: self._told("shape", summary))
+        return Verdicts.where(self._twin.kind, trace, trace.ran, numbers, lambda row: self._violation("shape", summary))
 
 
 PATTERN = bug_number("agree:finite")

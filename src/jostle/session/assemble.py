@@ -27,7 +27,8 @@ from jostle.session.load import Loaded, load
 from jostle.session.made_twins import keep_twins
 from jostle.session.profiles import save_profile, saved_profile, take_profile
 from jostle.session.session import Session
-from jostle.storage.archive import open_campaign
+from jostle.storage.archive import Archive, open_campaign
+from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.files import write_whole
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
@@ -43,44 +44,53 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
     with ExitStack() as undone:
         loaded = load(given)
         undone.callback(loaded.close)
-        settings = loaded.settings
-        reading, layout = loaded.flight.reading, layout_of(loaded.flight.seeds)
-        record = record_of(settings, loaded.digest, reading=reading, layout=layout)
-        words = [Path(settings[ModelOptions].model).name, recipe_of(given).name]
-        folder = folder_of(settings[RunOptions].out, words, record)
+        folder, record = _identified(given, loaded)
         check_folder(folder, record)
         saved = saved_profile(folder, loaded.model)
         composition = compose(loaded.prepared, lambda: take_profile(loaded, progress) if saved is None else saved)
         rehearse(loaded.prepared, composition.profile, list(composition.oracles.values()))
         archive = open_campaign(folder, record)
         undone.callback(archive.release)
-        keep_twins(loaded.twins, archive.folder)
-        if loaded.service is not None:
-            loaded.service.keep_batches_in(folder)
-        if composition.profile is not None:
-            save_profile(archive, composition.profile, loaded.model)
-        flight = composition.prepared.flight
-        if flight.wrong.any():
-            write_wrong(archive.folder, flight.seeds, flight.wrong)
-        if not (archive.folder / DOMAIN_FILE).exists():
-            write_whole(archive.folder / DOMAIN_FILE, encode_domain(loaded.prepared.context().domain), synced=True)
+        _furnish(archive, loaded, composition)
         history = read_history(archive.folder, loaded.prepared.seeds, archive.quarantine)
         undone.pop_all()
     return Session(
         campaign=composition.campaign(),
         archive=archive,
         history=history,
-        budget=budget_of(settings),
+        budget=budget_of(loaded.settings),
         finisher=InputFinisher(loaded.prepared, composition.oracles, archive.folder),
         finishing="how large, what the model says, pictures",
         close=loaded.close,
-        max_disk=settings[BudgetOptions].max_disk,
+        max_disk=loaded.settings[BudgetOptions].max_disk,
         introduction=tuple(introduction(given, composition)),
         warnings=tuple(_warnings(loaded, composition, saved)),
         summary_rows=summary_rows(given, composition.prepared),
         nothing_found=partial(nothing_found, loaded.prepared),
         figures=partial(figures, composition.prepared, archive.folder),
     )
+
+
+def _identified(given: Given, loaded: Loaded) -> tuple[Path, CampaignRecord]:
+    """The campaign's folder, and the record that tells it from others."""
+    settings, flight = loaded.settings, loaded.flight
+    record = record_of(settings, loaded.digest, reading=flight.reading, layout=layout_of(flight.seeds))
+    words = [Path(settings[ModelOptions].model).name, recipe_of(given).name]
+    return folder_of(settings[RunOptions].out, words, record), record
+
+
+def _furnish(archive: Archive, loaded: Loaded, composition: Composition) -> None:
+    """Everything that lies in the folder before the first step: twins, profile, seeds that are wrong, the domain."""
+    folder, flight = archive.folder, composition.prepared.flight
+    keep_twins(loaded.twins, folder)
+    if loaded.service is not None:
+        loaded.service.keep_batches_in(folder)
+    if composition.profile is not None:
+        save_profile(archive, composition.profile, loaded.model)
+    if flight.wrong.any():
+        write_wrong(folder, flight.seeds, flight.wrong)
+    if not (folder / DOMAIN_FILE).exists():
+        write_whole(folder / DOMAIN_FILE, encode_domain(loaded.prepared.context().domain), synced=True)
 
 
 def rehearse(prepared: Prepared, profile: Profile | None, oracles: Sequence[Oracle]) -> None:

@@ -36,7 +36,7 @@ def chart_of_finding(divergence: Divergence, name: str) -> LayerChart:
         ChartRow(one.layer, one.on_seeds, one.value, one.value, one.value, marked=one.layer == divergence.begins)
         for one in divergence.layers
     ]
-    title = f"model and {Path(divergence.twin).name}: {_told(divergence)}"
+    title = f"model and {Path(divergence.twin).name}: {_where_it_begins(divergence)}"
     return LayerChart(title, name, ON_SEEDS, "this input", AXIS, _few(rows))
 
 
@@ -57,7 +57,7 @@ def chart_of_all(some: Beginnings) -> LayerChart:
     return LayerChart(title, beyond, ON_SEEDS, "median of findings, 10 to 90 %", AXIS, _few(rows))
 
 
-def _told(divergence: Divergence) -> str:
+def _where_it_begins(divergence: Divergence) -> str:
     if divergence.begins is None:
         return "no layer differs beyond rounding"
     how = "far beyond what the seeds show" if divergence.beyond_seeds else "hardly further than on the seeds"

@@ -13,11 +13,11 @@ from jostle.errors import ModelRefused, PreflightFailed
 from jostle.layout import Layout
 from jostle.subjects.arguments import Arguments, PackedArguments, Parameters, check_takes_one
 from jostle.subjects.array_model import Slot
+from jostle.subjects.image_shape import ImageShape
 from jostle.subjects.preparation import ChannelsLast
 from jostle.subjects.text_arguments import TextArguments
 from jostle.subjects.tokenizer import TextEncoder
 
-COLOURS = (1, 3, 4)  # channels that images have
 TOKENS = (np.dtype(np.int64), np.dtype(np.int32))
 DTYPES = {
     np.dtype(np.float32): torch.float32,
@@ -112,13 +112,12 @@ class InputArrays:
                 return "seeds have their channels last: move them first, x.transpose(0, 3, 1, 2)"
             if isinstance(self.arguments, ChannelsLast) and _fits((given[-1], *given[:-1]), wanted):
                 return "its channels come first, so leave out --layout nhwc"
-            last = wanted[-1] in COLOURS and wanted[0] not in COLOURS
-            channels, (height, width) = (wanted[-1], wanted[:2]) if last else (wanted[0], wanted[1:])
-            sizes = f" --size {height},{width}" if height and width else ""
-            colours = f" --channels {channels}" if channels in (1, 3) else ""
-            fix = f"{sizes}{colours}{' --layout nhwc' if last and self.arguments is None else ''}".strip()
-            return f"give image files with {fix}" if fix else "give seeds of that shape"
-        return "give seeds of that shape"
+        image = ImageShape.of_row(wanted) if len(given) == 3 else None
+        options = {} if image is None else image.options
+        if self.arguments is not None:  # a layout is given already
+            options.pop("--layout", None)
+        fix = " ".join(f"{flag} {value}" for flag, value in options.items())
+        return f"give image files with {fix}" if fix else "give seeds of that shape"
 
 
 def sized(slots: Sequence[Slot], shapes: Mapping[str, tuple[int, ...]]) -> tuple[Slot, ...]:

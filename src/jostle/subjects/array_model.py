@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import torch
 
+from jostle.errors import ModelRefused
 from jostle.subjects.layers import Layer
 from jostle.subjects.twin_making import TwinMaking
 
@@ -36,7 +37,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Ran:
+class ModelRun:
     """What a model did with a batch."""
 
     outputs: Arrays
@@ -45,7 +46,7 @@ class Ran:
 
 
 @dataclass(frozen=True)
-class Looks:
+class LayerWatch:
     """What a session looks at besides the outputs."""
 
     layers: Sequence[str] = ()
@@ -53,15 +54,15 @@ class Looks:
     extremes: bool = False  # the smallest and the largest value of each layer too
 
 
-OUTPUTS_ALONE = Looks()
-Session = Callable[[Arrays], Ran]
+OUTPUTS_ALONE = LayerWatch()
+Session = Callable[[Arrays], ModelRun]
 
 
 @dataclass(frozen=True)
 class Pass:
     """A forward pass that can be differentiated once."""
 
-    ran: Ran  # activations of it are those that the pull takes weights of
+    ran: ModelRun  # activations of it are those that the pull takes weights of
     pull: Callable[[Arrays, Arrays], Array]
     """Weights of outputs and of activations, in their shapes, to the gradient by the first input [batch, ...]."""
 
@@ -99,13 +100,13 @@ class ArrayModel(Protocol):
     def candidates(self) -> tuple[Layer, ...]:
         """What may be watched, in order; what turns out to give no floating-point row per input is no layer."""
 
-    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
+    def session(self, watch: LayerWatch = OUTPUTS_ALONE) -> Session:
         """Runs batches, and looks at what it is asked for."""
 
     def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
         """What these layers give for a batch, as it is."""
 
-    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
+    def linearised(self, watch: LayerWatch) -> Callable[[Arrays], Pass]:
         """Forward passes that can be differentiated; ModelRefused where the runtime gives no gradients."""
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
@@ -113,11 +114,19 @@ class ArrayModel(Protocol):
 
 
 @runtime_checkable
-class Weighed(Protocol):
+class CountsWeights(Protocol):
     """A model that can tell how many numbers in it were learnt."""
 
     @property
     def weights(self) -> int: ...
+
+
+def no_gradients(runtime: str) -> ModelRefused:
+    """What to use instead of gradients, which a runtime does not give."""
+    return ModelRefused(
+        f"{runtime} gives no gradients: use --recipe tensorfuzz or deephunter, which need none, or --coverage gap "
+        f"beside a twin"
+    )
 
 
 def neurons(values: Array, channels_last: bool, every_unit: bool) -> Array:

@@ -12,7 +12,7 @@ from torch import Tensor
 from jostle.errors import ModelRefused
 from jostle.layout import Layout
 from jostle.subjects.array_inputs import InputArrays
-from jostle.subjects.array_model import ArrayModel, Weighed
+from jostle.subjects.array_model import ArrayModel, CountsWeights
 from jostle.subjects.array_target import ArrayTarget, named
 from jostle.subjects.layers import Layer
 from jostle.subjects.subject import OUTPUTS_ONLY, Description, Subject, TakenInput, Trainable, Watch
@@ -45,7 +45,7 @@ class ArraySubject:
 
     def described(self) -> Description:
         taken = (TakenInput(slot.name, str(slot.dtype), slot.row) for slot in self.model.inputs)
-        weights = self.model.weights if isinstance(self.model, Weighed) else None
+        weights = self.model.weights if isinstance(self.model, CountsWeights) else None
         return Description(tuple(taken), weights, self.model.runtime, self.model.twins)
 
     def of_batch(self, size: int) -> Subject:

@@ -14,7 +14,7 @@ from jostle.errors import UsageError
 from jostle.options.campaign import EVERY_UNIT
 from jostle.records import MODEL, Candidates, Linearised, Outcome, Trace
 from jostle.subjects.array_inputs import InputArrays
-from jostle.subjects.array_model import Array, ArrayModel, Arrays, Looks, Pass, Ran
+from jostle.subjects.array_model import Array, ArrayModel, Arrays, LayerWatch, ModelRun, Pass
 from jostle.subjects.preparation import Normalisation, answer_of, observed, scores_of
 from jostle.subjects.subject import Watch
 from jostle.subjects.values import answer_among
@@ -28,10 +28,10 @@ class ArrayTarget:
             raise UsageError("--gradients needs a torch model, whose metadata can be differentiated: leave it out")
         self._model, self._given, self._watch = model, given, watch
         self._normalisation = Normalisation(watch.mean, watch.std, torch.empty(0))
-        self._looks = Looks(tuple(watch.layers), watch.units == EVERY_UNIT, watch.extremes)
+        self._layer_watch = LayerWatch(tuple(watch.layers), watch.units == EVERY_UNIT, watch.extremes)
         self._passes: dict[bool, Callable[[Arrays], Pass]] = {}  # that can be differentiated, with extremes or without
         self._plain = model.session()
-        self._watching = model.session(self._looks) if self._looks.layers else self._plain
+        self._watching = model.session(self._layer_watch) if self._layer_watch.layers else self._plain
 
     def predict(self, inputs: Tensor) -> Tensor:
         return answer_of(named(self._plain(self.arrays(inputs)).outputs), len(inputs), self._watch.output)[0]
@@ -60,7 +60,7 @@ class ArrayTarget:
         own = inputs.detach().clone().requires_grad_()
         with torch.enable_grad():
             prepared = self._given.of(self._normalisation.of(own))  # torch differentiates what we do to inputs
-        passed = self._linear(extremes and self._looks.extremes)(arrays_of(prepared))
+        passed = self._linear(extremes and self._layer_watch.extremes)(arrays_of(prepared))
         activations, last = tensors(passed.ran.activations), self._watch.scores or ""
         answer, _ = answer_of(named(passed.ran.outputs), len(inputs), self._watch.output)
         scores = scores_of(answer, activations[last]) if last in activations else answer
@@ -83,18 +83,18 @@ class ArrayTarget:
     def _linear(self, extremes: bool) -> Callable[[Arrays], Pass]:
         """Forward passes that look at the layer that gives scores too."""
         if extremes not in self._passes:
-            layers = dict.fromkeys((*self._looks.layers, *filter(None, (self._watch.scores,))))
+            layers = dict.fromkeys((*self._layer_watch.layers, *filter(None, (self._watch.scores,))))
             self._passes[extremes] = self._model.linearised(
-                replace(self._looks, layers=tuple(layers), extremes=extremes)
+                replace(self._layer_watch, layers=tuple(layers), extremes=extremes)
             )
         return self._passes[extremes]
 
     def _asked_for(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Values of layers that are watched; one that ran again has a number behind its name."""
-        layers = set(self._looks.layers)
+        layers = set(self._layer_watch.layers)
         return {name: value for name, value in values.items() if name in layers or name.rpartition("#")[0] in layers}
 
-    def _answered(self, ran: Ran) -> str:
+    def _answered(self, ran: ModelRun) -> str:
         """The name of the output that carries the answer."""
         return answer_among(named(ran.outputs), self._watch.output) or next(iter(ran.outputs))
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,8 +10,10 @@ from typing import Any
 
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
+from jostle.subjects.silence import silenced
 from jostle.subjects.subject import Loading, Subject, SubjectKind, TakenInput
 from jostle.subjects.torch_module import of_module
+from jostle.untrusted.files import refusing
 from jostle.untrusted.hugging_face import CONFIG, CheckedFolder, checked_hugging_face
 
 MISSING = "needs transformers: pip install 'jostle[transformers]'"
@@ -23,15 +22,13 @@ NAMED = 3  # names given as examples
 
 
 def _load(path: Path, loading: Loading) -> Subject:
-    try:
+    with refusing(path):
         checked = checked_hugging_face(path)
-    except ValueError as error:
-        raise ModelRefused(f"{path} cannot be loaded: {error}") from error
     if checked.quantised is not None:
         raise ModelRefused(
             f"{path} is quantised by {checked.quantised}, for which there is no support: save it in float"
         )
-    with _quiet():
+    with silenced():
         module = _filled(path, _class_of(path, checked))
     module.config.use_cache = False  # what it keeps for the next token is no answer
     return replace(of_module(module), taken=(_taken(module),))
@@ -47,17 +44,6 @@ def _transformers() -> Any:
     library: Any = transformers
     library.utils.logging.disable_progress_bar()
     return library
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the warnings of transformers, and of all that it imports."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.disable(before)
 
 
 def _class_of(path: Path, checked: CheckedFolder) -> Any:

@@ -171,11 +171,28 @@ def check_takes(option: str, subject: Subject, inputs: InputOptions, sample: Ten
 def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tuple[DifferentiableTarget, Instrumented]:
     """One model, as a target and with what is known of it."""
     layers = layers_on(subject, sample)
+    watch = _watch(watching, layers)
+    own = watched_target(subject, watch)
+    return own, Instrumented(
+        target=own,
+        gradients=own,
+        layers=[*watch.layers],
+        novelty_layers=[*watch.layers] if watching.options.layers else before_softmax(layers),
+        incoming=subject.incoming(layers),
+        belongs_to=_owner_of_profile(subject, watch),
+        digest=subject.digest,
+        outputs=outputs_on(subject, sample),
+        traits=traits_on(subject, sample),
+        embedding=None if sample.is_floating_point() else subject.embedding(as_batch(subject, sample[:1])),
+    )
+
+
+def _watch(watching: Instrumentation, layers: Sequence[Layer]) -> Watch:
+    """What is looked at while a model of these layers runs."""
     options, inputs = watching.options, watching.inputs
     counted = speaking(layers) if watching.neurons else working(layers)
-    names = matching(layers, options.layers) if options.layers and layers else counted
-    watch = Watch(
-        names,
+    return Watch(
+        matching(layers, options.layers) if options.layers and layers else counted,
         options.units,
         watching.extremes,
         inputs.mean,
@@ -185,26 +202,18 @@ def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tup
         scores_layer(layers),
         options.output,
     )
-    own = watched_target(subject, watch)
-    return own, Instrumented(
-        target=own,
-        gradients=own,
-        layers=names,
-        novelty_layers=names if options.layers else before_softmax(layers),
-        incoming=subject.incoming(layers),
-        belongs_to={
-            "weights": subject.digest,
-            "architecture": subject.architecture,
-            "units": options.units,
-            "mean": inputs.mean,
-            "std": inputs.std,
-            "layers": names,
-        },
-        digest=subject.digest,
-        outputs=outputs_on(subject, sample),
-        traits=traits_on(subject, sample),
-        embedding=None if sample.is_floating_point() else subject.embedding(as_batch(subject, sample[:1])),
-    )
+
+
+def _owner_of_profile(subject: Subject, watch: Watch) -> dict[str, Any]:
+    """What a profile of the model says it is of."""
+    return {
+        "weights": subject.digest,
+        "architecture": subject.architecture,
+        "units": watch.units,
+        "mean": watch.mean,
+        "std": watch.std,
+        "layers": [*watch.layers],
+    }
 
 
 def _side_by_side(members: Sequence[tuple[DifferentiableTarget, Instrumented]]) -> Instrumented:

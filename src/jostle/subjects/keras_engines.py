@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -16,6 +15,7 @@ import torch
 
 from jostle.errors import ModelRefused
 from jostle.subjects.array_model import Array, Slot
+from jostle.subjects.silence import silenced
 
 ENGINES = ("tensorflow", "jax", "torch")
 MISSING = "needs Keras: pip install 'jostle[tensorflow]'"
@@ -43,7 +43,7 @@ def keras_on(engine: str | None, what: str) -> Any:
             f"Keras computes with {current} in this process, not with {engine}: leave out --no-isolate, so that "
             f"{what} gets a process of its own"
         )
-    with quiet():
+    with silenced():
         return _imported(engine)
 
 
@@ -69,27 +69,13 @@ def tensorflow() -> Any:
     """TensorFlow, on as many threads as torch has."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-    with quiet():
+    with silenced():
         import tensorflow as tf
 
     with suppress(RuntimeError):  # it computes already
         tf.config.threading.set_intra_op_parallelism_threads(torch.get_num_threads())
         tf.config.threading.set_inter_op_parallelism_threads(1)
     return tf
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Nothing but errors is logged until it ends."""
-    loggers = [logging.getLogger(name) for name in ("absl", "tensorflow", "jax", "tf2onnx", "keras")]
-    levels = [one.level for one in loggers]
-    for one in loggers:
-        one.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        for one, level in zip(loggers, levels, strict=True):
-            one.setLevel(level)
 
 
 @dataclass(frozen=True, eq=False)

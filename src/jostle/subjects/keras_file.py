@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jostle.digests import digest_of_bytes, digest_of_text
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
-from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pass, Ran, Session, Slot
+from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, LayerWatch, ModelRun, Pass, Session, Slot
 from jostle.subjects.array_subject import ArraySubject
-from jostle.subjects.keras_engines import ENGINES, Engine, engine_of, keras_on, quiet
+from jostle.subjects.keras_engines import ENGINES, Engine, engine_of, keras_on
 from jostle.subjects.keras_layers import HALVES, KerasLayer, looked_at, parts_of, recording, widened
+from jostle.subjects.keras_signature import called, named_outputs, symbolic_outputs
 from jostle.subjects.keras_twins import BY_LITERT, TWINS, made_twin
 from jostle.subjects.layers import Layer
+from jostle.subjects.silence import silenced
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
-from jostle.untrusted.keras_archive import checked_keras
+from jostle.untrusted.files import refusing
+from jostle.untrusted.keras_archive import check_keras
 
 SUFFIXES = (".keras", ".h5", ".hdf5")
 UNKNOWN_INPUTS = "has no inputs of known shapes: build it as a functional model, or export it as a SavedModel"
@@ -36,7 +40,7 @@ class KerasModel:
     model: Any
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
-    sessions: dict[Looks, Session] = field(default_factory=dict)  # that were compiled already
+    sessions: dict[LayerWatch, Session] = field(default_factory=dict)  # that were compiled already
 
     @property
     def runtime(self) -> str:
@@ -56,18 +60,14 @@ class KerasModel:
     @cached_property
     def digest(self) -> str:
         """Of architecture and weights."""
-        digest = hashlib.sha256(self.architecture.encode())
-        for weights in self.model.get_weights():
-            digest.update(np.ascontiguousarray(weights).tobytes())
-        return digest.hexdigest()[:16]
+        weights = (np.ascontiguousarray(one).tobytes() for one in self.model.get_weights())
+        return digest_of_bytes(chain([self.architecture.encode()], weights))
 
     @cached_property
     def architecture(self) -> str:
         kinds = [(name, type(part.operation).__name__) for name, part in self.parts.items()]
         shapes = [tuple(weights.shape) for weights in self.model.weights]
-        return hashlib.sha256(
-            repr((kinds, shapes, [(slot.shape, slot.dtype) for slot in self.inputs])).encode()
-        ).hexdigest()[:16]
+        return digest_of_text(repr((kinds, shapes, [(slot.shape, slot.dtype) for slot in self.inputs])))
 
     @property
     def over_batch(self) -> tuple[str, ...]:
@@ -81,12 +81,12 @@ class KerasModel:
     def candidates(self) -> tuple[Layer, ...]:
         return tuple(part.layer for part in self.parts.values())
 
-    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
-        if looks not in self.sessions:
-            watched = self._watched(looks)
+    def session(self, watch: LayerWatch = OUTPUTS_ALONE) -> Session:
+        if watch not in self.sessions:
+            watched = self._watched(watch)
             forward = self.engine.compiled(watched)
-            self.sessions[looks] = lambda arrays: watched.ran(forward(self._flat(arrays)))
-        return self.sessions[looks]
+            self.sessions[watch] = lambda arrays: watched.ran(forward(self._flat(arrays)))
+        return self.sessions[watch]
 
     def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
         parts, found = [self.parts[name] for name in layers], list[str]()
@@ -105,8 +105,8 @@ class KerasModel:
 
         return run
 
-    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
-        watched = self._watched(looks)
+    def linearised(self, watch: LayerWatch) -> Callable[[Arrays], Pass]:
+        watched = self._watched(watch)
         forward = self.engine.differentiable(watched)
 
         def run(arrays: Arrays) -> Pass:
@@ -122,15 +122,12 @@ class KerasModel:
     def engine(self) -> Engine:
         return engine_of(self.model, self.inputs)
 
-    def _watched(self, looks: Looks) -> Watched:
-        return Watched(self._call, [self.parts[name] for name in looks.layers], looks)
+    def _watched(self, watch: LayerWatch) -> Watched:
+        return Watched(self._call, [self.parts[name] for name in watch.layers], watch)
 
     def _call(self, given: Sequence[Any]) -> Mapping[str, Any]:
         """All outputs by name for inputs in their order."""
-        import keras
-
-        packed = keras.tree.pack_sequence_as(_structure(self.model, "input"), list(given))
-        return named_outputs(self.model, self.model(packed, training=False))
+        return named_outputs(self.model, called(self.model, given))
 
     def _flat(self, arrays: Arrays) -> list[Array]:
         return [arrays[slot.name] for slot in self.inputs]
@@ -139,46 +136,30 @@ class KerasModel:
 class Watched:
     """A forward pass as a function of tensors alone: outputs, neurons and extremes one behind another."""
 
-    def __init__(self, call: Callable[[Sequence[Any]], Mapping[str, Any]], parts: Sequence[KerasLayer], looks: Looks):
-        self._call, self._parts, self._looks = call, parts, looks
+    def __init__(
+        self, call: Callable[[Sequence[Any]], Mapping[str, Any]], parts: Sequence[KerasLayer], watch: LayerWatch
+    ):
+        self._call, self._parts, self._layer_watch = call, parts, watch
         self._names: list[list[str]] = []  # of all three, once it was traced
 
     def __call__(self, *given: Any) -> list[Any]:
         with recording(self._parts) as seen:
             outputs = self._call(given)
-        found = ({name: widened(value) for name, value in outputs.items()}, *looked_at(self._parts, self._looks, seen))
+        found = (
+            {name: widened(value) for name, value in outputs.items()},
+            *looked_at(self._parts, self._layer_watch, seen),
+        )
         self._names = [list(one) for one in found]
         return [value for one in found for value in one.values()]
 
-    def ran(self, values: Sequence[Array]) -> Ran:
+    def ran(self, values: Sequence[Array]) -> ModelRun:
         left = iter(values)
-        return Ran(*({name: next(left) for name in names} for names in self._names))
+        return ModelRun(*({name: next(left) for name in names} for names in self._names))
 
     def in_order(self, outputs: Arrays, activations: Arrays) -> list[Array | None]:
         """Weights of all that the pass gives."""
         weights = (outputs, activations, dict[str, Array]())
         return [given.get(name) for names, given in zip(self._names, weights, strict=True) for name in names]
-
-
-def named_outputs(model: Any, returned: Any) -> dict[str, Any]:
-    """What a model returns by its own names: those of a dict, else of the layers that give it."""
-    import keras
-
-    if isinstance(returned, Mapping):
-        return {str(name): value for name, value in returned.items()}
-    flat = keras.tree.flatten(returned)
-    names = getattr(model, "output_names", None) or [model.layers[-1].name]
-    unique = len(set(names)) == len(flat)
-    return dict(zip(names if unique else map(str, range(len(flat))), flat, strict=True))
-
-
-def _structure(model: Any, which: str) -> Any:
-    """Inputs or outputs as the model takes or gives them: of a sequential one, a tensor alone."""
-    import keras
-
-    if isinstance(model, keras.Sequential):
-        return getattr(model, f"{which}s")[0]
-    return getattr(model, which)
 
 
 def _slot(name: str, tensor: Any) -> Slot:
@@ -193,18 +174,16 @@ def of_model(model: Any, what: str, shapes: Mapping[str, tuple[int, ...]]) -> Ar
     if not functional or not getattr(model, "inputs", None):
         raise ModelRefused(f"{what} {UNKNOWN_INPUTS}")
     inputs = sized([_slot(tensor._keras_history.operation.name, tensor) for tensor in model.inputs], shapes)
-    outputs = named_outputs(model, _structure(model, "output"))
+    outputs = symbolic_outputs(model)
     given = KerasModel(model, inputs, tuple(_slot(name, tensor) for name, tensor in outputs.items()))
     return ArraySubject.of_model(given)
 
 
 def _load(path: Path, loading: Loading) -> Subject:
-    try:
-        checked_keras(path, loading.trusted)
-    except ValueError as error:
-        raise ModelRefused(f"{path} cannot be loaded: {error}") from error
+    with refusing(path):
+        check_keras(path, loading.trusted)
     keras = keras_on(loading.engine, str(path))
-    with quiet():
+    with silenced():
         model = attempt(partial(keras.saving.load_model, path, compile=False, safe_mode=not loading.trusted))
     if isinstance(model, Crash):
         raise ModelRefused(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from jostle.subjects.array_model import Looks
+from jostle.subjects.array_model import LayerWatch
 from jostle.subjects.layers import Layer
 
 LOGITS = ":logits"  # behind the name of a layer that ends in softmax: what that is given
@@ -115,14 +115,14 @@ def _noting(part: KerasLayer, seen: list[Any]) -> Callable[..., Any]:
     return note
 
 
-def looked_at(parts: Sequence[KerasLayer], looks: Looks, seen: Mapping[str, list[Any]]) -> tuple[Named, Named]:
+def looked_at(parts: Sequence[KerasLayer], watch: LayerWatch, seen: Mapping[str, list[Any]]) -> tuple[Named, Named]:
     """Neurons [batch, neurons] and extremes [batch, 2] by layer; one that is called again is a layer of its own."""
     activations, extremes = {}, {}
     for part in parts:
         for number, values in enumerate(map(widened, seen[part.layer.name]), 1):
             name = part.layer.name if number == 1 else f"{part.layer.name}#{number}"
-            activations[name] = _neurons(part, values, looks.every_unit)
-            if looks.extremes:
+            activations[name] = _neurons(part, values, watch.every_unit)
+            if watch.extremes:
                 extremes[name] = _ends(values)
     return activations, extremes
 

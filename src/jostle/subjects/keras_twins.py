@@ -11,8 +11,9 @@ import numpy as np
 
 from jostle.errors import ModelRefused
 from jostle.subjects.array_model import Array, Arrays
+from jostle.subjects.keras_signature import called
 from jostle.subjects.openvino_conversion import write_openvino
-from jostle.subjects.silence import no_stderr
+from jostle.subjects.silence import silenced
 from jostle.subjects.twin_making import TwinMaking, share_of_weights
 
 TWINS: Mapping[str, str] = {
@@ -83,7 +84,7 @@ def _write_onnx(model: Any, sample: Arrays, path: Path) -> None:
 
     if keras.backend.backend() == "jax":
         raise ModelRefused("--twin onnx of a Keras model cannot be made on JAX: add --engine tensorflow")
-    _call(model, [array[:1] for array in sample.values()])
+    called(model, [array[:1] for array in sample.values()])
     try:
         model.export(path, format="onnx", verbose=False)
         import onnx
@@ -121,7 +122,7 @@ def as_litert(saved: Path, signature: str, name: str, sample: Arrays) -> bytes:
         converter.target_spec.supported_types = [tf.float16]
     if name == "int8-static":
         converter.representative_dataset = lambda: _rows(sample)
-    with no_stderr():  # the converter tells there how it quantises
+    with silenced(native=True):  # the converter tells there how it quantises
         return bytes(converter.convert())
 
 
@@ -129,11 +130,3 @@ def _rows(sample: Arrays) -> Iterator[dict[str, Array]]:
     """Inputs one by one, as the converter wants them."""
     count = len(next(iter(sample.values())))
     return ({name: array[row : row + 1] for name, array in sample.items()} for row in range(count))
-
-
-def _call(model: Any, given: Any) -> Any:
-    import keras
-
-    sequential = isinstance(model, keras.Sequential)
-    structure = model.inputs[0] if sequential else model.input
-    return model(keras.tree.pack_sequence_as(structure, list(given)), training=False)

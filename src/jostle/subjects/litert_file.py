@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,21 +11,33 @@ from typing import Any
 import numpy as np
 import torch
 
+from jostle.digests import digest_of_bytes, digest_of_text
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
-from jostle.subjects.array_model import OUTPUTS_ALONE, Array, Arrays, Looks, Pass, Ran, Session, Slot, ends, neurons
+from jostle.subjects.array_model import (
+    OUTPUTS_ALONE,
+    Array,
+    Arrays,
+    LayerWatch,
+    ModelRun,
+    Pass,
+    Session,
+    Slot,
+    ends,
+    neurons,
+    no_gradients,
+)
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
 from jostle.subjects.litert_graph import LitertGraph, graph_of, with_outputs
+from jostle.subjects.silence import silenced
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
+from jostle.untrusted.files import refusing
 from jostle.untrusted.litert_model import checked_litert
 
 MISSING = "needs LiteRT: pip install 'jostle[litert]'"
-NO_GRADIENTS = (
-    "LiteRT gives no gradients: use --recipe tensorfuzz or deephunter, which need none, or --coverage gap beside a twin"
-)
 FLOAT32 = np.dtype(np.float32)
 
 
@@ -85,7 +94,7 @@ class SizedInterpreter:
             self._sizes = {}  # where what follows fails, sizes are not known
             for tensor, shape in sizes.items():
                 self._interpreter.resize_tensor_input(tensor, shape)
-            with _quiet():
+            with silenced(native=True):
                 self._interpreter.allocate_tensors()
             self._sizes = sizes
         if self._resets:
@@ -119,11 +128,11 @@ class LitertModel:
 
     @cached_property
     def digest(self) -> str:
-        return hashlib.sha256(self.graph.content).hexdigest()[:16]
+        return digest_of_bytes([self.graph.content])
 
     @cached_property
     def architecture(self) -> str:
-        return hashlib.sha256(repr((self.graph.operators, self.inputs)).encode()).hexdigest()[:16]
+        return digest_of_text(repr((self.graph.operators, self.inputs)))
 
     @property
     def weights(self) -> int:
@@ -133,13 +142,13 @@ class LitertModel:
     def candidates(self) -> tuple[Layer, ...]:
         return tuple(step.layer for step in self.graph.steps.values())
 
-    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
-        seen = self._seeing(looks.layers)
+    def session(self, watch: LayerWatch = OUTPUTS_ALONE) -> Session:
+        seen = self._seeing(watch.layers)
 
-        def run(arrays: Arrays) -> Ran:
+        def run(arrays: Arrays) -> ModelRun:
             outputs, layers = seen(arrays)
-            activations = {name: neurons(value, True, looks.every_unit) for name, value in layers.items()}
-            return Ran(outputs, activations, {n: ends(v) for n, v in layers.items()} if looks.extremes else {})
+            activations = {name: neurons(value, True, watch.every_unit) for name, value in layers.items()}
+            return ModelRun(outputs, activations, {n: ends(v) for n, v in layers.items()} if watch.extremes else {})
 
         return run
 
@@ -147,8 +156,8 @@ class LitertModel:
         seen = self._seeing(layers)
         return lambda arrays: seen(arrays)[1]
 
-    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
-        raise ModelRefused(NO_GRADIENTS)
+    def linearised(self, watch: LayerWatch) -> Callable[[Arrays], Pass]:
+        raise no_gradients("LiteRT")
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
         return None
@@ -178,30 +187,14 @@ def _runner(path: Path, graph: LitertGraph, watched: Sequence[int] = ()) -> Size
 def _opened(content: bytes) -> Any:
     from ai_edge_litert.interpreter import Interpreter
 
-    with _quiet():
+    with silenced(native=True):  # it tells with no way to stop it which delegate it takes
         return Interpreter(model_content=content, num_threads=torch.get_num_threads())
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Nothing on stderr, where LiteRT tells with no way to stop it which delegate it takes."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 def open_litert(path: Path, loading: Loading) -> LitertModel:
     """The model in a file, checked before an interpreter opens it."""
-    try:
-        checked_litert(path)
-    except ValueError as error:
-        raise ModelRefused(f"{path} cannot be loaded: {error}") from error
-    content = path.read_bytes()
+    with refusing(path):
+        content = checked_litert(path)
     interpreter = attempt(partial(_opened, content))
     if isinstance(interpreter, Crash):
         if interpreter.error == "ModuleNotFoundError":

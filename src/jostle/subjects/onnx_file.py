@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from jostle.digests import digest_of_files, digest_of_text
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
@@ -20,31 +20,39 @@ from jostle.subjects.array_model import (
     OUTPUTS_ALONE,
     Array,
     Arrays,
-    Looks,
+    LayerWatch,
+    ModelRun,
     Pass,
-    Ran,
     Session,
     Slot,
     ends,
     finite,
     neurons,
+    no_gradients,
 )
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
-from jostle.subjects.onnx_graph import LEAST, MOST, OF_BATCH, Inner, inner_of, inputs_of, mean_of, slots_of, watching
+from jostle.subjects.onnx_graph import (
+    LEAST,
+    MOST,
+    OF_BATCH,
+    GraphLayer,
+    inner_of,
+    inputs_of,
+    mean_of,
+    slots_of,
+    watching,
+)
 from jostle.subjects.onnx_twins import ONNX_TWINS, onnx_twin
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
+from jostle.untrusted.files import refusing
 from jostle.untrusted.onnx_model import checked_onnx, external_files, unknown_domains
 
 if TYPE_CHECKING:
     import onnx
 
 MISSING = "needs ONNX Runtime: pip install 'jostle[onnx]'"
-NO_GRADIENTS = (
-    "ONNX Runtime gives no gradients: use --recipe tensorfuzz or deephunter, which need none, or --coverage gap "
-    "beside a twin"
-)
 Reader = Callable[[Arrays, Sequence[str]], Arrays]  # inputs, and names of layers -> what those give
 INT64 = 7  # the element type of sizes and axes, which nobody learnt
 FOLDER = "session.model_external_initializers_file_folder_path"  # where ONNX Runtime looks for external data
@@ -64,16 +72,12 @@ class OnnxModel:
     @cached_property
     def digest(self) -> str:
         """Of the file and of all external data beside it."""
-        digest = hashlib.sha256(self.path.read_bytes())
-        for name in sorted(external_files(self.proto)):
-            with (self.path.parent / name).open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        return digest.hexdigest()[:16]
+        return digest_of_files(self.path, *(self.path.parent / name for name in sorted(external_files(self.proto))))
 
     @cached_property
     def architecture(self) -> str:
         operators = [(node.op_type, list(node.output)) for node in self.proto.graph.node]
-        return hashlib.sha256(repr((operators, self.inputs)).encode()).hexdigest()[:16]
+        return digest_of_text(repr((operators, self.inputs)))
 
     @property
     def over_batch(self) -> tuple[str, ...]:
@@ -84,43 +88,43 @@ class OnnxModel:
         return sum(math.prod(one.dims) for one in self.proto.graph.initializer if one.data_type != INT64)
 
     @cached_property
-    def inner(self) -> dict[str, Inner]:
+    def inner(self) -> dict[str, GraphLayer]:
         return inner_of(self.proto)
 
     @property
     def candidates(self) -> tuple[Layer, ...]:
         return tuple(one.layer for one in self.inner.values())
 
-    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
-        return self._watching(looks) if looks.layers else self._plain
+    def session(self, watch: LayerWatch = OUTPUTS_ALONE) -> Session:
+        return self._watching(watch) if watch.layers else self._plain
 
     @cached_property
     def _plain(self) -> Session:
         """Kept, because many ask for it before the first execution."""
         return self._watching(OUTPUTS_ALONE)
 
-    def _watching(self, looks: Looks) -> Session:
-        inner = [self.inner[name] for name in looks.layers]
-        opened = self._opened(watching(self.proto, inner, looks) if inner else self.proto)
+    def _watching(self, watch: LayerWatch) -> Session:
+        inner = [self.inner[name] for name in watch.layers]
+        opened = self._opened(watching(self.proto, inner, watch) if inner else self.proto)
         names = [value.name for value in opened.get_outputs()]
-        reader = cache(partial(self._reader, looks.layers))  # opened only once a layer is not finite
+        reader = cache(partial(self._reader, watch.layers))  # opened only once a layer is not finite
 
-        def run(arrays: Arrays) -> Ran:
+        def run(arrays: Arrays) -> ModelRun:
             values = dict(zip(names, opened.run(names, dict(arrays)), strict=True))
-            return Ran(
+            return ModelRun(
                 {slot.name: values[slot.name] for slot in self.outputs},
-                self._sound({one.layer.name: _neurons(one, values, looks) for one in inner}, arrays, looks, reader),
-                {one.layer.name: _ends(one, values) for one in inner} if looks.extremes else {},
+                self._sound({one.layer.name: _neurons(one, values, watch) for one in inner}, arrays, watch, reader),
+                {one.layer.name: _ends(one, values) for one in inner} if watch.extremes else {},
             )
 
         return run
 
     def _sound(
-        self, activations: dict[str, Array], arrays: Arrays, looks: Looks, reader: Callable[[], Reader]
+        self, activations: dict[str, Array], arrays: Arrays, watch: LayerWatch, reader: Callable[[], Reader]
     ) -> Arrays:
         """The same, finite wherever a layer is: a sum of large finite values overflows inside the graph."""
         doubtful = [name for name, values in activations.items() if not finite(values)]
-        if not doubtful or looks.every_unit:
+        if not doubtful or watch.every_unit:
             return activations
         seen = reader()(arrays, doubtful)
         return {
@@ -135,7 +139,7 @@ class OnnxModel:
     def _reader(self, layers: Sequence[str]) -> Reader:
         """Gives some of these layers as they are."""
         tensors = {name: self.inner[name].tensor for name in layers}
-        opened = self._opened(watching(self.proto, [self.inner[name] for name in layers], Looks(every_unit=True)))
+        opened = self._opened(watching(self.proto, [self.inner[name] for name in layers], LayerWatch(every_unit=True)))
 
         def read(arrays: Arrays, some: Sequence[str]) -> Arrays:
             names = [tensors[name] for name in some]
@@ -143,8 +147,8 @@ class OnnxModel:
 
         return read
 
-    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
-        raise ModelRefused(NO_GRADIENTS)
+    def linearised(self, watch: LayerWatch) -> Callable[[Arrays], Pass]:
+        raise no_gradients("ONNX Runtime")
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
         return onnx_twin(self, name, sample, making)
@@ -172,14 +176,14 @@ def _runtime() -> Any:
     return onnxruntime
 
 
-def _neurons(one: Inner, values: Arrays, looks: Looks) -> Array:
+def _neurons(one: GraphLayer, values: Arrays, watch: LayerWatch) -> Array:
     """What a layer gives, as neurons [batch, neurons]."""
     if mean_of(one) in values:
         return values[mean_of(one)]
-    return neurons(values[one.tensor], one.sequence, looks.every_unit)
+    return neurons(values[one.tensor], one.sequence, watch.every_unit)
 
 
-def _ends(one: Inner, values: Arrays) -> Array:
+def _ends(one: GraphLayer, values: Arrays) -> Array:
     least, most = f"{LEAST}:{one.tensor}", f"{MOST}:{one.tensor}"
     if least in values:
         return np.stack([values[least], values[most]], 1)
@@ -192,10 +196,8 @@ def open_onnx(path: Path, loading: Loading) -> OnnxModel:
         import onnx
     except ImportError as error:
         raise ModelRefused(f"{path} {MISSING}") from error
-    try:
+    with refusing(path):
         proto = checked_onnx(path, onnx.defs.onnx_opset_version())
-    except ValueError as error:
-        raise ModelRefused(f"{path} cannot be loaded: {error}") from error
     strange = unknown_domains(proto)
     if strange:
         raise ModelRefused(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jostle.errors import ModelRefused
-from jostle.subjects.array_model import Looks, Slot
+from jostle.subjects.array_model import LayerWatch, Slot
 from jostle.subjects.layers import Layer, joined
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ FLOATS = (1, 10, 11, 16)  # element types: float, float16, double, bfloat16
 
 
 @dataclass(frozen=True)
-class Inner:
+class GraphLayer:
     """A tensor inside the graph that may be watched."""
 
     layer: Layer
@@ -74,21 +74,21 @@ def inputs_of(proto: onnx.ModelProto) -> tuple[Slot, ...]:
     return slots_of([value for value in proto.graph.input if value.name not in constants])
 
 
-def inner_of(proto: onnx.ModelProto) -> dict[str, Inner]:
+def inner_of(proto: onnx.ModelProto) -> dict[str, GraphLayer]:
     """Every tensor that may be watched by the name of its layer, in order of computation.
 
     Layers are called as the modules of torch that they were exported from, else as their nodes. What leaves the graph
     keeps a runtime from fusing, so neurons are those that its fused parts end in, and where only NaN and infinity are
     sought, nothing but the layer before softmax is watched unless the user names it.
     """
-    ranks, ends, found = _ranks(proto), _ends_of_parts(proto), dict[str, Inner]()
+    ranks, ends, found = _ranks(proto), _ends_of_parts(proto), dict[str, GraphLayer]()
     for node in proto.graph.node:
         if node.op_type in NO_LAYERS or not node.output or not node.output[0]:
             continue
         name = _module(node) or node.name or node.output[0]
         known = tuple(dict.fromkeys(alias for alias in (node.name, node.output[0]) if alias and alias != name))
         layer = Layer(name, node.op_type in SOFTMAX, True, node.output[0] not in ends, aliases=known)
-        inner = Inner(layer, node.output[0], node.op_type, ranks.get(node.output[0]))
+        inner = GraphLayer(layer, node.output[0], node.op_type, ranks.get(node.output[0]))
         found[name] = replace(inner, layer=joined(found.pop(name).layer, layer)) if name in found else inner
     return found
 
@@ -138,7 +138,7 @@ def _ranks(proto: onnx.ModelProto) -> dict[str, int]:
     }
 
 
-def watching(proto: onnx.ModelProto, inner: Sequence[Inner], looks: Looks) -> onnx.ModelProto:
+def watching(proto: onnx.ModelProto, inner: Sequence[GraphLayer], watch: LayerWatch) -> onnx.ModelProto:
     """The model with more outputs: of each layer its neurons as `jostle_mean:LAYER`, or the tensor as it is.
 
     Means and extremes are computed inside the graph, so that little leaves it.
@@ -149,7 +149,7 @@ def watching(proto: onnx.ModelProto, inner: Sequence[Inner], looks: Looks) -> on
     watched.CopyFrom(proto)
     present = {value.name for value in proto.graph.output}
     for one in inner:
-        for name, nodes in _looking(one, looks, _opset(proto)):
+        for name, nodes in _watched_outputs(one, watch, _opset(proto)):
             watched.graph.node.extend(nodes)
             if name not in present:
                 present.add(name)
@@ -161,23 +161,23 @@ def _opset(proto: onnx.ModelProto) -> int:
     return max((one.version for one in proto.opset_import if one.domain in ("", "ai.onnx")), default=1)
 
 
-def _looking(one: Inner, looks: Looks, opset: int) -> Iterator[tuple[str, list[onnx.NodeProto]]]:
+def _watched_outputs(one: GraphLayer, watch: LayerWatch, opset: int) -> Iterator[tuple[str, list[onnx.NodeProto]]]:
     """New outputs for one layer, each with the nodes that make it."""
-    if looks.every_unit or one.rest is None:
+    if watch.every_unit or one.rest is None:
         yield one.tensor, []
     else:
         yield mean_of(one), _reduced("ReduceMean", one, mean_of(one), one.rest, opset)
-    if looks.extremes and one.rank is not None and one.rank > 1:
+    if watch.extremes and one.rank is not None and one.rank > 1:
         every = list(range(1, one.rank))
         yield f"{LEAST}:{one.tensor}", _reduced("ReduceMin", one, f"{LEAST}:{one.tensor}", every, opset)
         yield f"{MOST}:{one.tensor}", _reduced("ReduceMax", one, f"{MOST}:{one.tensor}", every, opset)
 
 
-def mean_of(one: Inner) -> str:
+def mean_of(one: GraphLayer) -> str:
     return f"{MEAN}:{one.tensor}"
 
 
-def _reduced(operator: str, one: Inner, output: str, axes: list[int], opset: int) -> list[onnx.NodeProto]:
+def _reduced(operator: str, one: GraphLayer, output: str, axes: list[int], opset: int) -> list[onnx.NodeProto]:
     """Axes are an attribute, and of newer versions an input."""
     from onnx import helper
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from jostle.digests import digest_of_files, digest_of_text
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
@@ -22,30 +22,28 @@ from jostle.subjects.array_model import (
     OUTPUTS_ALONE,
     Array,
     Arrays,
-    Looks,
+    LayerWatch,
+    ModelRun,
     Pass,
-    Ran,
     Session,
     Slot,
     ends,
     finite,
     neurons,
+    no_gradients,
 )
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.layers import Layer
 from jostle.subjects.onnx_file import open_onnx
-from jostle.subjects.onnx_graph import Inner
+from jostle.subjects.onnx_graph import GraphLayer
 from jostle.subjects.onnx_twins import ONNX_TWINS
 from jostle.subjects.openvino_graph import LayerResults, inner_of, port_name, ports_of, slots_of, watched
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
+from jostle.untrusted.files import refusing
 from jostle.untrusted.openvino_ir import checked_openvino
 
 MISSING = "needs OpenVINO: pip install 'jostle[openvino]'"
-NO_GRADIENTS = (
-    "OpenVINO gives no gradients: use --recipe tensorfuzz or deephunter, which need none, or --coverage gap beside a "
-    "twin"
-)
 TELEMETRY = "openvino_telemetry"  # what OpenVINO sends a message by whenever it is imported
 OF_NO_USE = (
     "Exception from ",
@@ -62,7 +60,7 @@ class OpenVinoModel:
     network: Any  # openvino.Model
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
-    inner: Mapping[str, Inner]
+    inner: Mapping[str, GraphLayer]
     digest: str
     over_batch: tuple[str, ...] = ()
 
@@ -76,7 +74,7 @@ class OpenVinoModel:
     @cached_property
     def architecture(self) -> str:
         operators = [node.get_type_name() for node in self.network.get_ordered_ops()]  # some have new names each time
-        return hashlib.sha256(repr((operators, list(self.inner), self.inputs)).encode()).hexdigest()[:16]
+        return digest_of_text(repr((operators, list(self.inner), self.inputs)))
 
     @property
     def weights(self) -> int:
@@ -88,34 +86,34 @@ class OpenVinoModel:
     def candidates(self) -> tuple[Layer, ...]:
         return tuple(one.layer for one in self.inner.values())
 
-    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
-        return self._watching(looks) if looks.layers else self._plain
+    def session(self, watch: LayerWatch = OUTPUTS_ALONE) -> Session:
+        return self._watching(watch) if watch.layers else self._plain
 
     @cached_property
     def _plain(self) -> Session:
         """Kept, because many ask for it before the first execution."""
         return self._watching(OUTPUTS_ALONE)
 
-    def _watching(self, looks: Looks) -> Session:
-        inner = [self.inner[name] for name in looks.layers]
-        network, placed = watched(self.network, inner, looks) if inner else (self.network, [])
+    def _watching(self, watch: LayerWatch) -> Session:
+        inner = [self.inner[name] for name in watch.layers]
+        network, placed = watched(self.network, inner, watch) if inner else (self.network, [])
         infer = self._compiled(network)
-        raw = cache(partial(self.raw, looks.layers))  # compiled only once a layer is not finite
+        raw = cache(partial(self.raw, watch.layers))  # compiled only once a layer is not finite
 
-        def run(arrays: Arrays) -> Ran:
+        def run(arrays: Arrays) -> ModelRun:
             values = infer(arrays)
             outputs = {slot.name: value for slot, value in zip(self.outputs, values, strict=False)}
-            activations = {one.inner.layer.name: _neurons(one, values, looks) for one in placed}
+            activations = {one.inner.layer.name: _neurons(one, values, watch) for one in placed}
             if not all(map(finite, activations.values())):
-                return Ran(outputs, *self._looked_at_exactly(raw()(arrays), looks))
-            extremes = {one.inner.layer.name: _ends(one, values) for one in placed} if looks.extremes else {}
-            return Ran(outputs, activations, extremes)
+                return ModelRun(outputs, *self._looked_at_exactly(raw()(arrays), watch))
+            extremes = {one.inner.layer.name: _ends(one, values) for one in placed} if watch.extremes else {}
+            return ModelRun(outputs, activations, extremes)
 
         return run
 
     def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
         inner = [self.inner[name] for name in layers]
-        network, placed = watched(self.network, inner, Looks(every_unit=True))
+        network, placed = watched(self.network, inner, LayerWatch(every_unit=True))
         infer = self._compiled(network)
 
         def run(arrays: Arrays) -> Arrays:
@@ -124,19 +122,19 @@ class OpenVinoModel:
 
         return run
 
-    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
-        raise ModelRefused(NO_GRADIENTS)
+    def linearised(self, watch: LayerWatch) -> Callable[[Arrays], Pass]:
+        raise no_gradients("OpenVINO")
 
     def twin(self, name: str, sample: Arrays, making: TwinMaking) -> Path | None:
         """Of an ONNX file those of ONNX, which ONNX Runtime makes and runs."""
         return None if self.path.suffix != ".onnx" else open_onnx(self.path, Loading()).twin(name, sample, making)
 
-    def _looked_at_exactly(self, seen: Arrays, looks: Looks) -> tuple[Arrays, Arrays]:
+    def _looked_at_exactly(self, seen: Arrays, watch: LayerWatch) -> tuple[Arrays, Arrays]:
         """Neurons and extremes of layers computed here: in a graph, means overflow and extremes pass over NaN."""
         activations = {
-            name: neurons(value, self.inner[name].sequence, looks.every_unit) for name, value in seen.items()
+            name: neurons(value, self.inner[name].sequence, watch.every_unit) for name, value in seen.items()
         }
-        return activations, {name: ends(value) for name, value in seen.items()} if looks.extremes else {}
+        return activations, {name: ends(value) for name, value in seen.items()} if watch.extremes else {}
 
     def _compiled(self, network: Any) -> Callable[[Arrays], list[Array]]:
         """All results of a network for inputs by name, on as many threads as torch has."""
@@ -169,9 +167,9 @@ class OpenVinoModel:
         return {slot.name: number for slot in self.inputs for number, names in enumerate(known) if slot.name in names}
 
 
-def _neurons(placed: LayerResults, values: Sequence[Array], looks: Looks) -> Array:
+def _neurons(placed: LayerResults, values: Sequence[Array], watch: LayerWatch) -> Array:
     found = values[placed.neurons]
-    return found if placed.means else neurons(found, placed.inner.sequence, looks.every_unit)
+    return found if placed.means else neurons(found, placed.inner.sequence, watch.every_unit)
 
 
 def _ends(placed: LayerResults, values: Sequence[Array]) -> Array:
@@ -236,22 +234,12 @@ def _open_onnx(path: Path, loading: Loading) -> OpenVinoModel:
 
 
 def _open_ir(path: Path, loading: Loading) -> OpenVinoModel:
-    try:
-        checked = checked_openvino(path)
-    except ValueError as error:
-        raise ModelRefused(f"{path} cannot be loaded: {error}") from error
+    with refusing(path):
+        weights = checked_openvino(path)
     network = read_network(path, "ir")
-    files = [path, *([checked.weights] if checked.weights else [])]
+    digest = digest_of_files(path, *([weights] if weights else []))
     inputs = sized(slots_of(network.inputs), loading.shapes)
-    return OpenVinoModel(path, network, inputs, slots_of(network.outputs), inner_of(network), _digest(files))
-
-
-def _digest(files: Sequence[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()[:16]
+    return OpenVinoModel(path, network, inputs, slots_of(network.outputs), inner_of(network), digest)
 
 
 def _load(path: Path, loading: Loading) -> Subject:

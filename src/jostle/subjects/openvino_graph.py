@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from jostle.errors import ModelRefused
-from jostle.subjects.array_model import Looks, Slot
+from jostle.subjects.array_model import LayerWatch, Slot
 from jostle.subjects.layers import Layer, joined
-from jostle.subjects.onnx_graph import Inner
+from jostle.subjects.onnx_graph import GraphLayer
 
 SOFTMAX = ("Softmax", "LogSoftmax")
 # Operators that pass on what another computed as it is.
@@ -31,7 +31,7 @@ FLOATS = ("f16", "bf16", "f32", "f64")
 class LayerResults:
     """More results of a graph, for one layer: where among all results they stand."""
 
-    inner: Inner
+    inner: GraphLayer
     neurons: int  # of means [batch, neurons], or of the tensor as it is
     means: bool
     ends: tuple[int, int] | None = None  # of the smallest and of the largest value [batch]
@@ -63,18 +63,18 @@ def _dtype(port: Any) -> np.dtype[Any]:
     return np.dtype(object) if kind.get_type_name() in ("bf16", "string", "dynamic") else np.dtype(kind.to_dtype())
 
 
-def inner_of(network: Any) -> dict[str, Inner]:
+def inner_of(network: Any) -> dict[str, GraphLayer]:
     """Every tensor that may be watched by the name of its layer, in order of computation.
 
     Layers are called as the modules of torch that they were converted from, else as their nodes. What leaves the graph
     keeps OpenVINO from fusing, so where only NaN and infinity are sought, few are watched unless the user names them.
     """
-    found: dict[str, Inner] = {}
+    found: dict[str, GraphLayer] = {}
     for node in network.get_ordered_ops():
         kind = node.get_type_name()
         if kind in NO_LAYERS or node.output(0).get_element_type().get_type_name() not in FLOATS:
             continue
-        inner = Inner(_layer(node), node.get_friendly_name(), _operator(kind), _rank(node.output(0)))
+        inner = GraphLayer(_layer(node), node.get_friendly_name(), _operator(kind), _rank(node.output(0)))
         name = inner.layer.name
         found[name] = _merged(found.pop(name), inner) if name in found else inner
     return found
@@ -97,7 +97,7 @@ def _operator(kind: str) -> str:
     return {**dict.fromkeys(CONVOLUTIONS, "Conv"), "AvgPool": "AveragePool"}.get(kind, kind)
 
 
-def _merged(earlier: Inner, later: Inner) -> Inner:
+def _merged(earlier: GraphLayer, later: GraphLayer) -> GraphLayer:
     """A module of several nodes; a convolution remains one although its bias is added by another node."""
     convolution = earlier.operator == "Conv" and later.operator == "Add"
     operator = earlier.operator if convolution else later.operator
@@ -117,7 +117,7 @@ def ports_of(network: Any) -> dict[str, Any]:
     return by_node | by_tensor
 
 
-def watched(network: Any, inner: Iterable[Inner], looks: Looks) -> tuple[Any, list[LayerResults]]:
+def watched(network: Any, inner: Iterable[GraphLayer], watch: LayerWatch) -> tuple[Any, list[LayerResults]]:
     """A copy of the network with more results, and where those stand.
 
     Means and extremes are computed inside the graph, so that little leaves it.
@@ -126,24 +126,24 @@ def watched(network: Any, inner: Iterable[Inner], looks: Looks) -> tuple[Any, li
     ports, added, found = ports_of(copy), list[Any](), list[LayerResults]()
     first = len(network.outputs)
     for one in inner:
-        results = list(_results(one, ports[one.tensor], looks))
+        results = list(_results(one, ports[one.tensor], watch))
         place = first + len(added)
         ends = (place + 1, place + 2) if len(results) > 1 else None
-        found.append(LayerResults(one, place, _reduces(one, looks), ends))
+        found.append(LayerResults(one, place, _reduces(one, watch), ends))
         added.extend(results)
     return _with_results(copy, added), found
 
 
-def _reduces(one: Inner, looks: Looks) -> bool:
-    return not looks.every_unit and one.rest is not None
+def _reduces(one: GraphLayer, watch: LayerWatch) -> bool:
+    return not watch.every_unit and one.rest is not None
 
 
-def _results(one: Inner, port: Any, looks: Looks) -> Iterator[Any]:
+def _results(one: GraphLayer, port: Any, watch: LayerWatch) -> Iterator[Any]:
     """Of each layer its neurons and, if asked for, the smallest and the largest value."""
     from openvino import opset13 as operators
 
-    yield operators.reduce_mean(port, np.array(one.rest), False).output(0) if _reduces(one, looks) else port
-    if looks.extremes and one.rank is not None and one.rank > 1:
+    yield operators.reduce_mean(port, np.array(one.rest), False).output(0) if _reduces(one, watch) else port
+    if watch.extremes and one.rank is not None and one.rank > 1:
         every = np.arange(1, one.rank)
         yield operators.reduce_min(port, every, False).output(0)
         yield operators.reduce_max(port, every, False).output(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -12,17 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from jostle.digests import digest_of_files
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.subjects.array_inputs import sized
-from jostle.subjects.array_model import OUTPUTS_ALONE, Arrays, Looks, Pass, Ran, Session, Slot
+from jostle.subjects.array_model import OUTPUTS_ALONE, Arrays, LayerWatch, ModelRun, Pass, Session, Slot
 from jostle.subjects.array_subject import ArraySubject
-from jostle.subjects.keras_engines import OnTensorFlow, quiet, tensorflow
+from jostle.subjects.keras_engines import OnTensorFlow, tensorflow
 from jostle.subjects.keras_twins import BY_LITERT, SERVING, TWINS, as_litert
 from jostle.subjects.layers import Layer
+from jostle.subjects.silence import silenced
 from jostle.subjects.subject import Loading, Subject, SubjectKind
 from jostle.subjects.twin_making import TwinMaking
-from jostle.untrusted.saved_model import GRAPH, checked_saved_model
+from jostle.untrusted.files import refusing
+from jostle.untrusted.saved_model import GRAPH, check_saved_model
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +42,11 @@ class SavedModel:
     @cached_property
     def digest(self) -> str:
         """Of the graph and of all weights beside it."""
-        digest = hashlib.sha256(self.architecture.encode())
-        for path in sorted((self.folder / "variables").glob("*")):
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        return digest.hexdigest()[:16]
+        return digest_of_files(self.folder / GRAPH, *sorted((self.folder / "variables").glob("*")))
 
     @cached_property
     def architecture(self) -> str:
-        return hashlib.sha256((self.folder / GRAPH).read_bytes()).hexdigest()[:16]
+        return digest_of_files(self.folder / GRAPH)
 
     @property
     def over_batch(self) -> tuple[str, ...]:
@@ -58,7 +56,7 @@ class SavedModel:
     def candidates(self) -> tuple[Layer, ...]:
         return ()
 
-    def session(self, looks: Looks = OUTPUTS_ALONE) -> Session:
+    def session(self, watch: LayerWatch = OUTPUTS_ALONE) -> Session:
         return self._session
 
     @cached_property
@@ -69,7 +67,7 @@ class SavedModel:
     def raw(self, layers: Sequence[str]) -> Callable[[Arrays], Arrays]:
         return lambda arrays: {}
 
-    def linearised(self, looks: Looks) -> Callable[[Arrays], Pass]:
+    def linearised(self, watch: LayerWatch) -> Callable[[Arrays], Pass]:
         forward = self._engine.differentiable(self._call)
 
         def run(arrays: Arrays) -> Pass:
@@ -97,8 +95,8 @@ class SavedModel:
         )
         return [returned[slot.name] for slot in self.outputs]
 
-    def _ran(self, values: Sequence[Any]) -> Ran:
-        return Ran({slot.name: value for slot, value in zip(self.outputs, values, strict=True)})
+    def _ran(self, values: Sequence[Any]) -> ModelRun:
+        return ModelRun({slot.name: value for slot, value in zip(self.outputs, values, strict=True)})
 
 
 def _slots(folder: Path, specs: Mapping[str, Any]) -> tuple[Slot, ...]:
@@ -119,14 +117,12 @@ def _signature(folder: Path, loaded: Any) -> str:
 
 
 def _load(folder: Path, loading: Loading) -> Subject:
-    try:
-        checked_saved_model(folder, loading.trusted)
-    except ValueError as error:
-        raise ModelRefused(f"{folder} cannot be loaded: {error}") from error
+    with refusing(folder):
+        check_saved_model(folder, loading.trusted)
     if find_spec("tensorflow") is None:
         raise ModelRefused(f"{folder} needs TensorFlow: pip install 'jostle[tensorflow]'")
     tf = tensorflow()
-    with quiet():
+    with silenced():
         loaded = attempt(partial(tf.saved_model.load, str(folder)))
     if isinstance(loaded, Crash):
         raise ModelRefused(f"{folder} cannot be loaded by TensorFlow ({loaded.message}): export it again")

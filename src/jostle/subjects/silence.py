@@ -1,4 +1,4 @@
-"""Running converters that talk: what they print, warn and log is of their own insides."""
+"""Running libraries that talk: what they print, warn and log is of their own insides."""
 
 from __future__ import annotations
 
@@ -8,20 +8,28 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 STDERR = 2  # its file descriptor
 
 
 @contextmanager
-def silenced() -> Iterator[None]:
-    """No output, warnings or log lines of Python code; loggers and their handlers are afterwards as they were."""
+def silenced(native: bool = False) -> Iterator[None]:
+    """No output, warnings or log lines of Python code; loggers and their handlers are afterwards as they were.
+
+    Native code is silenced where that is asked for, because then the last words of one that crashes are lost too.
+    """
     root = logging.getLogger()
     handlers, disabled, level = list(root.handlers), root.manager.disable, root.level
     logging.disable(logging.CRITICAL)
     try:
-        with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        with (
+            _no_stderr() if native else nullcontext(),
+            warnings.catch_warnings(),
+            redirect_stdout(io.StringIO()),
+            redirect_stderr(io.StringIO()),
+        ):
             warnings.simplefilter("ignore")
             yield
     finally:
@@ -31,7 +39,7 @@ def silenced() -> Iterator[None]:
 
 
 @contextmanager
-def no_stderr() -> Iterator[None]:
+def _no_stderr() -> Iterator[None]:
     """Nothing reaches stderr, not even what a library writes to it that is not Python."""
     sys.stderr.flush()
     kept = os.dup(STDERR)

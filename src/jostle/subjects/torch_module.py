@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from jostle.digests import digest_of
+from jostle.digests import digest_of, digest_of_text
 from jostle.errors import ModelRefused
 from jostle.foreign import Crash, attempt
 from jostle.layout import Layout
@@ -55,7 +54,7 @@ class TorchSubject:
 
     @property
     def architecture(self) -> str:
-        return hashlib.sha256(str(self.module).encode()).hexdigest()[:16]
+        return digest_of_text(str(self.module))
 
     def described(self) -> Description:
         needed = [name for name in self._parameters.names if name in self._parameters.required]

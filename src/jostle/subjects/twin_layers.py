@@ -51,7 +51,7 @@ class TwinLayers:
         """Both models, watched in the layers that run on the first input that both accept; None if there are none."""
         inputs, output = self._watching.inputs, self._watching.options.output
         model, other = (
-            LookedInto(fitted(one, inputs, self._sample, output), self._sample, inputs.mean, inputs.std, output)
+            OpenedModel(fitted(one, inputs, self._sample, output), self._sample, inputs.mean, inputs.std, output)
             for one in (self._own, twin)
         )
         for seed in self._sample.split(1):
@@ -65,8 +65,8 @@ class TwinLayers:
 
 
 @dataclass(frozen=True)
-class LookedInto:
-    """A model that is to be looked into."""
+class OpenedModel:
+    """A model whose layers are compared with those of another."""
 
     subject: Subject
     sample: Tensor  # [some, ...]
@@ -95,7 +95,7 @@ class LookedInto:
         return layers, output
 
 
-def opened_pair(model: LookedInto, twin: LookedInto, seed: Tensor) -> TwinPair:
+def opened_pair(model: OpenedModel, twin: OpenedModel, seed: Tensor) -> TwinPair:
     """Both, watched in the layers that correspond on one input [1, ...]."""
     (ours, output), (theirs, other_output) = model.runs(seed), twin.runs(seed)
     pairs = matched([one.named for one in ours], [one.named for one in theirs])

@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from jostle.errors import ModelRefused
 
 HEADER_LIMIT = 100 * 2**20  # bytes, the limit of safetensors too
 VALUE_LIMIT = 4_000_000  # in JSON, each of up to a hundred bytes in memory
@@ -15,6 +19,15 @@ MEMBER_LIMIT = 100_000
 NAME_LIMIT = 200  # characters, fewer than any file system takes
 # What no file name needs, and what a library may read as something else: a drive, a pattern, an address in memory.
 ODD_IN_NAMES = re.compile(r"[\x00-\x1f\x7f\\*?:<>|\"]")
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """What a check says of a model file becomes its refusal."""
+    try:
+        yield
+    except ValueError as error:
+        raise ModelRefused(f"{path} cannot be loaded: {error}") from error
 
 
 def check_regular(path: Path) -> None:

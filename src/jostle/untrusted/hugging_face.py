@@ -37,9 +37,7 @@ NUMBERS = re.compile(
 class CheckedFolder:
     """What is known of a folder that transformers may open."""
 
-    model_type: str
     architectures: tuple[str, ...]
-    weights: tuple[Path, ...]
     quantised: str | None  # the method, which needs a library of its own
 
 
@@ -55,13 +53,12 @@ def checked_hugging_face(folder: Path) -> CheckedFolder:
         if (folder / name).exists() or (folder / name).is_symlink():
             _check_wishes(_json(folder, name), name)
     _check_wishes(config, CONFIG)
-    kind, architectures = config.get("model_type"), config.get("architectures") or []
-    if not isinstance(kind, str) or not isinstance(architectures, list):
+    architectures = config.get("architectures") or []
+    if not isinstance(config.get("model_type"), str) or not isinstance(architectures, list):
         raise ValueError(f"its {CONFIG} does not say what kind of model it is: model_type is missing")
-    weights = tuple(_weights(folder))
-    for path in weights:
+    for path in _weights(folder):
         _check_weights(path)
-    return CheckedFolder(kind, tuple(map(str, architectures)), weights, _quantised(config))
+    return CheckedFolder(tuple(map(str, architectures)), _quantised(config))
 
 
 def _json(folder: Path, name: str) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import stat
 import struct
 import zipfile
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,39 +24,31 @@ CONFIG, METADATA, WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
 DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, RuntimeError, NotImplementedError, KeyError)
 
 
-@dataclass(frozen=True)
-class CheckedKeras:
-    """What is known of a model that Keras may open."""
-
-    custom: tuple[str, ...]  # classes that are code or not Keras' own; none unless the file is trusted
-    keras_version: str | None
-
-
-def checked_keras(path: Path, trusted: bool = False) -> CheckedKeras:
-    """What Keras would find in a `.keras` or `.h5` file; ValueError says why it may not open it.
+def check_keras(path: Path, trusted: bool = False) -> None:
+    """ValueError says why Keras may not open a `.keras` or `.h5` file.
 
     Trust lets custom objects and code pass, but neither links nor claims that no honest file makes.
     """
     check_regular(path)
     if path.stat().st_size > SIZE_LIMIT:
         raise ValueError(f"it is larger than {SIZE_LIMIT} bytes")
-    checked = _checked_archive(path, trusted) if path.suffix.lower() == ".keras" else _checked_legacy(path)
+    custom = _custom_in_archive(path, trusted) if path.suffix.lower() == ".keras" else _custom_in_hdf5(path)
     if not trusted:
-        check_trusted(checked.custom)
-    return checked
+        check_trusted(custom)
 
 
-def _checked_archive(path: Path, trusted: bool) -> CheckedKeras:
+def _custom_in_archive(path: Path, trusted: bool) -> tuple[str, ...]:
+    """Classes that are code or not Keras' own."""
     try:
         with zipfile.ZipFile(path) as archive:
             _check_members(archive, path.stat().st_size, trusted)
-            config, metadata = (_json(archive, name) for name in (CONFIG, METADATA))
+            config, _ = _json(archive, CONFIG), _json(archive, METADATA)  # Keras reads both
     except DAMAGED as error:
         raise ValueError("it is not a Keras archive, or is damaged; export it again") from error
     _check_model(config)
     found = custom_objects({**config, "compile_config": None}, slashes=False)
     hdf5_texts(path, member=WEIGHTS)
-    return CheckedKeras(found, _version(metadata))
+    return found
 
 
 def _check_members(archive: zipfile.ZipFile, size: int, trusted: bool) -> None:
@@ -89,13 +80,13 @@ def _json(archive: zipfile.ZipFile, name: str) -> Any:
     return parsed(archive.read(name))
 
 
-def _checked_legacy(path: Path) -> CheckedKeras:
-    texts = hdf5_texts(path, ("model_config", "keras_version"))
-    if (text := texts["model_config"]) is None:
+def _custom_in_hdf5(path: Path) -> tuple[str, ...]:
+    """Classes that are code or not Keras' own."""
+    if (text := hdf5_texts(path, ("model_config", "keras_version"))["model_config"]) is None:
         raise ValueError("it holds weights without a model: save it with model.save, not model.save_weights")
     config = parsed(text.encode())
     _check_model(config)
-    return CheckedKeras(custom_objects(config, slashes=True), texts["keras_version"])
+    return custom_objects(config, slashes=True)
 
 
 def _check_model(config: Any) -> None:
@@ -104,8 +95,3 @@ def _check_model(config: Any) -> None:
             pass
         case _:
             raise ValueError("its configuration is not that of a Keras model")
-
-
-def _version(metadata: Any) -> str | None:
-    version = metadata.get("keras_version") if isinstance(metadata, dict) else None
-    return version if isinstance(version, str) else None

@@ -30,57 +30,51 @@ OPERATOR_CODE, OPERATOR_INDICES, OPERATOR_OPTIONS, OPERATOR_LARGE = 0, (1, 2, 8)
 BUFFER_DATA, BUFFER_PLACE = 0, (1, 2)
 
 
-@dataclass(frozen=True)
-class CheckedLitert:
-    """What is known of a model that an interpreter may open."""
-
-    operators: tuple[int, ...]  # codes of built-in operators, as TensorFlow counts them
-    tensors: int
-
-
-def checked_litert(path: Path) -> CheckedLitert:
-    """What an interpreter would find in a `.tflite`; ValueError says why it may not open it."""
+def checked_litert(path: Path) -> bytes:
+    """The content of a `.tflite` that an interpreter may open; ValueError says why it may not."""
     content = read_bounded(path, SIZE_LIMIT)
     if content[4:8] != IDENTIFIER:
         raise ValueError("it is not a LiteRT model; export it again")
     try:
-        return _checked(content)
+        _check_model(content)
     except struct.error as error:
         raise ValueError("it is damaged: a part of it lies outside of the file; export it again") from error
+    return content
 
 
-def _checked(content: bytes) -> CheckedLitert:
+def _check_model(content: bytes) -> None:
     model = _Table(content, _at(content, "<I", 0))
     if any(model.place(field) is not None for field in MODEL_OUTSIDE):
         raise ValueError("it keeps numbers in other files")
-    operators = _operators(model.tables(MODEL_CODES))
+    operators = model.tables(MODEL_CODES)
+    _check_operators(operators)
     buffers, graphs = model.tables(MODEL_BUFFERS), model.tables(MODEL_GRAPHS)
     for buffer in buffers:
         buffer.vector(BUFFER_DATA, "B")
         _check_place(buffer, BUFFER_PLACE)
     if not graphs:
         raise ValueError("it is not a LiteRT model: it has no graph; export it again")
-    tensors = sum(_checked_tensors(graph, len(operators), len(buffers)) for graph in graphs)
-    return CheckedLitert(tuple(operators), tensors)
+    for graph in graphs:
+        _check_graph(graph, len(operators), len(buffers))
 
 
-def _operators(codes: list[_Table]) -> list[int]:
-    """Codes of built-in operators."""
-    found, custom = [], []
-    for code in codes:
-        number = max(code.number(CODE_OLD, "b"), code.number(CODE_NEW, "i"))
-        found.append(number)
-        if number == CUSTOM and (name := code.text(CODE_NAME)) not in OWN:
-            custom.append(name)
+def _check_operators(codes: list[_Table]) -> None:
+    """All are built in."""
+    named = [code.text(CODE_NAME) for code in codes if _number(code) == CUSTOM]
+    custom = [name for name in named if name not in OWN]
     if custom:
         names = ", ".join(repr(name[:100]) for name in custom[:3])
         kind = "TensorFlow's, which may read files" if custom[0].startswith("Flex") else "not LiteRT's own"
         raise ValueError(f"it has the operators {names}, which are {kind}: convert it with built-in operators only")
-    return found
 
 
-def _checked_tensors(graph: _Table, operators: int, buffers: int) -> int:
-    """How many tensors the graph has, of which all of it speaks."""
+def _number(code: _Table) -> int:
+    """Of an operator, as TensorFlow counts them."""
+    return max(code.number(CODE_OLD, "b"), code.number(CODE_NEW, "i"))
+
+
+def _check_graph(graph: _Table, operators: int, buffers: int) -> None:
+    """All of it speaks of tensors, operators and buffers that are there."""
     tensors = graph.tables(GRAPH_TENSORS)
     for tensor in tensors:
         _check_tensor(tensor, buffers)
@@ -94,7 +88,6 @@ def _checked_tensors(graph: _Table, operators: int, buffers: int) -> int:
             raise ValueError("it is damaged: it uses an operator that is not there; export it again")
         step.vector(OPERATOR_OPTIONS, "B")
         _check_place(step, OPERATOR_LARGE)
-    return len(tensors)
 
 
 def _check_tensor(tensor: _Table, buffers: int) -> None:

@@ -22,21 +22,13 @@ NUMBER = re.compile(r"\d{1,18}", re.ASCII)
 OTHER_FILES = re.compile(r"(__)?weights_path|cache_dir", re.IGNORECASE)  # where OpenVINO notes which files it read
 
 
-@dataclass(frozen=True)
-class CheckedIr:
-    """What is known of a model that OpenVINO may open."""
-
-    operations: frozenset[str]  # kinds of layers, as "opset1:Convolution"
-    weights: Path | None  # the file of its constants, None if it has none
-
-
-def checked_openvino(path: Path) -> CheckedIr:
-    """What OpenVINO would find in an `.xml` and its `.bin`; ValueError says why it may not open them."""
+def checked_openvino(path: Path) -> Path | None:
+    """The `.bin` of an `.xml`, None if it needs none; ValueError says why OpenVINO may not open them."""
     found = _Found()
     _parse(read_bounded(path, XML_LIMIT), found)
-    if not found.operations:
+    if not found.layers:
         raise ValueError("it is not an OpenVINO model: it has no layers; export it again")
-    return CheckedIr(frozenset(found.operations), _weights(path, found))
+    return _weights(path, found)
 
 
 def _weights(path: Path, found: _Found) -> Path | None:
@@ -58,7 +50,7 @@ def _weights(path: Path, found: _Found) -> Path | None:
 class _Found:
     """What was seen of the XML so far."""
 
-    operations: set[str] = field(default_factory=set)
+    layers: int = 0
     ends: dict[str, int] = field(default_factory=dict)  # where in the .bin a layer's numbers end, by its name
     names: list[str] = field(default_factory=list)  # of the elements around, with the layer's name for a layer
     count: int = 0
@@ -72,7 +64,8 @@ class _Found:
         if any(OTHER_FILES.fullmatch(name) for name in (tag, *attributes, attributes.get("name", ""))):
             raise ValueError("it names other files that it was made of")
         if tag == "layer":
-            self.operations.add(_operation(attributes))
+            self.layers += 1
+            _check_layer(attributes)
         if "offset" in attributes and "size" in attributes:
             self._note_end(attributes)
         self.names.append(attributes.get("name", tag))
@@ -85,12 +78,11 @@ class _Found:
             self.ends[layer] = max(self.ends.get(layer, 0), int(offset) + int(size))
 
 
-def _operation(attributes: dict[str, str]) -> str:
+def _check_layer(attributes: dict[str, str]) -> None:
     kind, opset = attributes.get("type", ""), attributes.get("version", "")
     if not OPSET.fullmatch(opset):
         named = f"its layer {attributes.get('name', '')[:100]!r} is a {kind[:100]!r}"
         raise ValueError(f"{named} of {opset[:100]!r}, which is not OpenVINO's own and needs a library")
-    return f"{opset}:{kind}"
 
 
 def _parse(content: bytes, found: _Found) -> None:

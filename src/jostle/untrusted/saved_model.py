@@ -39,14 +39,6 @@ NESTED, VARINT, EIGHT, FOUR = 2, 0, 1, 5  # wire types
 
 
 @dataclass(frozen=True)
-class CheckedSavedModel:
-    """What is known of a SavedModel that TensorFlow may open."""
-
-    operators: frozenset[str]
-    suspicious: tuple[str, ...]  # operators that may do more than compute; none unless the model is trusted
-
-
-@dataclass(frozen=True)
 class _Function:
     """A function of the graph."""
 
@@ -59,8 +51,8 @@ class _Function:
         return bool(self.operators & CHECKPOINT)
 
 
-def checked_saved_model(folder: Path, trusted: bool = False) -> CheckedSavedModel:
-    """What TensorFlow would find in the folder; ValueError says why it may not open it.
+def check_saved_model(folder: Path, trusted: bool = False) -> None:
+    """ValueError says why TensorFlow may not open the folder.
 
     Trust lets all operators pass, but no links.
     """
@@ -75,7 +67,6 @@ def checked_saved_model(folder: Path, trusted: bool = False) -> CheckedSavedMode
     suspicious = tuple(sorted(name for name in operators if name not in COMPUTING))
     if suspicious and not trusted:
         raise ValueError(f"it has the operator {_described(suspicious)}: add --trust-model if you trust its origin")
-    return CheckedSavedModel(operators, suspicious)
 
 
 def _described(suspicious: tuple[str, ...]) -> str:

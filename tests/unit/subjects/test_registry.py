@@ -13,7 +13,9 @@ from torch import nn
 
 from jostle.errors import ModelRefused
 from jostle.layout import Field, Layout
+from jostle.options.campaign import ENGINES
 from jostle.subjects.arguments import PackedArguments, Parameters, check_takes_one
+from jostle.subjects.registry import KINDS
 from jostle.subjects.registry import load as load_subject
 
 SOURCE = """
@@ -233,3 +235,7 @@ def test_torchscript_needs_consent_and_shows_no_layers(tmp_path: Path) -> None:
     with pytest.raises(ModelRefused, match=r"is TorchScript, whose code can read and write files.*--trust-model"):
         load_subject(str(path))
     assert load_subject(str(path), trusted=True).layers(INPUTS) == []
+
+
+def test_every_engine_that_can_be_chosen_runs_a_kind_of_model_and_no_other_does() -> None:
+    assert set(ENGINES) == {engine for kind in KINDS for engine in kind.engines}

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from jostle.untrusted import hdf5_file
-from jostle.untrusted.keras_archive import checked_keras
+from jostle.untrusted.keras_archive import check_keras
 from security.damage import refusals
 from security.model_payloads import (
     KERAS_PAYLOADS,
@@ -76,33 +76,32 @@ def test_what_keras_saves_passes_and_the_payload_runs_where_keras_trusts_it(tmp_
     command = [sys.executable, str(tmp_path / "saving.py"), str(models), str(payload)]
     subprocess.run(command, check=True, env={**os.environ, "KERAS_BACKEND": "torch"}, capture_output=True)
     for name in ("functional.keras", "sequential.keras", "sequential.h5", "nested.keras"):
-        checked = checked_keras(models / name)
-        assert checked.custom == () and checked.keras_version, name
+        check_keras(models / name)
     with pytest.raises(ValueError, match=r"weights without a model: save it with model\.save"):
-        checked_keras(models / "only.weights.h5")
+        check_keras(models / "only.weights.h5")
     assert (tmp_path / "canary").exists()
     for name in ("functional.keras", "sequential.h5"):
         content = (models / name).read_bytes()
-        assert refusals(models / f"damaged-{name}", content, times(30, 1000), checked_keras) > 10
+        assert refusals(models / f"damaged-{name}", content, times(30, 1000), check_keras) > 10
 
 
 @pytest.mark.parametrize("name", KERAS_PAYLOADS)
 def test_code_and_other_files_are_refused_and_nothing_runs(name: str, tmp_path: Path) -> None:
     path = KERAS_PAYLOADS[name](tmp_path)
     with pytest.raises(ValueError, match=r"--trust-model|reads the vocabulary|path for a name"):
-        checked_keras(path)
+        check_keras(path)
     assert not (tmp_path / "canary").exists()
 
 
 @pytest.mark.parametrize("name", TRUSTABLE)
 def test_trust_lets_code_pass_by_name_and_runs_nothing(name: str, tmp_path: Path) -> None:
-    assert checked_keras(KERAS_PAYLOADS[name](tmp_path), trusted=True).custom
+    check_keras(KERAS_PAYLOADS[name](tmp_path), trusted=True)
     assert not (tmp_path / "canary").exists()
 
 
 def test_the_message_says_what_is_code_and_how_to_trust_it(tmp_path: Path) -> None:
     with pytest.raises(ValueError) as raised:
-        checked_keras(malicious_keras(tmp_path))
+        check_keras(malicious_keras(tmp_path))
     assert str(raised.value) == "it holds a Lambda layer, which is code: add --trust-model if you trust its origin"
 
 
@@ -111,20 +110,20 @@ def test_trust_does_not_let_files_outside_be_read(tmp_path: Path) -> None:
         folder = tmp_path / name
         folder.mkdir()
         with pytest.raises(ValueError):
-            checked_keras(KERAS_PAYLOADS[name](folder), trusted=True)
+            check_keras(KERAS_PAYLOADS[name](folder), trusted=True)
 
 
 def test_a_vocabulary_of_words_passes(tmp_path: Path) -> None:
     config = keras_config(keras_layer("StringLookup", vocabulary=["a", "b"], idf_weights=None))
-    assert checked_keras(archive(tmp_path / "m.keras", config)).custom == ()
+    check_keras(archive(tmp_path / "m.keras", config))
 
 
 def test_how_the_model_was_compiled_does_not_matter(tmp_path: Path) -> None:
     own = {"module": "own", "class_name": "function", "config": "loss", "registered_name": "loss"}
-    assert checked_keras(archive(tmp_path / "m.keras", {**DENSE, "compile_config": {"loss": own}})).custom == ()
+    check_keras(archive(tmp_path / "m.keras", {**DENSE, "compile_config": {"loss": own}}))
     nested = keras_config({**DENSE, "compile_config": {"loss": own}})
     with pytest.raises(ValueError, match="--trust-model"):
-        checked_keras(archive(tmp_path / "m.keras", nested))
+        check_keras(archive(tmp_path / "m.keras", nested))
 
 
 Fill = Callable[[Any], object]
@@ -177,17 +176,17 @@ def test_weights_lie_in_the_file(name: str, tmp_path: Path) -> None:
     fill, reason = OUTSIDE[name]
     weights = hdf5_weights(fill)
     with pytest.raises(ValueError, match=reason):
-        checked_keras(archive(tmp_path / "m.keras", weights=weights), trusted=True)
+        check_keras(archive(tmp_path / "m.keras", weights=weights), trusted=True)
     legacy = tmp_path / "m.h5"
     legacy.write_bytes(weights)
     with h5py.File(legacy, "a") as file:
         file.attrs["model_config"] = json.dumps(DENSE)
     with pytest.raises(ValueError, match=reason):
-        checked_keras(legacy, trusted=True)
+        check_keras(legacy, trusted=True)
 
 
 def test_groups_that_hold_themselves_end(tmp_path: Path) -> None:
-    checked_keras(archive(tmp_path / "m.keras", weights=hdf5_weights(_looping)))
+    check_keras(archive(tmp_path / "m.keras", weights=hdf5_weights(_looping)))
 
 
 def _linked(name: str) -> bytes:
@@ -249,11 +248,11 @@ def test_an_archive_holds_what_keras_writes_and_no_more(name: str, tmp_path: Pat
     make, reason = ARCHIVES[name]
     (tmp_path / "m.keras").write_bytes(make())
     with pytest.raises(ValueError, match=reason):
-        checked_keras(tmp_path / "m.keras")
+        check_keras(tmp_path / "m.keras")
 
 
 def test_assets_pass_where_the_file_is_trusted(tmp_path: Path) -> None:
-    checked_keras(archive(tmp_path / "m.keras", **{"assets/layers/words.txt": b"a"}), trusted=True)
+    check_keras(archive(tmp_path / "m.keras", **{"assets/layers/words.txt": b"a"}), trusted=True)
 
 
 @pytest.mark.slow
@@ -265,7 +264,7 @@ def test_a_damaged_model_is_refused_or_passes(suffix: str, tmp_path: Path) -> No
         with h5py.File(path, "w") as file:
             file.attrs["model_config"] = json.dumps(DENSE)
             file.create_dataset("model_weights/dense/kernel", data=np.ones((2, 2)), compression="gzip", chunks=(1, 2))
-    assert 10 < refusals(path, path.read_bytes(), times(40, 1000), checked_keras) < times(40, 1000)
+    assert 10 < refusals(path, path.read_bytes(), times(40, 1000), check_keras) < times(40, 1000)
 
 
 def test_a_file_that_hdf5_would_read_for_ever_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,4 +278,4 @@ def test_a_file_that_hdf5_would_read_for_ever_is_refused(tmp_path: Path, monkeyp
     content[length : length + 8] = (2000).to_bytes(8, "little")
     path.write_bytes(content)
     with pytest.raises(ValueError, match="more than 3 s"):
-        checked_keras(path)
+        check_keras(path)

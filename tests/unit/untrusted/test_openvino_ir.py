@@ -20,10 +20,8 @@ def written(folder: Path, text: str = IR, weights: bytes | None = SECRET.tobytes
     return path
 
 
-def test_a_small_model_passes_and_tells_its_layers(tmp_path: Path) -> None:
-    checked = checked_openvino(written(tmp_path))
-    assert checked.operations == {"opset1:Parameter", "opset1:Const", "opset1:Add", "opset1:Result"}
-    assert checked.weights == tmp_path / "m.bin"
+def test_a_small_model_passes_and_tells_where_its_weights_are(tmp_path: Path) -> None:
+    assert checked_openvino(written(tmp_path)) == tmp_path / "m.bin"
 
 
 @pytest.mark.slow
@@ -35,8 +33,7 @@ def test_what_openvino_saves_passes(tmp_path: Path) -> None:
     model = ov.convert_model(nn.Sequential(*layers).eval(), example_input=torch.zeros(1, 3, 8, 8))
     for half in (True, False):
         ov.save_model(model, tmp_path / "m.xml", compress_to_fp16=half)
-        checked = checked_openvino(tmp_path / "m.xml")
-        assert "opset1:Convolution" in checked.operations and checked.weights == tmp_path / "m.bin"
+        assert checked_openvino(tmp_path / "m.xml") == tmp_path / "m.bin"
     again = ov.Core().read_model(written(tmp_path))
     answer = ov.compile_model(again, "CPU")({0: np.zeros(2, np.float32)})
     assert np.array_equal(answer[0], SECRET)
@@ -64,7 +61,7 @@ def test_missing_weights_are_named_with_the_fix(tmp_path: Path) -> None:
 
 def test_a_model_without_constants_needs_no_weights(tmp_path: Path) -> None:
     text = IR.replace('size="8"', 'size="0"')
-    assert checked_openvino(written(tmp_path, text, weights=None)).weights is None
+    assert checked_openvino(written(tmp_path, text, weights=None)) is None
 
 
 @pytest.mark.parametrize(

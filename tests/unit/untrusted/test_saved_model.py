@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jostle.untrusted.saved_model import CHECKPOINT, OUTSIDE, checked_saved_model
+from jostle.untrusted.saved_model import CHECKPOINT, OUTSIDE, check_saved_model
 from jostle.untrusted.tensorflow_operators import COMPUTING
 from security.damage import refusals
 from security.model_payloads import CHECKPOINTS, SAVED_MODEL_PAYLOADS, graph_function, saved_model
@@ -40,10 +40,8 @@ def folder_of(path: Path, content: bytes) -> Path:
     return path
 
 
-def test_a_plain_model_passes_and_tells_its_operators(tmp_path: Path) -> None:
-    checked = checked_saved_model(folder_of(tmp_path / "m", saved_model(PLAIN, TOP)))
-    plain = {"Conv2D", "Relu", "MatMul", "StatefulPartitionedCall", "VarHandleOp", "Placeholder"}
-    assert checked.operators == plain | {"StringJoin", "AssignVariableOp"} and checked.suspicious == ()
+def test_a_plain_model_passes(tmp_path: Path) -> None:
+    check_saved_model(folder_of(tmp_path / "m", saved_model(PLAIN, TOP)))
 
 
 @pytest.mark.slow
@@ -52,29 +50,29 @@ def test_what_keras_exports_passes_and_the_payload_reads_where_tensorflow_runs_i
     command, paths = [sys.executable, "-c", EXPORTING, str(tmp_path)], {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **paths})
     assert "1729.0 4104.0" in done.stdout
-    assert {"Conv2D", "MatMul"} <= checked_saved_model(tmp_path / "exported").operators
+    check_saved_model(tmp_path / "exported")
     with pytest.raises(ValueError, match="'ReadFile', which reaches files, the network or code: add --trust-model"):
-        checked_saved_model(tmp_path / "model")
-    assert checked_saved_model(tmp_path / "model", trusted=True).suspicious == ("ReadFile",)
+        check_saved_model(tmp_path / "model")
+    check_saved_model(tmp_path / "model", trusted=True)
     graph = tmp_path / "exported" / "saved_model.pb"
-    assert refusals(graph, graph.read_bytes(), 200, lambda one: checked_saved_model(one.parent)) > 50
+    assert refusals(graph, graph.read_bytes(), 200, lambda one: check_saved_model(one.parent)) > 50
 
 
 @pytest.mark.parametrize("name", SAVED_MODEL_PAYLOADS)
 def test_operators_that_do_more_than_compute_and_links_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"it has the operator '|is a link|hard links|names the file"):
-        checked_saved_model(SAVED_MODEL_PAYLOADS[name](tmp_path))
+        check_saved_model(SAVED_MODEL_PAYLOADS[name](tmp_path))
 
 
 @pytest.mark.parametrize("name", ["link", "hard link", "linked folder", "asset elsewhere"])
 def test_trust_does_not_let_links_pass(name: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"is a link|hard links|names the file"):
-        checked_saved_model(SAVED_MODEL_PAYLOADS[name](tmp_path), trusted=True)
+        check_saved_model(SAVED_MODEL_PAYLOADS[name](tmp_path), trusted=True)
 
 
 def test_a_custom_operator_is_named_as_unknown(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'OwnCustomOp', which is not known to compute and nothing else"):
-        checked_saved_model(SAVED_MODEL_PAYLOADS["function with OwnCustomOp"](tmp_path))
+        check_saved_model(SAVED_MODEL_PAYLOADS["function with OwnCustomOp"](tmp_path))
 
 
 def test_graphs_that_are_not_looked_at_are_refused(tmp_path: Path) -> None:
@@ -82,17 +80,17 @@ def test_graphs_that_are_not_looked_at_are_refused(tmp_path: Path) -> None:
         folder = folder_of(tmp_path / str(number), saved_model(PLAIN))
         (folder / name).touch()
         with pytest.raises(ValueError, match=f"it has {name} besides saved_model.pb"):
-            checked_saved_model(folder)
+            check_saved_model(folder)
 
 
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     for number, content in enumerate((b"", b"<html></html>", bytes(9), b"\x0b\x0c", b"\xff" * 20, b"\x08\x01")):
         with pytest.raises(ValueError, match=r"not a SavedModel|empty|damaged"):
-            checked_saved_model(folder_of(tmp_path / str(number), content))
+            check_saved_model(folder_of(tmp_path / str(number), content))
     with pytest.raises(ValueError, match=r"no saved_model\.pb"):
-        checked_saved_model(tmp_path)
+        check_saved_model(tmp_path)
     with pytest.raises(ValueError, match=r"asset 'words\.txt' is missing"):
-        checked_saved_model(folder_of(tmp_path / "m", saved_model(PLAIN, assets=("words.txt",))))
+        check_saved_model(folder_of(tmp_path / "m", saved_model(PLAIN, assets=("words.txt",))))
 
 
 def test_no_known_operator_looks_like_one_that_reaches_out() -> None:
@@ -102,4 +100,4 @@ def test_no_known_operator_looks_like_one_that_reaches_out() -> None:
 def test_a_damaged_model_is_refused_or_passes(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "m", saved_model(PLAIN, TOP))
     graph = folder / "saved_model.pb"
-    assert 300 < refusals(graph, graph.read_bytes(), 1800, lambda one: checked_saved_model(one.parent)) < 1800
+    assert 300 < refusals(graph, graph.read_bytes(), 1800, lambda one: check_saved_model(one.parent)) < 1800

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from jostle.untrusted.keras_archive import checked_keras
+from jostle.untrusted.keras_archive import check_keras
 from jostle.untrusted.litert_model import checked_litert
 from jostle.untrusted.onnx_model import checked_onnx, unknown_domains
-from jostle.untrusted.saved_model import checked_saved_model
+from jostle.untrusted.saved_model import check_saved_model
 
 
 def onnx_without_custom_operators(path: Path) -> None:
@@ -26,8 +26,8 @@ MODELS: tuple[tuple[str, str, Callable[[Path], object]], ...] = (
     ("silero_vad", "data/*.onnx", onnx_without_custom_operators),
     ("basic_pitch", "saved_models/*/nmp.onnx", onnx_without_custom_operators),
     ("basic_pitch", "saved_models/*/nmp.tflite", checked_litert),
-    ("basic_pitch", "saved_models/*/nmp", checked_saved_model),
-    ("fer", "data/*.hdf5", checked_keras),
+    ("basic_pitch", "saved_models/*/nmp", check_saved_model),
+    ("fer", "data/*.hdf5", check_keras),
     ("fer", "data/*.tflite", checked_litert),
 )
 
