@@ -15,8 +15,9 @@ from running import Ended
 
 import hostile
 from jostle.cli.terminal import Exit
+from jostle.isolation.ahead import MODEL_WORKER
 from jostle.isolation.process import Limits
-from jostle.session.isolate import WORKER, isolated
+from jostle.session.isolate import isolated
 from making import batch_of, options
 from soaking import times
 
@@ -36,7 +37,7 @@ def left_behind(name: str) -> list[str]:
     """Workers of this process that still run, and grandchildren that only this target has."""
     workers = [child.cmdline() for child in psutil.Process().children()]
     others = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
-    return [line for line in map(" ".join, workers) if WORKER in line] + [
+    return [line for line in map(" ".join, workers) if MODEL_WORKER in line] + [
         line for line in map(" ".join, others) if hostile.MARK in line and name == "grandchild"
     ]
 

@@ -16,7 +16,7 @@ from running import ENVIRONMENT, JOSTLE, PATIENCE
 from test_going_on import check_whole, journal
 
 from jostle.cli.terminal import Exit
-from jostle.session.isolate import WORKER
+from jostle.isolation.ahead import MODEL_WORKER
 from soaking import times
 
 CALL = ["fuzz", "jostle.zoo:lenet5", "--seeds", "ok.npy", "--oracle", "flip", "--radius", "1", "--sigma", "0.4"]
@@ -26,7 +26,7 @@ def worker_of(campaign: psutil.Process) -> int | None:
     """Whichever works now."""
     for child in campaign.children():
         with contextlib.suppress(psutil.Error):  # of one that just ended
-            if WORKER in " ".join(child.cmdline()):
+            if MODEL_WORKER in " ".join(child.cmdline()):
                 return child.pid
     return None
 
