@@ -101,13 +101,17 @@ def changes_of(finding: TriagedFinding) -> list[str]:
 
 
 def _told(by_class: Mapping[str, list[str]]) -> list[str]:
-    told = []
-    for kind, operations in by_class.items():
-        sizes = [size for one in operations if (size := size_of(one)) is not None]
-        times = f" {len(operations)} times" if len(operations) > 1 else ""
-        plain = operations[0] if len(operations) == 1 else kind
-        told.append(TOLD[kind](sizes) if kind in TOLD and len(sizes) == len(operations) else f"{plain}{times}")
-    return told
+    return [_phrase(kind, operations) for kind, operations in by_class.items()]
+
+
+def _phrase(kind: str, operations: list[str]) -> str:
+    """What operations of one class come to."""
+    sizes = [size for one in operations if (size := size_of(one)) is not None]
+    if kind == "noise":
+        return "with noise"  # how much of it, the values tell
+    if kind in TOLD and len(sizes) == len(operations):
+        return TOLD[kind](sizes)
+    return operations[0] if len(operations) == 1 else f"{kind} {len(operations)} times"
 
 
 def values_changed(finding: TriagedFinding) -> str:
