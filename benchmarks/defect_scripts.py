@@ -11,8 +11,7 @@ import tempfile
 from pathlib import Path
 
 from jostle.storage.campaign_record import read_campaign
-from jostle.storage.findings import FINDINGS
-from jostle.triage.defect_folder import SCRIPT, write_defect_folder
+from jostle.triage.defect_folder import SCRIPT, ShownDefect
 from jostle.triage.grouping import defects_of
 from jostle.triage.triaged_finding import TriagedFinding, gather
 
@@ -43,7 +42,7 @@ def shows(finding: TriagedFinding, campaign: Path) -> bool | None:
     """Whether the script of one finding fails; None where there is none."""
     folder = campaign / "scripts" / finding.name
     (defect,) = defects_of([finding])
-    write_defect_folder(folder, campaign / FINDINGS / finding.name, defect, read_campaign(campaign))
+    ShownDefect(defect, finding, read_campaign(campaign)).write(folder)
     if not (folder / SCRIPT).exists():
         return None
     done = subprocess.run([sys.executable, SCRIPT], cwd=folder, capture_output=True, text=True, timeout=600)

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jostle.records import MODEL, NO_LABEL
+from jostle.storage.class_names import ClassNames
 from jostle.storage.finding_record import NOT_FINITE, Answer
 from jostle.triage.causes import label_pair, mutation_classes, trait_of
 from jostle.triage.change_words import changes_of, values_changed
-from jostle.triage.class_names import ClassNames
 from jostle.triage.triaged_finding import TriagedFinding
 
 LONGEST_TITLE = 160  # characters

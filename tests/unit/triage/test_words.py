@@ -12,10 +12,10 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.lineage import Mutation
 from jostle.records import MODEL
+from jostle.storage.class_names import read_class_names
 from jostle.storage.finding_block import npy
 from jostle.storage.finding_record import Answer, ChangeSizes, FindingRecord, FinishedArray, InputType
-from jostle.triage.change_words import step_words
-from jostle.triage.class_names import read_class_names
+from jostle.triage.step_words import step_words
 from jostle.triage.triaged_finding import TriagedFinding
 from jostle.triage.words import Words
 
