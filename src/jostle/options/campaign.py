@@ -198,6 +198,12 @@ class FindingOptions:
         default=60.0,
         may_change=True,
     )
+    classes: str | None = option(
+        TEXT,
+        'File with the names of classes: one a line, a JSON list, or {"0": "cat"}',
+        Theme.OUTPUT,
+        may_change=True,
+    )
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from jostle.session.made_twins import keep_twins
 from jostle.session.profiles import save_profile, saved_profile, take_profile
 from jostle.session.session import Session
 from jostle.storage.archive import open_campaign
+from jostle.storage.class_names import read_class_names
 from jostle.storage.files import write_whole
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
@@ -41,6 +42,8 @@ FROM_SEEDS = "neurons are taken to range as they do on the seeds: give training 
 def assemble(given: Given, progress: Progress = quietly) -> Session:
     """Loads, checks and composes everything; the output folder is touched only after all checks passed."""
     refuse_contradictions(given)
+    if "classes" in given:
+        read_class_names(Path(given.get("classes")))  # refused before a campaign has run that would need them
     with ExitStack() as undone:
         loaded = load(given)
         undone.callback(loaded.close)
