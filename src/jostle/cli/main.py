@@ -27,6 +27,7 @@ from jostle.cli.replay import replay
 from jostle.cli.retrain import retrain
 from jostle.cli.status import status
 from jostle.cli.terminal import Exit, visible
+from jostle.cli.tmin import tmin
 from jostle.cli.triage import triage
 from jostle.errors import JostleError, UsageError
 
@@ -37,6 +38,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "inspect": inspect,
     "triage": triage,
     "replay": replay,
+    "tmin": tmin,
     "coverage": coverage,
     "profile": profile,
     "status": status,
