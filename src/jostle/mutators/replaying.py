@@ -70,7 +70,7 @@ def _few_digits(value: float) -> float:
 
 
 @dataclass(frozen=True)
-class Step:
+class MutationStep:
     """One step of the way: a transformation that can be made again, or else what it changed."""
 
     mutation: Mutation
@@ -90,7 +90,7 @@ class Gone:
 class Way:
     """From a seed to an input. Each step can be gone again by a share of how far it went then."""
 
-    def __init__(self, seed: Tensor, steps: Sequence[Step], placement: Tensor, bounds: tuple[float, float]):
+    def __init__(self, seed: Tensor, steps: Sequence[MutationStep], placement: Tensor, bounds: tuple[float, float]):
         """The placement [2, 3] is how the input was moved in all."""
         self._seed, self._steps, self._placement = seed, steps, placement
         self._low, self._high = bounds

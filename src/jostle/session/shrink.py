@@ -20,7 +20,7 @@ from jostle.interfaces import Differentiable, Oracle, Target
 from jostle.lineage import Compared, Lineage, Mutation, Untouched
 from jostle.mutators.gradient_part import GradientOptions
 from jostle.mutators.metamorphic import MetamorphicOptions
-from jostle.mutators.replaying import Gone, Step, Way
+from jostle.mutators.replaying import Gone, MutationStep, Way
 from jostle.options.campaign import BatchOptions, FindingOptions, InputOptions
 from jostle.options.schema import Settings
 from jostle.records import MODEL, Candidates, all_rows
@@ -103,7 +103,7 @@ class Shrinker:
             return None
         ends = [*arrays[1:], rows.inputs[row]]
         changes = [after.float() - before.float() for before, after in zip(arrays, ends, strict=True)]
-        steps = [Step(mutation, change) for mutation, change in zip(mutations, changes, strict=True)]
+        steps = [MutationStep(mutation, change) for mutation, change in zip(mutations, changes, strict=True)]
         placement = unmoved(1)[0] if isinstance(lineage, Untouched) else lineage.rows[row]
         way = Way(rows.originals[row], steps, placement, self.settings[InputOptions].bounds)
         return way if way.clear else None
