@@ -21,13 +21,17 @@ from jostle.cli.profile import profile
 from jostle.cli.replay import replay
 from jostle.cli.retrain import retrain
 from jostle.cli.status import status
+from jostle.cli.tmin import tmin
+from jostle.cli.triage import triage
 from jostle.errors import UsageError
 
 COMMANDS: Mapping[str, Callable[..., Any]] = {
     "fuzz": fuzz,
     "frameworks": frameworks,
     "inspect": inspect,
+    "triage": triage,
     "replay": replay,
+    "tmin": tmin,
     "coverage": coverage,
     "profile": profile,
     "status": status,

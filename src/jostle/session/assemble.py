@@ -14,12 +14,13 @@ from jostle.feedback.neuron_parts import ProfileOptions
 from jostle.inputs.domain_files import DOMAIN_FILE, encode_domain
 from jostle.inputs.several import layout_of
 from jostle.interfaces import Oracle
-from jostle.options.campaign import BudgetOptions, ModelOptions, RunOptions
+from jostle.options.campaign import BudgetOptions, FindingOptions, ModelOptions, RunOptions
 from jostle.options.schema import Given
 from jostle.profile import Profile
 from jostle.progress import Progress, quietly
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import all_rows
+from jostle.session.confirm import in_new_process
 from jostle.session.finish import InputFinisher
 from jostle.session.identity import folder_of, record_of
 from jostle.session.introduce import figures, introduction, nothing_found, summary_rows
@@ -29,6 +30,7 @@ from jostle.session.profiles import save_profile, saved_profile, take_profile
 from jostle.session.session import Session
 from jostle.storage.archive import Archive, open_campaign
 from jostle.storage.campaign_record import CampaignRecord
+from jostle.storage.class_names import read_class_names
 from jostle.storage.files import write_whole
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
@@ -41,6 +43,8 @@ FROM_SEEDS = "neurons are taken to range as they do on the seeds: give training 
 def assemble(given: Given, progress: Progress = quietly) -> Session:
     """Loads, checks and composes everything; the output folder is touched only after all checks passed."""
     refuse_contradictions(given)
+    if "classes" in given:
+        read_class_names(Path(given.get("classes")))  # refused before a campaign has run that would need them
     with ExitStack() as undone:
         loaded = load(given)
         undone.callback(loaded.close)
@@ -54,13 +58,14 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         _furnish(archive, loaded, composition)
         history = read_history(archive.folder, loaded.prepared.seeds, archive.quarantine)
         undone.pop_all()
+    afresh = partial(in_new_process, given, loaded) if loaded.settings[FindingOptions].confirm else None
+    finisher = InputFinisher(loaded.prepared, composition.oracles, archive.folder, afresh)
     return Session(
         campaign=composition.campaign(),
         archive=archive,
         history=history,
         budget=budget_of(loaded.settings),
-        finisher=InputFinisher(loaded.prepared, composition.oracles, archive.folder),
-        finishing="how large, what the model says, pictures",
+        finisher=finisher,
         close=loaded.close,
         max_disk=loaded.settings[BudgetOptions].max_disk,
         introduction=tuple(introduction(given, composition)),
@@ -68,6 +73,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         summary_rows=summary_rows(given, composition.prepared),
         nothing_found=partial(nothing_found, loaded.prepared),
         figures=partial(figures, composition.prepared, archive.folder),
+        remarks=lambda: finisher.remarks,
     )
 
 

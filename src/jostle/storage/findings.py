@@ -18,7 +18,7 @@ from jostle.errors import OutputRefused
 from jostle.inputs.geometry import IMAGE_LIKE, Border, Moving, placed
 from jostle.lineage import Compared, Lineage, Untouched
 from jostle.records import Finding
-from jostle.storage.files import make_folder, write_plain, write_whole
+from jostle.storage.files import make_folder, write_all, write_plain
 from jostle.storage.finding_block import npy
 from jostle.storage.finding_record import (
     RECORD,
@@ -33,6 +33,9 @@ from jostle.storage.quarantine import portable_name
 
 FINDINGS, FLAKY = "findings", "flaky"  # where bugs stand that show again when their input runs alone, and others
 PICTURE = "picture.png"
+MINIMISED = "minimised"
+MINIMISED_REFERENCE = "minimised-reference"  # where the minimised input was moved otherwise than the input
+HIDDEN = "hidden"  # [neurons] of the last hidden layer: where an input lies among the seeds
 FOLDER = re.compile(r"(\d{4,})-")
 LONGEST_NAME = 60  # characters after the number
 # What reading an array raises when its file is damaged.
@@ -65,7 +68,7 @@ def write_files(folder: Path, files: Mapping[str, bytes], synced: bool = False) 
     """Writes a finding's folder, and tells how many bytes that took; unsynced, the log must have it too."""
     make_folder(folder)
     if synced:
-        return sum(write_whole(folder / name, content, synced) for name, content in files.items())
+        return write_all(folder, files)
     return sum(write_plain(folder / name, content) for name, content in files.items())
 
 
@@ -156,8 +159,8 @@ def is_whole(folder: Path, shape: tuple[int, ...] | None = None) -> bool:
     """Whether a finding's record and all its arrays can be read, and are of this shape if one is given."""
     try:
         finding = read_finding(folder, read_record(folder))
-        others = [array_in(folder, name) for name in ("seed", "minimised")]
-        for name in ("label", "answer", "placement"):  # of shapes of their own
+        others = [array_in(folder, name) for name in ("seed", MINIMISED, MINIMISED_REFERENCE)]
+        for name in ("label", "answer", "placement", HIDDEN):  # of shapes of their own
             array_in(folder, name)
     except (*UNREADABLE, OutputRefused):
         return False

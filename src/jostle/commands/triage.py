@@ -1,0 +1,90 @@
+"""A campaign's findings made to defects: grouped, ranked, explained, each with a folder to hand on.
+
+Nothing of the folder is executed: no model is loaded, and no code of the user's is imported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jostle.errors import OutputRefused
+from jostle.storage.campaign_record import CampaignRecord, read_campaign
+from jostle.storage.class_names import campaign_class_names, read_class_names
+from jostle.storage.defects import DEFECTS, defect_as_json, read_defects, write_defects
+from jostle.storage.files import remove
+from jostle.storage.overview import is_at_work
+from jostle.triage.defect import Defect
+from jostle.triage.defect_folder import ShownDefect
+from jostle.triage.grouping import defects_of
+from jostle.triage.triaged_finding import gather
+from jostle.triage.words import Words
+
+
+@dataclass(frozen=True)
+class Triaged:
+    """What triage made of a campaign."""
+
+    folder: Path
+    defects: list[Defect]  # ranked
+    findings: int
+    unfinished: int  # findings that nobody minimised or asked the model about yet
+    unreadable: int  # findings that were left out
+    at_work: bool  # the campaign is running, so nothing was written
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "folder": str(self.folder),
+            "findings": self.findings,
+            "unfinished": self.unfinished,
+            "unreadable": self.unreadable,
+            "running": self.at_work,
+            "defects": [defect_as_json(defect) for defect in self.defects],
+        }
+
+
+def triage(folder: Path, classes: Path | None = None) -> Triaged:
+    """Groups and ranks the findings of a campaign, and writes defects.json and a folder for each defect.
+
+    Of a campaign that is running nothing is written, because the folder is its own.
+    """
+    campaign = _campaign(folder)
+    gathered = gather(folder, campaign)
+    names = campaign_class_names(campaign) if classes is None else read_class_names(classes)
+    defects = defects_of(gathered.findings, Words(names))
+    at_work = is_at_work(folder)
+    if not at_work:
+        _remove_others(folder, defects)
+        write_defects(folder, defects)
+        findings = {finding.name: finding for finding in gathered.findings}
+        for defect in defects:
+            shown = ShownDefect(defect, findings[defect.findings[0]], campaign, names)
+            shown.write(folder / DEFECTS / defect.name)
+    unfinished = sum(finding.record.finished is None for finding in gathered.findings)
+    return Triaged(folder, defects, len(gathered.findings), unfinished, gathered.unreadable, at_work)
+
+
+def _campaign(folder: Path) -> CampaignRecord:
+    try:
+        return read_campaign(folder)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OutputRefused(
+            f"{folder} holds no campaign: give the folder that jostle fuzz or jostle frameworks wrote to ({reason})"
+        ) from error
+
+
+def _remove_others(folder: Path, defects: list[Defect]) -> None:
+    """Folders that an earlier list names and this one does not."""
+    for name in sorted(_earlier(folder) - {defect.name for defect in defects}):
+        if (folder / DEFECTS / name).is_dir():
+            remove(folder / DEFECTS / name)
+
+
+def _earlier(folder: Path) -> set[str]:
+    """The names of defects that were written before; none where their list is damaged, and they stay."""
+    try:
+        return {defect.name for defect in read_defects(folder)}
+    except OutputRefused:
+        return set()

@@ -1,0 +1,71 @@
+"""The folder of a defect: all of the finding that shows it best, a script that fails while it is there, an issue."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jostle.storage.campaign_record import CampaignRecord
+from jostle.storage.class_names import ClassNames
+from jostle.storage.files import make_folder, remove, write_whole
+from jostle.storage.finding_record import InputType
+from jostle.storage.findings import PICTURE
+from jostle.storage.pictures import picture_in
+from jostle.triage.defect import Defect
+from jostle.triage.issue import issue_of
+from jostle.triage.script import Script
+from jostle.triage.triaged_finding import HIDDEN, TriagedFinding
+
+SCRIPT, ISSUE = "reproduce.py", "issue.md"
+LEFT_OUT = (f"{HIDDEN}.npy", SCRIPT, ISSUE)
+LARGEST = 200_000_000  # bytes of a file that is copied
+
+
+@dataclass(frozen=True)
+class ShownDefect:
+    """A defect with the finding that shows it best."""
+
+    defect: Defect
+    finding: TriagedFinding
+    campaign: CampaignRecord
+    classes: ClassNames = field(default_factory=dict)
+
+    def write(self, place: Path) -> None:
+        """Writes the folder anew; scripts of graphs' findings were written when those were finished."""
+        files = dict(_copied(self.finding.folder))
+        if self.finding.record.input_type is InputType.GRAPH:
+            own = {name: self.finding.folder / name for name in (SCRIPT, ISSUE)}
+            files |= {name: path.read_bytes() for name, path in own.items() if _is_plain(path)}
+        else:
+            files |= self._written("minimised.npy" if "minimised.npy" in files else "input.npy")
+        make_folder(place)
+        for left in {path.name for path in place.iterdir() if path.is_file()} - files.keys():
+            remove(place / left)
+        for name, content in files.items():
+            write_whole(place / name, content)
+
+    def _written(self, array: str) -> dict[str, bytes]:
+        record = self.finding.record
+        script = Script(record, self.campaign, self.defect.title, array).text
+        issue = issue_of(self.defect, record, self.campaign, script)
+        files = {ISSUE: issue.encode("utf-8", "backslashreplace")}
+        picture = picture_in(self.finding.folder, record, self.finding.steps, self.classes)
+        files |= {} if picture is None else {PICTURE: picture}
+        return files if script is None else {SCRIPT: script.encode(), **files}
+
+
+def _copied(finding: Path) -> Iterator[tuple[str, bytes]]:
+    """What stands in a finding's folder; no links, which could lead anywhere."""
+    for path in sorted(finding.iterdir()):
+        if path.name not in LEFT_OUT and not path.name.startswith(".") and _is_plain(path):
+            yield path.name, path.read_bytes()
+
+
+def _is_plain(path: Path) -> bool:
+    try:
+        seen = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(seen.st_mode) and seen.st_size <= LARGEST
