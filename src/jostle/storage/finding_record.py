@@ -72,6 +72,40 @@ class Divergence:
 
 
 @dataclass(frozen=True)
+class Confirmation:
+    """How often a finding showed again: alone and in a batch, in a new process."""
+
+    runs: int
+    shown: int
+
+    @property
+    def rate(self) -> float:
+        """The share of runs that showed it."""
+        return self.shown / self.runs
+
+    @property
+    def stable(self) -> bool:
+        return self.shown == self.runs
+
+
+NOT_FINITE, DEPARTS = "not finite", "departs"  # why a layer is named
+
+
+@dataclass(frozen=True)
+class Location:
+    """The layer where something begins.
+
+    Of the first layer that made a NaN or infinity, the range of what went into it. Of one that departs from the
+    reference's course, how far it departs and what is usual on the seeds, in units of the layer's scale there.
+    """
+
+    layer: str
+    why: str  # NOT_FINITE or DEPARTS
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class FinishedArray:
     """What finishing added to the finding of an array."""
 
@@ -79,6 +113,9 @@ class FinishedArray:
     minimised: ChangeSizes | None  # None where it was not minimised
     answers: Answers
     divergence: Divergence | None = None  # of twins that disagree, unless they failed when looked into
+    confirmation: Confirmation | None = None  # None where it was not run again
+    location: Location | None = None  # None where no layer tells
+    steps: tuple[Mutation, ...] | None = None  # what is left of the mutations from the seed on; None if not tried
 
 
 @dataclass(frozen=True)
@@ -201,7 +238,28 @@ def _finished_as_json(finished: FinishedArray | FinishedGraph | None) -> dict[st
     }
     minimised = {} if finished.minimised is None else {"minimised": _sizes_as_json(finished.minimised)}
     divergence = {} if finished.divergence is None else {"divergence": _divergence_as_json(finished.divergence)}
-    return {"change": _sizes_as_json(finished.change), **minimised, "answers": answers, **divergence}
+    steps = {} if finished.steps is None else {"steps": [str(step) for step in finished.steps]}
+    return {
+        "change": _sizes_as_json(finished.change),
+        **minimised,
+        **steps,
+        "answers": answers,
+        **_confirmation_as_json(finished.confirmation),
+        **_location_as_json(finished.location),
+        **divergence,
+    }
+
+
+def _confirmation_as_json(confirmation: Confirmation | None) -> dict[str, Any]:
+    if confirmation is None:
+        return {}
+    return {"confirmation": {"runs": confirmation.runs, "shown": confirmation.shown}}
+
+
+def _location_as_json(location: Location | None) -> dict[str, Any]:
+    if location is None:
+        return {}
+    return {"location": {"layer": location.layer, "why": location.why, "low": location.low, "high": location.high}}
 
 
 def _divergence_as_json(divergence: Divergence) -> dict[str, Any]:
@@ -266,7 +324,29 @@ def _finished_array(record: Mapping[str, Any]) -> FinishedArray | None:
     by_name = fields(record, "answers")
     answers = {name: _answers(fields(by_name, name)) for name in by_name}
     divergence = _divergence(fields(record, "divergence")) if "divergence" in record else None
-    return FinishedArray(_sizes(fields(record, "change")), minimised, answers, divergence)
+    return FinishedArray(
+        _sizes(fields(record, "change")),
+        minimised,
+        answers,
+        divergence,
+        _confirmation(fields(record, "confirmation")) if "confirmation" in record else None,
+        _location(fields(record, "location")) if "location" in record else None,
+        tuple(map(Mutation.parsed, texts(record, "steps"))) if "steps" in record else None,
+    )
+
+
+def _confirmation(content: Mapping[str, Any]) -> Confirmation:
+    runs, shown = whole(content, "runs"), whole(content, "shown")
+    if not 0 <= shown <= runs or not runs:
+        raise ValueError(f"it showed in {shown} of {runs} runs")
+    return Confirmation(runs, shown)
+
+
+def _location(content: Mapping[str, Any]) -> Location:
+    why = text(content, "why")
+    if why not in (NOT_FINITE, DEPARTS):
+        raise ValueError(f"why is neither {NOT_FINITE} nor {DEPARTS}")
+    return Location(text(content, "layer"), why, number(content, "low"), number(content, "high"))
 
 
 def _divergence(content: Mapping[str, Any]) -> Divergence:

@@ -33,6 +33,7 @@ from jostle.storage.quarantine import portable_name
 
 FINDINGS, FLAKY = "findings", "flaky"  # where bugs stand that show again when their input runs alone, and others
 PICTURE = "picture.png"
+HIDDEN = "hidden"  # [neurons] of the last hidden layer: where an input lies among the seeds
 FOLDER = re.compile(r"(\d{4,})-")
 LONGEST_NAME = 60  # characters after the number
 # What reading an array raises when its file is damaged.
@@ -157,7 +158,7 @@ def is_whole(folder: Path, shape: tuple[int, ...] | None = None) -> bool:
     try:
         finding = read_finding(folder, read_record(folder))
         others = [array_in(folder, name) for name in ("seed", "minimised")]
-        for name in ("label", "answer", "placement"):  # of shapes of their own
+        for name in ("label", "answer", "placement", HIDDEN):  # of shapes of their own
             array_in(folder, name)
     except (*UNREADABLE, OutputRefused):
         return False

@@ -17,9 +17,12 @@ from jostle.lineage import NO_GRADIENT, SEED, Mutation
 from jostle.records import Finding, Violation
 from jostle.storage.finding_block import LONGEST_TEXT, encode_findings, finding_record_of, folders_in
 from jostle.storage.finding_record import (
+    DEPARTS,
+    NOT_FINITE,
     RECORD,
     Answer,
     ChangeSizes,
+    Confirmation,
     Divergence,
     FindingRecord,
     FinishedArray,
@@ -28,6 +31,7 @@ from jostle.storage.finding_record import (
     InputType,
     LabelChange,
     LayerDivergence,
+    Location,
     decode_record,
     encode_record,
     record_as_json,
@@ -60,12 +64,25 @@ KNOWN = {
     "alone": st.booleans(),
     "details": st.dictionaries(TEXTS, JSON, max_size=4),
 }
+CONFIRMATIONS = st.builds(
+    lambda shown, hidden: Confirmation(shown + hidden, shown), st.integers(1, 9), st.integers(0, 9)
+)
 ARRAYS = st.builds(
     FindingRecord,
     **KNOWN,
     input_type=st.just(InputType.ARRAY),
     largest_change=NUMBERS,
-    finished=st.none() | st.builds(FinishedArray, SIZES, st.none() | SIZES, ANSWERS, st.none() | DIVERGENCES),
+    finished=st.none()
+    | st.builds(
+        FinishedArray,
+        SIZES,
+        st.none() | SIZES,
+        ANSWERS,
+        st.none() | DIVERGENCES,
+        st.none() | CONFIRMATIONS,
+        st.none() | st.builds(Location, TEXTS, st.sampled_from([NOT_FINITE, DEPARTS]), NUMBERS, NUMBERS),
+        st.none() | st.lists(KNOWN["mutation"], max_size=3).map(tuple),
+    ),
 )
 GRAPHS = st.builds(
     FindingRecord,
@@ -95,6 +112,9 @@ FLIP = FindingRecord(
         SIZE,
         {"seed": {"model": Answer(3, 0.9)}, "input": {}},
         Divergence("int8", "fc1", True, (LayerDivergence("fc1", "module.fc1", math.inf, 0.25),)),
+        Confirmation(4, 3),
+        Location("fc1", NOT_FINITE, -2.5, math.inf),
+        (Mutation(("rotation 11",)), Mutation(("noise",), "noise")),
     ),
 )
 GRAPH = replace(
@@ -103,6 +123,12 @@ GRAPH = replace(
     largest_change=None,
     details={"signature": "torch predict values abs - float32 -", "phase": "predict"},
     finished=FinishedGraph(True, ("abs", "relu")),
+)
+
+
+MAY_BE_MISSING = (
+    *("largest change", "minimised", "change", "divergence", "confirmation", "location", "steps"),
+    "reproduced by its script",
 )
 
 
@@ -161,7 +187,7 @@ def test_a_damaged_row_of_the_table_of_layers_is_refused_by_name(field: str) -> 
 def test_a_field_that_is_missing_is_refused_by_name_unless_it_may_be(name: str) -> None:
     for record in (FLIP, GRAPH):
         content = {key: value for key, value in record_as_json(record).items() if key != name}
-        if name in ("largest change", "minimised", "change", "divergence", "reproduced by its script"):
+        if name in MAY_BE_MISSING:
             record_from_json(content)
         elif name in record_as_json(record):
             with pytest.raises(
