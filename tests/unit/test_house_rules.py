@@ -49,8 +49,8 @@ KNOWS: dict[str, tuple[str, ...]] = {
     "feedback": ("options",),
     "oracles": ("options", "inputs"),
     "schedulers": ("options", "inputs"),
-    "storage": ("inputs",),
-    "triage": ("inputs",),
+    "storage": ("inputs", "triage.defect"),
+    "triage": ("inputs", "storage"),
     "frameworks": ("options", "isolation", "untrusted"),
 }
 # Where Exception may be caught, and why.
