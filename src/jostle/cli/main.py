@@ -24,6 +24,7 @@ from jostle.cli.inspect import inspect
 from jostle.cli.list_parts import list_parts
 from jostle.cli.profile import profile
 from jostle.cli.replay import replay
+from jostle.cli.report import report
 from jostle.cli.retrain import retrain
 from jostle.cli.status import status
 from jostle.cli.terminal import Exit, visible
@@ -38,6 +39,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "coverage": coverage,
     "profile": profile,
     "status": status,
+    "report": report,
     "cmin": cmin,
     "evaluate": evaluate,
     "retrain": retrain,

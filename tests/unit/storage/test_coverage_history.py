@@ -80,4 +80,3 @@ def test_a_line_that_is_no_point_is_left_out(tmp_path: Path, damage: bytes) -> N
 
 def test_a_folder_without_the_file_has_no_points(tmp_path: Path) -> None:
     assert read_coverage(tmp_path) == []
-

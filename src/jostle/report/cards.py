@@ -1,0 +1,224 @@
+"""A defect as a card: the finding that shows it best, with all that explains it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from torch import Tensor
+
+from jostle.inputs.audio import INPUT as INPUT_WAVE
+from jostle.inputs.audio import SEED as SEED_WAVE
+from jostle.report.contents import (
+    LayerFigures,
+    Picture,
+    ShownArray,
+    ShownDefect,
+    ShownFinding,
+    Sound,
+    Stage,
+    TwinFigures,
+    Value,
+)
+from jostle.report.found import Found, Names, text_in
+from jostle.report.illustrations import LARGEST_SIDE, THUMBNAIL, drawable, drawn_alone, drawn_finding
+from jostle.report.input_form import InputForms
+from jostle.report.readable_changes import readable_changes
+from jostle.report.sheets import Sheets, shrunk
+from jostle.storage.ancestry import Ancestry
+from jostle.storage.defects import DEFECTS
+from jostle.storage.divergence_plots import MOST_LAYERS
+from jostle.storage.finding_record import NOT_FINITE, Divergence, FinishedArray, Location
+from jostle.triage.defect import Defect
+from jostle.untrusted.files import read_bounded
+
+SCRIPT = "reproduce.py"
+MOST_PIXELS = 6_000_000  # of pictures in all cards; cards beyond have their thumbnail
+MOST_DETAILED = 2_000  # cards with words and scripts
+MOST_STAGES = 16
+STAGE_SIDE = 64  # pixels
+MOST_SOUND = 6_000_000  # bytes in all cards
+LARGEST_SOUND = 600_000  # bytes
+
+
+@dataclass
+class CardMaker:
+    """Makes the cards of one campaign; pictures go into the sheets as long as there is room."""
+
+    folder: Path
+    forms: InputForms
+    names: Names
+    ancestry: Ancestry
+    sheets: Sheets
+    _sounds: int = 0  # bytes so far
+
+    def finding(self, found: Found) -> ShownFinding:
+        """One of many, with a thumbnail."""
+        record, labels = found.record, found.labels()
+        right, said = (self.names.of(labels[0]), self.names.of(labels[1])) if labels else ("", "")
+        return ShownFinding(
+            name=found.folder.name,
+            kind=record.kind,
+            summary=record.summary,
+            seed=record.seed,
+            mutation=found.mutation,
+            label=right,
+            said=said,
+            confidence=_rounded(found.confidence),
+            thumbnail=self._thumbnail(found),
+        )
+
+    def card(self, defect: Defect, best: Found, findings: tuple[int, ...], number: int) -> ShownDefect:
+        """The card of a defect, the so-and-so-manieth; `best` is the finding that shows it best."""
+        plain = ShownDefect(
+            name=defect.name,
+            title=defect.title,
+            kind=defect.cause.kind,
+            what=defect.cause.what,
+            mutation=defect.cause.mutation,
+            layer=defect.cause.layer,
+            seeds=defect.seeds,
+            weight=round(defect.weight, 3),
+            reasons={name: round(value, 3) for name, value in defect.reasons.items()},
+            explanation=defect.explanation,
+            unstable=defect.unstable,
+            findings=findings,
+        )
+        return plain if number >= MOST_DETAILED else self._detailed(plain, best)
+
+    def _detailed(self, card: ShownDefect, best: Found) -> ShownDefect:
+        record, finished = best.record, best.record.finished
+        of_array = finished if isinstance(finished, FinishedArray) else None
+        arrays = best.arrays() if of_array or not self._of_graph(best) else {}
+        script, path = self._script(card.name, best)
+        shown = arrays.get("minimised", arrays.get("input"))
+        return replace(
+            card,
+            panels=tuple(self._panels(best, arrays)),
+            changes=tuple(readable_changes(shown, arrays["reference"], self.forms)) if shown is not None else (),
+            sounds=tuple(self._playable(best)) if self.forms.sound else (),
+            stages=tuple(self._stages(best, arrays)),
+            divergence=_divergence(of_array.divergence) if of_array and of_array.divergence else None,
+            location=_located(of_array.location) if of_array and of_array.location else "",
+            confirmed=_confirmed(of_array),
+            script=script,
+            script_path=path,
+            numbers=tuple(_numbers(record.details)),
+            traceback=_text(record.details, "traceback"),
+        )
+
+    @staticmethod
+    def _of_graph(found: Found) -> bool:
+        return "signature" in found.record.details
+
+    def _panels(self, best: Found, arrays: Mapping[str, Tensor]) -> list[ShownArray]:
+        if not arrays:
+            return []
+        if not drawable(arrays["input"], self.forms.sound):
+            said = {
+                "seed": best.said("seed", best.right, self.names),
+                "mutant": best.said("input", best.right, self.names),
+            }
+            return [ShownArray(caption, None, answers) for caption, answers in said.items() if answers]
+        room = self.sheets.pixels < MOST_PIXELS
+        return [
+            ShownArray(
+                one.caption,
+                self.sheets.add(shrunk(one.pixels, _side(self.forms))) if room else None,
+                best.said(one.name, best.right, self.names) if one.name else (),
+            )
+            for one in drawn_finding(arrays, self.forms.sound)
+        ]
+
+    def _stages(self, best: Found, arrays: Mapping[str, Tensor]) -> list[Stage]:
+        """The way from the seed; pictures where every step has an array."""
+        if not arrays:
+            return []
+        steps = [", ".join(one.operations) for one in self.ancestry.steps(best.record)]
+        way = self.ancestry.inputs(best.record)
+        if not steps:
+            return []
+        complete = len(way) == len(steps) and len(steps) <= MOST_STAGES
+        along = [*way, arrays["input"]] if complete else [None] * (len(steps) + 1)
+        words = ["seed", *steps]
+        stages = [Stage(text, self._stage(array)) for text, array in zip(words, along, strict=True)]
+        return stages if len(stages) <= MOST_STAGES + 1 else [*stages[: MOST_STAGES // 2], *stages[-MOST_STAGES // 2 :]]
+
+    def _stage(self, array: Tensor | None) -> Picture | None:
+        if array is None or not drawable(array, self.forms.sound) or self.sheets.pixels >= MOST_PIXELS:
+            return None
+        return self.sheets.add(shrunk(drawn_alone(array, self.forms.sound), STAGE_SIDE))
+
+    def _thumbnail(self, found: Found) -> Picture | None:
+        array = None if self._of_graph(found) else found.input()
+        if array is None or not drawable(array, self.forms.sound):
+            return None
+        return self.sheets.add(shrunk(drawn_alone(array, self.forms.sound), THUMBNAIL), small=True)
+
+    def _script(self, name: str, best: Found) -> tuple[str, str]:
+        """The script that shows a defect, and where it lies; that of its best finding where it has none of its own."""
+        for path in (self.folder / DEFECTS / name / SCRIPT, best.folder / SCRIPT):
+            text = text_in(path)
+            if text:
+                return text, path.relative_to(self.folder).as_posix()
+        return "", ""
+
+    def _playable(self, best: Found) -> list[Sound]:
+        sounds: list[Sound] = []
+        for caption, file in (("seed", SEED_WAVE), ("mutant", INPUT_WAVE)):
+            try:
+                content = read_bounded(best.folder / file, LARGEST_SOUND)
+            except (OSError, ValueError):
+                continue
+            if self._sounds + len(content) <= MOST_SOUND:
+                self._sounds += len(content)
+                sounds.append(Sound(caption, f"data:audio/wav;base64,{base64.b64encode(content).decode()}"))
+        return sounds
+
+
+def _side(forms: InputForms) -> int:
+    return 280 if forms.sound else LARGEST_SIDE
+
+
+def _divergence(divergence: Divergence) -> TwinFigures:
+    """One finding beside what the seeds show."""
+    begins = divergence.begins
+    far = "far beyond what the seeds show" if divergence.beyond_seeds else "hardly further than on the seeds"
+    told = "no layer differs beyond rounding" if begins is None else f"begins in {begins}, {far}"
+    layers = tuple(
+        LayerFigures(one.layer, one.on_seeds, one.value, one.value, one.value, int(one.layer == begins))
+        for one in divergence.layers[:MOST_LAYERS]
+    )
+    return TwinFigures(divergence.twin, told, layers)
+
+
+def _located(location: Location) -> str:
+    low, high = f"{location.low:.4g}", f"{location.high:.4g}"
+    if location.why == NOT_FINITE:
+        return f"{location.layer} is the first layer that is not finite; what went into it is between {low} and {high}"
+    return f"{location.layer} is where it departs from the seed's course: by {low}, where {high} is usual"
+
+
+def _confirmed(finished: FinishedArray | None) -> str:
+    if finished is None or finished.confirmation is None:
+        return ""
+    return f"showed again in {finished.confirmation.shown} of {finished.confirmation.runs} runs in a new process"
+
+
+def _numbers(details: Mapping[str, object]) -> list[Value]:
+    """What a framework gives beside what is right."""
+    seen, expected = _text(details, "seen"), _text(details, "expected")
+    if not seen and not expected:
+        return []
+    return [Value(_text(details, "tensor") or "result", expected, seen)]
+
+
+def _text(details: Mapping[str, object], name: str) -> str:
+    value = details.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)

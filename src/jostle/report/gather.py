@@ -1,0 +1,181 @@
+"""All that a page shows of a campaign, read from its folder; nothing of it is executed, and it may be running."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jostle.errors import OutputRefused
+from jostle.report.cards import CardMaker
+from jostle.report.contents import Contents, Fact, LayerFigures, ShownDefect, TwinFigures
+from jostle.report.curves import coverage_curves, growth_curves
+from jostle.report.found import Found, Names, all_found
+from jostle.report.input_form import read_forms
+from jostle.report.sentences import Tested, counted, duration, found_sentence, joined, tested_sentence
+from jostle.report.sheets import Sheets
+from jostle.report.yields import yields
+from jostle.storage.ancestry import Ancestry
+from jostle.storage.beginnings import Beginnings, beginnings, divergences
+from jostle.storage.campaign_record import CampaignRecord, read_campaign
+from jostle.storage.coverage_history import read_coverage
+from jostle.storage.defects import DEFECTS_FILE, read_defects
+from jostle.storage.divergence_plots import BAND, MOST_LAYERS
+from jostle.storage.environment import ENVIRONMENT
+from jostle.storage.files import read_json
+from jostle.storage.finding_record import InputType
+from jostle.storage.findings import FLAKY, finding_folders
+from jostle.storage.journal import JOURNAL, Journal, read_journal
+from jostle.storage.overview import is_at_work
+from jostle.storage.status import Statistics, read_status
+from jostle.triage.defect import Defect
+
+NO_CAMPAIGN = "give the folder that jostle fuzz wrote to"
+
+
+def gather(folder: Path) -> Contents:
+    """What the campaign in this folder tells; refused if there is none."""
+    record, journal = _campaign(folder)
+    found, unreadable = all_found(folder)
+    defects = _defects(folder, found)
+    status, sheets = read_status(folder), Sheets()
+    maker = CardMaker(folder, read_forms(folder, record.origin.layout), Names(), Ancestry.of(folder), sheets)
+    records = [one.record for one in found]
+    cards = _cards(maker, defects, found)
+    of_graphs = record.input_type is InputType.GRAPH
+    tested = Tested(_subject(record), _seeds(journal), _executions(journal), status.seconds, of_graphs)
+    return Contents(
+        title=_subject(record),
+        sentences=(tested_sentence(tested), found_sentence(defects, len(found))),
+        figures=tuple(_figures(defects, found, tested, status)),
+        of_graphs=of_graphs,
+        defects=tuple(cards),
+        findings=tuple(maker.finding(one) for one in found),
+        unreadable=unreadable,
+        curves=tuple(coverage_curves(read_coverage(folder))),
+        growth=tuple(growth_curves(journal.lines)),
+        yields=() if of_graphs else tuple(yields(folder, journal.lines, records)),
+        twins=tuple(
+            _twin(some) for some in beginnings(divergences(records)) if any(one.layers for one in some.divergences)
+        ),
+        command=record.origin.command,
+        replay=shlex.join(["jostle", "replay", str(folder)]),
+        settings=tuple(_facts(record.all_settings)),
+        environment=tuple(_environment(folder, record)),
+        notes=tuple(_notes(folder, unreadable)),
+        at_work=is_at_work(folder),
+        sheets=sheets.encoded(),
+    )
+
+
+def _campaign(folder: Path) -> tuple[CampaignRecord, Journal]:
+    try:
+        return read_campaign(folder), read_journal(folder / JOURNAL)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OutputRefused(f"{folder} holds no campaign: {NO_CAMPAIGN} ({reason})") from error
+
+
+def _defects(folder: Path, found: Sequence[Found]) -> list[Defect]:
+    """As triage left them, those of findings that are gone left out; else grouped now."""
+    names = {one.folder.name for one in found}
+    known = read_defects(folder) if (folder / DEFECTS_FILE).exists() else []
+    return [one for one in known if names & set(one.findings)]
+
+
+def _cards(maker: CardMaker, defects: Sequence[Defect], found: Sequence[Found]) -> list[ShownDefect]:
+    places = {one.folder.name: place for place, one in enumerate(found)}
+    cards: list[ShownDefect] = []
+    for number, defect in enumerate(defects):
+        there = tuple(places[name] for name in defect.findings if name in places)
+        cards.append(maker.card(defect, found[there[0]], there, number))
+    return cards
+
+
+def _subject(record: CampaignRecord) -> str:
+    """What was tested, in words."""
+    settings = record.all_settings
+    if record.input_type is InputType.GRAPH:
+        return joined([str(one) for one in settings.get("backends") or ["frameworks"]])
+    twins = [Path(str(one)).name for one in settings.get("twin") or ()]
+    others = [Path(str(one)).name for one in settings.get("models") or ()]
+    model = Path(str(settings.get("model", "a model"))).name
+    beside = f" beside {joined(others)}" if others else ""
+    compared = f" with its {'twin' if len(twins) == 1 else 'twins'} {joined(twins)}" if twins else ""
+    return f"{model}{compared}{beside}"
+
+
+def _seeds(journal: Journal) -> int:
+    return journal.lines[0].planned if journal.lines else 0
+
+
+def _executions(journal: Journal) -> int:
+    return journal.lines[-1].executions if journal.lines else 0
+
+
+def _figures(defects: Sequence[Defect], found: Sequence[Found], tested: Tested, status: Statistics) -> list[Fact]:
+    figures = [
+        Fact("distinct defects", f"{len(defects):,}"),
+        Fact("findings", f"{len(found):,}"),
+        Fact("models run" if tested.of_graphs else "inputs run", f"{tested.executions:,}"),
+    ]
+    if status.seconds is not None:
+        figures.append(Fact("time", duration(status.seconds)))
+    for name, values in (status.coverage or {}).items():
+        covered = values.get("covered")
+        if covered is not None and 0 <= covered <= 1:
+            figures.append(Fact(f"{name} covered", f"{covered:.1%}"))
+    return figures
+
+
+def _twin(some: Beginnings) -> TwinFigures:
+    """All findings of one twin together."""
+    by_layer: dict[str, list[tuple[float, float]]] = {}
+    for divergence in some.divergences:
+        for one in divergence.layers:
+            by_layer.setdefault(one.layer, []).append((one.value, one.on_seeds))
+    layers: list[LayerFigures] = []
+    for layer, seen in list(by_layer.items())[:MOST_LAYERS]:
+        values = sorted(value for value, _ in seen)
+        low, middle, high = (values[round(share * (len(values) - 1))] for share in BAND)
+        layers.append(LayerFigures(layer, seen[0][1], low, middle, high, some.layers[layer]))
+    return TwinFigures(some.name, str(some), tuple(layers))
+
+
+def _facts(content: Mapping[str, Any]) -> list[Fact]:
+    """Those that say something."""
+    return [Fact(name, _worded(value)) for name, value in content.items() if value not in (None, [], "", False)]
+
+
+def _worded(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_worded, value))
+    return "yes" if value is True else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _environment(folder: Path, record: CampaignRecord) -> list[Fact]:
+    try:
+        content = read_json(folder / ENVIRONMENT)
+    except (OSError, ValueError):
+        content = {}
+    known = content if isinstance(content, dict) else {}
+    memory = known.get("memory")
+    if isinstance(memory, int):
+        known = {**known, "memory": f"{memory / 1e9:.0f} GB"}
+    facts = _facts(known)
+    for backend, versions in record.versions.items():
+        facts.append(Fact(backend, ", ".join(f"{name} {version}" for name, version in versions.items())))
+    if record.origin.folder:
+        facts.append(Fact("working folder", record.origin.folder))
+    return facts
+
+
+def _notes(folder: Path, unreadable: int) -> list[str]:
+    notes: list[str] = []
+    flaky = len(finding_folders(folder / FLAKY))
+    if flaky:
+        notes.append(f"{counted(flaky, 'more finding')} showed in a batch, but not alone: see {FLAKY}/ in the folder.")
+    if unreadable:
+        notes.append(f"{counted(unreadable, 'finding')} left out: damaged, or not yet complete.")
+    return notes
