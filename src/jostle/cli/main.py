@@ -28,6 +28,7 @@ from jostle.cli.report import report
 from jostle.cli.retrain import retrain
 from jostle.cli.status import status
 from jostle.cli.terminal import Exit, visible
+from jostle.cli.triage import triage
 from jostle.errors import JostleError, UsageError
 
 CLICKS_INTERRUPTED = 130
@@ -35,6 +36,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "fuzz": fuzz,
     "frameworks": frameworks,
     "inspect": inspect,
+    "triage": triage,
     "replay": replay,
     "coverage": coverage,
     "profile": profile,

@@ -15,6 +15,7 @@ from jostle.cli.interrupts import stopping_gently
 from jostle.cli.progress import shown
 from jostle.cli.summary import print_summary
 from jostle.cli.terminal import Exit, output, say
+from jostle.commands.triage import triage
 from jostle.progress import Progress
 from jostle.records import Summary
 from jostle.session.session import Ended, Session, run
@@ -78,10 +79,11 @@ def _remarks(session: Session, ended: Ended) -> Iterator[str]:
 
 
 def _report(session: Session, ended: Ended, as_json: bool) -> None:
+    result = triage(session.archive.folder)
     if as_json:
-        print(json.dumps(ended.as_json(session)))
+        print(json.dumps({**ended.as_json(session), "defects": len(result.defects)}))
     else:
-        print_summary(output(), ended.summary, session.archive.folder, session.summary_rows)
+        print_summary(output(), ended.summary, result, session.summary_rows)
 
 
 def _exit(ended: Ended) -> Exit:

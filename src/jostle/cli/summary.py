@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from statistics import median
 
 from rich.console import Console
@@ -12,17 +10,22 @@ from rich.markup import escape
 from rich.table import Table
 
 from jostle.cli.display import corpus_text, coverage_text, findings_text, rate_text
-from jostle.cli.terminal import say, visible
+from jostle.cli.terminal import visible
+from jostle.cli.triage import print_defects
+from jostle.commands.triage import Triaged
 from jostle.records import MODEL, Summary
 from jostle.storage.beginnings import beginnings, divergences
 from jostle.storage.finding_record import FinishedArray
-from jostle.storage.findings import FINDINGS, FLAKY, Recorded, recorded
+from jostle.storage.findings import FINDINGS, FLAKY, recorded
 
-SHOWN = 8  # findings listed by name
+SHOWN = 10  # defects, those that matter most
 
 
-def print_summary(console: Console, summary: Summary, folder: Path, more: Mapping[str, str]) -> None:
-    """What came of a campaign, with more rows by their headings."""
+def print_summary(console: Console, summary: Summary, result: Triaged, more: Mapping[str, str]) -> None:
+    """What came of a campaign: its defects, and figures with more rows by their headings."""
+    folder = result.folder
+    if result.defects:
+        print_defects(console, result, SHOWN)
     rate = summary.executions / max(summary.seconds, 1e-9)
     table = Table(show_header=False, box=None, padding=(0, 2))
     table.add_row("[bold]executions[/bold]", f"{summary.executions:,} in {summary.seconds:,.1f} s ({rate_text(rate)})")
@@ -49,7 +52,6 @@ def print_summary(console: Console, summary: Summary, folder: Path, more: Mappin
         table.add_row("[bold]begins[/bold]", escape(visible(str(some))))
     table.add_row("[bold]written to[/bold]", escape(visible(str(folder))))
     console.print(table, soft_wrap=True)
-    _print_examples(console, folder, found)
 
 
 def _lost(count: int) -> str:
@@ -71,15 +73,3 @@ def _speeds(summary: Summary) -> str:
     others = {name: rate for name, rate in summary.rates.items() if name != MODEL}
     each = (f"{name} {rate:,.0f}/s ({rate / model:.2f} times as fast)" for name, rate in others.items())
     return ", ".join([f"model {model:,.0f}/s", *each])
-
-
-def _print_examples(console: Console, folder: Path, found: list[Recorded]) -> None:
-    """The first findings of each kind, with where to look."""
-    shown: Counter[str] = Counter()
-    for place, record in found:
-        shown[record.kind] += 1
-        if shown[record.kind] <= SHOWN:
-            say(console, f"  {place.name}: {record.summary}")
-    left = sum(max(0, count - SHOWN) for count in shown.values())
-    if left:
-        say(console, f"  … and {left:,} more in {folder / FINDINGS}")

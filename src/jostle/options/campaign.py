@@ -183,6 +183,12 @@ class FindingOptions:
         default=False,
         flags="--minimise/--no-minimise",
     )
+    classes: str | None = option(
+        TEXT,
+        'File with the names of classes: one a line, a JSON list, or {"0": "cat"}',
+        Theme.OUTPUT,
+        may_change=True,
+    )
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from jostle.storage.files import write_whole
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
 from jostle.storage.wrong_on_seeds import write_wrong
+from jostle.triage.class_names import read_class_names
 
 REHEARSED = 32  # seeds at most, spread over all
 FROM_SEEDS = "neurons are taken to range as they do on the seeds: give training data as --profile for better ranges"
@@ -40,6 +41,8 @@ FROM_SEEDS = "neurons are taken to range as they do on the seeds: give training 
 def assemble(given: Given, progress: Progress = quietly) -> Session:
     """Loads, checks and composes everything; the output folder is touched only after all checks passed."""
     refuse_contradictions(given)
+    if "classes" in given:
+        read_class_names(Path(given.get("classes")))  # refused before a campaign has run that would need them
     with ExitStack() as undone:
         loaded = load(given)
         undone.callback(loaded.close)

@@ -10,6 +10,7 @@ from jostle.errors import OutputRefused
 from jostle.storage.checksums import with_checksum, without_checksum
 from jostle.storage.files import portable, read_json, write_json
 from jostle.storage.json_fields import fields, number, records, text, texts, whole
+from jostle.storage.quarantine import portable_name
 from jostle.triage.defect import Cause, Defect
 
 DEFECTS_FILE = "defects.json"
@@ -59,6 +60,9 @@ def defect_as_json(defect: Defect) -> dict[str, Any]:
 
 def _defect(content: Mapping[str, Any]) -> Defect:
     reasons = fields(content, "reasons")
+    for name in (text(content, "name"), *texts(content, "findings")):
+        if portable_name(name) != name:  # else it could lead out of the campaign's folder
+            raise ValueError(f"{name!r} is no name of a folder")
     kind, what, mutation, layer = (text(content, name) for name in ("kind", "what", "mutation", "layer"))
     return Defect(
         name=text(content, "name"),

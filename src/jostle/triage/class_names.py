@@ -1,0 +1,60 @@
+"""What classes are called, from a file that a user gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jostle.errors import UsageError
+from jostle.storage.files import parsed_json
+
+MOST = 1_000_000  # bytes of such a file
+LONGEST = 60  # characters of a name
+FORMS = 'give a file with one name a line, a JSON list, or {"0": "cat"}'
+
+ClassNames = Mapping[int, str]
+
+
+def read_class_names(path: Path) -> ClassNames:
+    """The names by class; refused where the file is none of the three forms."""
+    try:
+        content = path.read_bytes()
+        text = content[:MOST].decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise UsageError(f"--classes {path}: {reason}: {FORMS}") from error
+    if len(content) > MOST:
+        raise UsageError(f"--classes {path} is larger than {MOST:,} bytes: {FORMS}")
+    try:
+        names = _named(text)
+    except ValueError as error:
+        raise UsageError(f"--classes {path}: {error}: {FORMS}") from error
+    if not names:
+        raise UsageError(f"--classes {path} names no class: {FORMS}")
+    return names
+
+
+def _named(text: str) -> ClassNames:
+    if not text.lstrip().startswith(("[", "{")):
+        return {number: _cut(line.strip()) for number, line in enumerate(text.rstrip().splitlines())}
+    content = parsed_json(text)
+    pairs = content.items() if isinstance(content, dict) else enumerate(content)
+    return {_number(number): _name(name) for number, name in pairs}
+
+
+def _number(number: Any) -> int:
+    try:
+        return int(number)
+    except ValueError as error:
+        raise ValueError(f"{str(number)[:LONGEST]!r} is no number of a class") from error
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str | int):
+        raise ValueError("a name is no text")
+    return _cut(str(name))
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

@@ -1,0 +1,107 @@
+"""A finding as triage sees it: what its folder says, how it came about, and where the model was led."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from jostle.inputs.distances import LEVELS
+from jostle.lineage import Mutation
+from jostle.storage.ancestry import Ancestry
+from jostle.storage.campaign_record import CampaignRecord
+from jostle.storage.finding_record import FindingRecord, FinishedArray, FinishedGraph, InputType
+from jostle.storage.findings import FINDINGS, UNREADABLE, array_in, finding_folders, read_record
+
+HIDDEN = "hidden"  # the array of a finding with the last hidden layer's activations
+ON_GRID = 1e-3  # of a level: how far a value may be from one that a file holds
+
+
+@dataclass(frozen=True)
+class TriagedFinding:
+    """A finding with what groups and ranks it."""
+
+    folder: Path
+    record: FindingRecord
+    steps: tuple[Mutation, ...] = ()  # from the seed on, as far as known
+    hidden: Tensor | None = None  # [neurons] in units of the seeds' scale
+    as_file: bool | None = None  # an 8-bit image file gives it back as it is; None of what is no image
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def finished(self) -> FinishedArray | None:
+        """What finishing added, None where it did not come to it."""
+        return self.record.finished if isinstance(self.record.finished, FinishedArray) else None
+
+    @property
+    def rate(self) -> float:
+        """The share of runs that show it, 1 where nobody tried."""
+        if isinstance(self.record.finished, FinishedGraph):
+            return 1.0 if self.record.finished.reproduced else 0.0
+        confirmation = self.finished.confirmation if self.finished else None
+        return confirmation.shown / max(confirmation.runs, 1) if confirmation else 1.0
+
+    def array(self, name: str) -> Tensor | None:
+        """One of the arrays in its folder; None where it has none that can be read."""
+        try:
+            return array_in(self.folder, name)
+        except UNREADABLE:
+            return None
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The findings of a campaign, and how many of them could not be read."""
+
+    findings: list[TriagedFinding]
+    unreadable: int  # one may just be coming into being, or be damaged
+
+
+def gather(folder: Path, campaign: CampaignRecord) -> Gathered:
+    """All findings of a campaign, which may be running; nothing is written."""
+    ancestry, found, unreadable = Ancestry.of(folder), [], 0
+    for place in finding_folders(folder / FINDINGS):
+        try:
+            record = read_record(place)
+        except (OSError, ValueError):
+            unreadable += 1
+            continue
+        found.append(_triaged(place, record, ancestry, _bounds(campaign)))
+    return Gathered(found, unreadable)
+
+
+def _triaged(
+    place: Path, record: FindingRecord, ancestry: Ancestry, bounds: tuple[float, float] | None
+) -> TriagedFinding:
+    if record.input_type is InputType.GRAPH:
+        return TriagedFinding(place, record, ancestry.steps(record))
+    left = record.finished.steps if isinstance(record.finished, FinishedArray) else None
+    finding = TriagedFinding(place, record, ancestry.steps(record) if left is None else left)
+    hidden = finding.array(HIDDEN)
+    usable = hidden is not None and hidden.ndim == 1 and bool(hidden.isfinite().all())
+    return TriagedFinding(place, record, finding.steps, hidden if usable else None, _as_file(finding, bounds))
+
+
+def _bounds(campaign: CampaignRecord) -> tuple[float, float] | None:
+    """The range of input values, None where it has no ends."""
+    given = campaign.all_settings.get("range") or (0.0, 1.0)
+    try:
+        low, high = map(float, given.split(",") if isinstance(given, str) else given)
+    except (TypeError, ValueError):
+        return None
+    return (low, high) if math.isfinite(high - low) and low < high else None
+
+
+def _as_file(finding: TriagedFinding, bounds: tuple[float, float] | None) -> bool | None:
+    """Whether all values of an image [channels, height, width] are among those that eight bits hold."""
+    image = finding.array("input")
+    if image is None or bounds is None or image.ndim != 3 or image.shape[0] not in (1, 3):
+        return None
+    levels = (image.float() - bounds[0]) / (bounds[1] - bounds[0]) * LEVELS
+    return bool(torch.all((levels - levels.round()).abs() <= ON_GRID) and levels.min() >= 0 and levels.max() <= LEVELS)

@@ -1,0 +1,138 @@
+"""Findings and defects in words: what changed, what the model said before and after, and how sure it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from jostle.records import MODEL, NO_LABEL
+from jostle.storage.finding_record import NOT_FINITE, Answer
+from jostle.triage.causes import label_pair, mutation_classes, trait_of
+from jostle.triage.change_words import changes_of, values_changed
+from jostle.triage.class_names import ClassNames
+from jostle.triage.triaged_finding import TriagedFinding
+
+LONGEST_TITLE = 160  # characters
+NAMED = 4  # classes of mutations
+
+
+@dataclass(frozen=True)
+class Words:
+    """Says what findings are, with the names of classes where they are known."""
+
+    classes: ClassNames = field(default_factory=dict)
+
+    def label(self, label: int) -> str:
+        """What a class is called."""
+        return self.classes.get(label, str(label))
+
+    def answer(self, answer: Answer) -> str:
+        return f"{self.label(answer.label)} ({answer.confidence:.1%})"
+
+    def title(self, findings: Sequence[TriagedFinding]) -> str:
+        """A defect in one line, by the finding that shows it best."""
+        told = f"{self._what(findings[0])}{self._when(findings[0])}"
+        return told if len(told) <= LONGEST_TITLE else f"{told[: LONGEST_TITLE - 1]}…"
+
+    def explanation(self, findings: Sequence[TriagedFinding]) -> tuple[str, ...]:
+        """A defect in sentences, by the finding that shows it best; the last says how many others there are."""
+        best = findings[0]
+        sentences = [self.change(best), *self.said(best), *_begins(best), *_rate(best), _shown_by(findings)]
+        return tuple(sentence for sentence in sentences if sentence)
+
+    def change(self, finding: TriagedFinding) -> str:
+        """What changed from the seed to the input."""
+        done, values = ", ".join(changes_of(finding)), values_changed(finding)
+        if done and values:
+            return f"Changed: {done} ({values})."
+        return f"Changed: {done or values}." if done or values else "Nothing changed: it is the seed itself."
+
+    def said(self, finding: TriagedFinding) -> list[str]:
+        """What the model, and what is beside it, said before and after."""
+        answers = finding.finished.answers if finding.finished else {}
+        after = answers.get("minimised") or answers.get("input") or {}
+        before = answers.get("seed") or answers.get("reference") or {}
+        told = []
+        if MODEL in after:
+            once = f", of the seed {self.answer(before[MODEL])}" if MODEL in before else ""
+            told.append(f"The model says {self.answer(after[MODEL])}{once}.")
+        others = {_variant(name, finding): one for name, one in after.items() if name != MODEL}
+        told.extend(f"{name[:1].upper()}{name[1:]} says {self.answer(one)}." for name, one in others.items())
+        truth = self.truth(finding)
+        return [*told, f"The true label is {truth}."] if truth else told
+
+    def truth(self, finding: TriagedFinding) -> str:
+        """The true label of the seed, "" where it is unknown or no class."""
+        label = finding.array("label")
+        if label is None or label.ndim or label.is_floating_point() or int(label) == NO_LABEL:
+            return ""
+        return self.label(int(label))
+
+    def _what(self, finding: TriagedFinding) -> str:
+        record, family = finding.record, finding.record.kind.partition(" ")[0]
+        pair = label_pair(record)
+        if family == "flip" and pair:
+            return f"{self.label(pair[0])} taken for {self.label(pair[1])}"
+        if family == "agree" and pair:
+            beside = _variant(record.kind.partition(" ")[2], finding)
+            return f"the model says {self.label(pair[0])}, {beside} {self.label(pair[1])}"
+        if family in ("nan", "crash"):
+            return trait_of(finding).what
+        return " ".join(record.summary.split())
+
+    def _when(self, finding: TriagedFinding) -> str:
+        if finding.record.largest_change is None:
+            return ""
+        done = ", ".join(changes_of(finding)[:NAMED])
+        if done:
+            return f" when {done}" if done.startswith(PASSIVE) else f" after {done}"
+        values = values_changed(finding)
+        return f" when {values} change" if values and " of " in values else ""
+
+
+PASSIVE = ("rotated", "moved", "enlarged", "shrunk", "sheared", "a little", "blurred", "darker", "brighter")
+
+
+def _variant(name: str, finding: TriagedFinding) -> str:
+    """What the user calls a twin or another model."""
+    finished = finding.finished
+    if finished is not None and finished.divergence is not None:
+        return finished.divergence.twin
+    return name if name and name != "twin" else "the twin"
+
+
+def _begins(finding: TriagedFinding) -> list[str]:
+    """Where it begins, as far as anybody looked."""
+    finished = finding.finished
+    if finished is None:
+        return []
+    location, divergence = finished.location, finished.divergence
+    if location is not None and location.why == NOT_FINITE:
+        return [f"{location.layer} made it from values between {location.low:.3g} and {location.high:.3g}."]
+    if location is not None:
+        return [f"It departs from the seed's course in {location.layer}."]
+    if divergence is not None and divergence.begins is not None:
+        return [f"{divergence.twin} departs from the model in {divergence.begins}."]
+    return []
+
+
+def _rate(finding: TriagedFinding) -> list[str]:
+    return [f"It shows in {finding.rate:.0%} of the runs."] if finding.rate < 1 else []
+
+
+def _shown_by(findings: Sequence[TriagedFinding]) -> str:
+    """How many findings show a defect, from how many seeds, by which mutations."""
+    seeds = len({finding.record.root for finding in findings})
+    by_class = Counter(kind for finding in findings for kind in mutation_classes(finding.steps))
+    return f"Shown by {_counted(len(findings), 'finding')} from {_counted(seeds, 'seed')}{_by(by_class)}."
+
+
+def _by(by_class: Mapping[str, int]) -> str:
+    named = [f"{kind} ({count:,})" for kind, count in Counter(by_class).most_common(NAMED)]
+    more = len(by_class) - len(named)
+    return f", by {', '.join(named)}{f' and {more} more' if more else ''}" if named else ""
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
