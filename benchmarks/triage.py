@@ -13,7 +13,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from jostle.commands.triage import triage
-
 from planted_defects import plant
 
 

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from jostle.cli.terminal import output, say
+from jostle.cli.triage import CLASSES_HELP
+from jostle.commands.report import write_comparison, write_report
 from jostle.errors import UsageError
-from jostle.report.write import write_comparison, write_report
 
 PAIR = 2
 
@@ -22,6 +23,7 @@ def report(
             help="File to write (report.html in the campaign's folder; comparison.html here).", metavar="FILE"
         ),
     ] = None,
+    classes: Annotated[Path | None, typer.Option(help=f"{CLASSES_HELP}.", metavar="FILE")] = None,
 ) -> None:
     """Write what a campaign found as one HTML file that needs no network; of two campaigns, what differs.
 
@@ -30,5 +32,5 @@ def report(
     if len(campaigns) > PAIR:
         raise UsageError("one or two campaigns make a report: give at most two folders")
     first, *second = campaigns
-    written = write_comparison(first, second[0], out) if second else write_report(first, out)
+    written = write_comparison(first, second[0], out, classes) if second else write_report(first, out, classes)
     say(output(), f"written to {written} ({written.stat().st_size / 1e6:.1f} MB): open it in a browser")

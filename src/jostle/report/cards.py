@@ -22,7 +22,7 @@ from jostle.report.contents import (
     TwinFigures,
     Value,
 )
-from jostle.report.found import Found, Names, text_in
+from jostle.report.found import Found, text_in
 from jostle.report.illustrations import LARGEST_SIDE, THUMBNAIL, drawable, drawn_alone, drawn_finding
 from jostle.report.input_form import InputForms
 from jostle.report.readable_changes import readable_changes
@@ -30,11 +30,13 @@ from jostle.report.sheets import Sheets, shrunk
 from jostle.storage.ancestry import Ancestry
 from jostle.storage.defects import DEFECTS
 from jostle.storage.divergence_plots import MOST_LAYERS
-from jostle.storage.finding_record import NOT_FINITE, Divergence, FinishedArray, Location
+from jostle.storage.finding_record import Divergence, FindingRecord, FinishedArray, InputType
+from jostle.triage.causes import label_pair
 from jostle.triage.defect import Defect
+from jostle.triage.defect_folder import SCRIPT
+from jostle.triage.words import Words
 from jostle.untrusted.files import read_bounded
 
-SCRIPT = "reproduce.py"
 MOST_PIXELS = 6_000_000  # of pictures in all cards; cards beyond have their thumbnail
 MOST_DETAILED = 2_000  # cards with words and scripts
 MOST_STAGES = 16
@@ -49,15 +51,15 @@ class CardMaker:
 
     folder: Path
     forms: InputForms
-    names: Names
+    words: Words
     ancestry: Ancestry
     sheets: Sheets
     _sounds: int = 0  # bytes so far
 
     def finding(self, found: Found) -> ShownFinding:
         """One of many, with a thumbnail."""
-        record, labels = found.record, found.labels()
-        right, said = (self.names.of(labels[0]), self.names.of(labels[1])) if labels else ("", "")
+        record = found.record
+        right, said = self._labels(record)
         return ShownFinding(
             name=found.folder.name,
             kind=record.kind,
@@ -69,6 +71,13 @@ class CardMaker:
             confidence=_rounded(found.confidence),
             thumbnail=self._thumbnail(found),
         )
+
+    def _labels(self, record: FindingRecord) -> tuple[str, str]:
+        """What is right and what was said; of a framework, the operator and who computes it wrongly."""
+        if record.input_type is InputType.GRAPH:
+            return _text(record.details, "operator"), _text(record.details, "backend")
+        labels = label_pair(record)
+        return (self.words.label(labels[0]), self.words.label(labels[1])) if labels else ("", "")
 
     def card(self, defect: Defect, best: Found, findings: tuple[int, ...], number: int) -> ShownDefect:
         """The card of a defect, the so-and-so-manieth; `best` is the finding that shows it best."""
@@ -82,7 +91,7 @@ class CardMaker:
             seeds=defect.seeds,
             weight=round(defect.weight, 3),
             reasons={name: round(value, 3) for name, value in defect.reasons.items()},
-            explanation=defect.explanation,
+            explanation=(best.record.summary,) if best.record.input_type is InputType.GRAPH else defect.explanation,
             unstable=defect.unstable,
             findings=findings,
         )
@@ -91,7 +100,7 @@ class CardMaker:
     def _detailed(self, card: ShownDefect, best: Found) -> ShownDefect:
         record, finished = best.record, best.record.finished
         of_array = finished if isinstance(finished, FinishedArray) else None
-        arrays = best.arrays() if of_array or not self._of_graph(best) else {}
+        arrays = {} if record.input_type is InputType.GRAPH else best.arrays()
         script, path = self._script(card.name, best)
         shown = arrays.get("minimised", arrays.get("input"))
         return replace(
@@ -101,7 +110,6 @@ class CardMaker:
             sounds=tuple(self._playable(best)) if self.forms.sound else (),
             stages=tuple(self._stages(best, arrays)),
             divergence=_divergence(of_array.divergence) if of_array and of_array.divergence else None,
-            location=_located(of_array.location) if of_array and of_array.location else "",
             confirmed=_confirmed(of_array),
             script=script,
             script_path=path,
@@ -109,17 +117,14 @@ class CardMaker:
             traceback=_text(record.details, "traceback"),
         )
 
-    @staticmethod
-    def _of_graph(found: Found) -> bool:
-        return "signature" in found.record.details
-
     def _panels(self, best: Found, arrays: Mapping[str, Tensor]) -> list[ShownArray]:
         if not arrays:
             return []
-        if not drawable(arrays["input"], self.forms.sound):
+        seen = {name: self.forms.seen(array) for name, array in arrays.items()}
+        if not drawable(seen["input"], self.forms.sound):
             said = {
-                "seed": best.said("seed", best.right, self.names),
-                "mutant": best.said("input", best.right, self.names),
+                "seed": best.said("seed", best.right, self.words),
+                "mutant": best.said("input", best.right, self.words),
             }
             return [ShownArray(caption, None, answers) for caption, answers in said.items() if answers]
         room = self.sheets.pixels < MOST_PIXELS
@@ -127,9 +132,9 @@ class CardMaker:
             ShownArray(
                 one.caption,
                 self.sheets.add(shrunk(one.pixels, _side(self.forms))) if room else None,
-                best.said(one.name, best.right, self.names) if one.name else (),
+                best.said(one.name, best.right, self.words) if one.name else (),
             )
-            for one in drawn_finding(arrays, self.forms.sound)
+            for one in drawn_finding(seen, self.forms.sound)
         ]
 
     def _stages(self, best: Found, arrays: Mapping[str, Tensor]) -> list[Stage]:
@@ -146,13 +151,15 @@ class CardMaker:
         stages = [Stage(text, self._stage(array)) for text, array in zip(words, along, strict=True)]
         return stages if len(stages) <= MOST_STAGES + 1 else [*stages[: MOST_STAGES // 2], *stages[-MOST_STAGES // 2 :]]
 
-    def _stage(self, array: Tensor | None) -> Picture | None:
+    def _stage(self, whole: Tensor | None) -> Picture | None:
+        array = None if whole is None else self.forms.seen(whole)
         if array is None or not drawable(array, self.forms.sound) or self.sheets.pixels >= MOST_PIXELS:
             return None
         return self.sheets.add(shrunk(drawn_alone(array, self.forms.sound), STAGE_SIDE))
 
     def _thumbnail(self, found: Found) -> Picture | None:
-        array = None if self._of_graph(found) else found.input()
+        whole = None if found.record.input_type is InputType.GRAPH else found.input()
+        array = None if whole is None else self.forms.seen(whole)
         if array is None or not drawable(array, self.forms.sound):
             return None
         return self.sheets.add(shrunk(drawn_alone(array, self.forms.sound), THUMBNAIL), small=True)
@@ -192,13 +199,6 @@ def _divergence(divergence: Divergence) -> TwinFigures:
         for one in divergence.layers[:MOST_LAYERS]
     )
     return TwinFigures(divergence.twin, told, layers)
-
-
-def _located(location: Location) -> str:
-    low, high = f"{location.low:.4g}", f"{location.high:.4g}"
-    if location.why == NOT_FINITE:
-        return f"{location.layer} is the first layer that is not finite; what went into it is between {low} and {high}"
-    return f"{location.layer} is where it departs from the seed's course: by {low}, where {high} is usual"
 
 
 def _confirmed(finished: FinishedArray | None) -> str:

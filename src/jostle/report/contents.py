@@ -149,7 +149,6 @@ class ShownDefect:
     sounds: tuple[Sound, ...] = ()
     stages: tuple[Stage, ...] = ()
     divergence: TwinFigures | None = None
-    location: str = ""  # the layer in which it begins, in words
     confirmed: str = ""  # how often it showed again, in words
     script: str = ""
     script_path: str = ""

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from torch import Tensor
 
 from jostle.records import MODEL
 from jostle.report.contents import Said
-from jostle.report.yields import mutation_classes
+from jostle.report.yields import classes_of
 from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray
 from jostle.storage.findings import FINDINGS, UNREADABLE, array_in, finding_folders, read_record
+from jostle.triage.words import Words
 from jostle.untrusted.files import read_bounded
 
 ARRAYS = ("seed", "reference", "input", "minimised")
-PAIR = 2  # figures beside scores, such as margins, are as many
 LARGEST_TEXT = 200_000  # bytes of a script or an issue on the page
 
 
@@ -42,22 +42,12 @@ class Found:
     @property
     def mutation(self) -> str:
         """The classes of what made it, in words."""
-        return " + ".join(mutation_classes(self.record.mutation))
+        return " + ".join(classes_of(self.record.mutation))
 
     @property
     def answers(self) -> Mapping[str, Mapping[str, Answer]]:
         finished = self.record.finished
         return finished.answers if isinstance(finished, FinishedArray) else {}
-
-    def labels(self) -> tuple[int, int] | None:
-        """What is right and what was said, or what two models say that disagree; None where it is about no labels."""
-        details = self.record.details
-        first, second = details.get("label"), details.get("taken for")
-        if isinstance(first, int) and isinstance(second, int):
-            return first, second
-        likeliest = [_likeliest(scores) for scores in details.values()]
-        said = [label for label in likeliest if label is not None]
-        return (said[0], said[1]) if MODEL in details and len(said) > 1 and said[0] != said[1] else None
 
     @property
     def confidence(self) -> float | None:
@@ -65,10 +55,10 @@ class Found:
         answer = self.answers.get("input", {}).get(MODEL)
         return None if answer is None else answer.confidence
 
-    def said(self, name: str, right: int | None, names: Names) -> tuple[Said, ...]:
+    def said(self, name: str, right: int | None, words: Words) -> tuple[Said, ...]:
         """What each model says of one of its arrays."""
         return tuple(
-            Said(by, names.of(one.label), one.confidence, None if right is None else one.label == right)
+            Said(by, words.label(one.label), one.confidence, None if right is None else one.label == right)
             for by, one in self.answers.get(name, {}).items()
         )
 
@@ -82,16 +72,6 @@ class Found:
         return None if seed is None else seed.label
 
 
-@dataclass(frozen=True)
-class Names:
-    """What classes are called."""
-
-    classes: Mapping[int, str] = field(default_factory=dict)
-
-    def of(self, label: int) -> str:
-        return self.classes.get(label, str(label))
-
-
 def all_found(folder: Path) -> tuple[list[Found], int]:
     """The findings of a campaign, and how many cannot be read, damaged or just coming into being."""
     folders = finding_folders(folder / FINDINGS)
@@ -102,13 +82,6 @@ def all_found(folder: Path) -> tuple[list[Found], int]:
         except (OSError, ValueError):
             continue
     return found, len(folders) - len(found)
-
-
-def _likeliest(scores: object) -> int | None:
-    """The class that scores prefer, None of what are no scores of classes."""
-    if not isinstance(scores, list) or len(scores) <= PAIR or not all(isinstance(one, int | float) for one in scores):
-        return None
-    return scores.index(max(scores))
 
 
 def _array(folder: Path, name: str) -> Tensor | None:

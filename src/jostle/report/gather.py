@@ -11,16 +11,16 @@ from jostle.errors import OutputRefused
 from jostle.report.cards import CardMaker
 from jostle.report.contents import Contents, Fact, LayerFigures, ShownDefect, TwinFigures
 from jostle.report.curves import coverage_curves, growth_curves
-from jostle.report.found import Found, Names, all_found
+from jostle.report.found import Found, all_found
 from jostle.report.input_form import read_forms
 from jostle.report.sentences import Tested, counted, duration, found_sentence, joined, tested_sentence
 from jostle.report.sheets import Sheets
 from jostle.report.yields import yields
 from jostle.storage.ancestry import Ancestry
 from jostle.storage.beginnings import Beginnings, beginnings, divergences
-from jostle.storage.campaign_record import CampaignRecord, read_campaign
+from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.coverage_history import read_coverage
-from jostle.storage.defects import DEFECTS_FILE, read_defects
+from jostle.storage.defects import read_defects
 from jostle.storage.divergence_plots import BAND, MOST_LAYERS
 from jostle.storage.environment import ENVIRONMENT
 from jostle.storage.files import read_json
@@ -29,18 +29,20 @@ from jostle.storage.findings import FLAKY, finding_folders
 from jostle.storage.journal import JOURNAL, Journal, read_journal
 from jostle.storage.overview import is_at_work
 from jostle.storage.status import Statistics, read_status
+from jostle.triage.class_names import ClassNames
 from jostle.triage.defect import Defect
+from jostle.triage.grouping import defects_of
+from jostle.triage.triaged_finding import gather as triaged
+from jostle.triage.words import Words
 
-NO_CAMPAIGN = "give the folder that jostle fuzz wrote to"
 
-
-def gather(folder: Path) -> Contents:
-    """What the campaign in this folder tells; refused if there is none."""
-    record, journal = _campaign(folder)
+def gather(folder: Path, record: CampaignRecord, classes: ClassNames) -> Contents:
+    """What the campaign in this folder tells, whose record this is; classes may have names."""
+    journal = read_journal(folder / JOURNAL)
     found, unreadable = all_found(folder)
-    defects = _defects(folder, found)
+    defects = _defects(folder, record, found, classes)
     status, sheets = read_status(folder), Sheets()
-    maker = CardMaker(folder, read_forms(folder, record.origin.layout), Names(), Ancestry.of(folder), sheets)
+    maker = CardMaker(folder, read_forms(folder, record.origin.layout), Words(classes), Ancestry.of(folder), sheets)
     records = [one.record for one in found]
     cards = _cards(maker, defects, found)
     of_graphs = record.input_type is InputType.GRAPH
@@ -69,19 +71,15 @@ def gather(folder: Path) -> Contents:
     )
 
 
-def _campaign(folder: Path) -> tuple[CampaignRecord, Journal]:
+def _defects(folder: Path, record: CampaignRecord, found: Sequence[Found], classes: ClassNames) -> list[Defect]:
+    """As triage left them, if it saw the same findings; else grouped now."""
     try:
-        return read_campaign(folder), read_journal(folder / JOURNAL)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise OutputRefused(f"{folder} holds no campaign: {NO_CAMPAIGN} ({reason})") from error
-
-
-def _defects(folder: Path, found: Sequence[Found]) -> list[Defect]:
-    """As triage left them, those of findings that are gone left out; else grouped now."""
-    names = {one.folder.name for one in found}
-    known = read_defects(folder) if (folder / DEFECTS_FILE).exists() else []
-    return [one for one in known if names & set(one.findings)]
+        known = read_defects(folder)
+    except OutputRefused:
+        known = []
+    if {name for one in known for name in one.findings} == {one.folder.name for one in found}:
+        return known
+    return defects_of(triaged(folder, record).findings, Words(classes))
 
 
 def _cards(maker: CardMaker, defects: Sequence[Defect], found: Sequence[Found]) -> list[ShownDefect]:
@@ -89,7 +87,8 @@ def _cards(maker: CardMaker, defects: Sequence[Defect], found: Sequence[Found]) 
     cards: list[ShownDefect] = []
     for number, defect in enumerate(defects):
         there = tuple(places[name] for name in defect.findings if name in places)
-        cards.append(maker.card(defect, found[there[0]], there, number))
+        if there:  # a running campaign may have found more since
+            cards.append(maker.card(defect, found[there[0]], there, number))
     return cards
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from jostle.inputs.domain_files import DOMAIN_FILE, LARGEST
 from jostle.inputs.table_columns import shortest
+from jostle.inputs.value_range import IMAGE
 from jostle.layout import Layout
 from jostle.untrusted.files import read_bounded
 
@@ -54,6 +55,11 @@ class InputForms:
         if self.layout is None or input.ndim != 1 or input.numel() != sum(one.size for one in self.layout.fields):
             return {WHOLE: input}
         return {one.name: input[self.layout.places[one.name]].reshape(one.shape) for one in self.layout.fields}
+
+    def seen(self, input: Tensor) -> Tensor:
+        """The part of one row [...] that can be seen: the first image of several inputs, else all of it."""
+        images = (name for name, form in self.forms.items() if form.kind == IMAGE)
+        return self.parts(input).get(next(images, WHOLE), input) if self.layout is not None else input
 
     def of(self, name: str) -> InputForm:
         return self.forms.get(name, InputForm())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,28 +14,28 @@ from jostle.storage.files import parsed_json
 from jostle.storage.finding_record import FindingRecord
 from jostle.storage.journal import JournalLine
 from jostle.storage.repair import entries_path
+from jostle.triage.causes import operation_class
 
-NUMBER = re.compile(r"\s+[-+(\[]?[\d.].*$")  # the size of an operation, which stands behind its name
 SEED_ITSELF = "seed itself"
 
 
-def mutation_classes(mutation: Mutation) -> tuple[str, ...]:
+def classes_of(mutation: Mutation) -> tuple[str, ...]:
     """What kinds of operation a mutation is made of, each once: "rotation" of "rotation 11.2"."""
     if mutation.change is Change.SEED:
         return (SEED_ITSELF,)
     if mutation.change is not Change.CHANGED:
         return (str(mutation.change.value),)
-    return tuple(dict.fromkeys(NUMBER.sub("", one) or one for one in mutation.operations))
+    return tuple(dict.fromkeys(map(operation_class, mutation.operations)))
 
 
 def yields(folder: Path, lines: Iterable[JournalLine], found: Sequence[FindingRecord]) -> list[MutationYield]:
     """By class, those that found most first."""
-    findings = Counter(name for record in found for name in mutation_classes(record.mutation))
+    findings = Counter(name for record in found for name in classes_of(record.mutation))
     kept: Counter[str] = Counter()
     for line in lines:
         if line.kept and line.step:
             for mutation in _kept_by(entries_path(folder, line.step)):
-                kept.update(mutation_classes(mutation))
+                kept.update(classes_of(mutation))
     names = sorted(findings.keys() | kept.keys(), key=lambda name: (-findings[name], -kept[name], name))
     return [MutationYield(name, kept[name], findings[name]) for name in names]
 

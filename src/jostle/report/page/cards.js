@@ -14,7 +14,6 @@ function card(defect, rank, data, fitting, open) {
     (defect.changes || []).map(changed),
     defect.sounds ? make("div", { class: "panels sounds" }, defect.sounds.map(sound => make("figure", {}, make("audio", { controls: true, preload: "none", src: sound.source, "aria-label": sound.caption }), make("figcaption", {}, sound.caption)))) : null,
     defect.numbers ? numbers(defect.numbers) : null,
-    defect.location ? make("p", { class: "told" }, defect.location + ".") : null,
     more(defect, data, fitting, open));
 }
 
@@ -90,7 +89,7 @@ function more(defect, data, fitting, open) {
 }
 
 function strip(stages) {
-  return make("ol", { class: "strip" }, stages.map(stage => make("li", {}, stage.picture ? Sheets.picture(stage.picture, stage.words) : null, stage.words)));
+  return make("ol", { class: stages.some(stage => stage.picture) ? "strip" : "strip words" }, stages.map(stage => make("li", {}, stage.picture ? Sheets.picture(stage.picture, stage.words) : null, stage.words)));
 }
 
 function reasons(defect) {

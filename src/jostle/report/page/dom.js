@@ -11,12 +11,12 @@ function make(tag, attributes = {}, ...children) {
     else if (name === "class") element.className = value;
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat().filter(child => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== false));
   return element;
 }
 
 function fill(element, ...children) {
-  element.replaceChildren(...children.flat().filter(child => child !== null && child !== undefined && child !== false));
+  element.replaceChildren(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== false));
   return element;
 }
 
@@ -27,7 +27,7 @@ function folded(words, content, open = false) {
   const show = () => {
     if (made || !details.open) return;
     made = true;
-    details.append(...[content()].flat());
+    details.append(...[content()].flat(Infinity));
   };
   details.addEventListener("toggle", show);
   show();
@@ -36,7 +36,8 @@ function folded(words, content, open = false) {
 
 function percent(share) {
   const value = share * 100;
-  return (value > 99 && value < 100 ? value.toFixed(2) : value.toFixed(value >= 99.95 || value < 0.05 ? 0 : 1)) + " %";
+  const digits = value > 99 && value < 99.995 ? 2 : value >= 99.995 || value < 0.05 ? 0 : 1;
+  return `${value.toFixed(digits)} %`;
 }
 
 const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
