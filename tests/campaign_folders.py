@@ -128,7 +128,7 @@ def write_progress(folder: Path, records: list[FindingRecord]) -> None:
 def defect(place: int, findings: list[str], words: str = "") -> Defect:
     kind, mutation = ("flip" if place % 2 else "agree"), MUTATIONS[place % 3].split(" ")[0]
     return Defect(
-        name=f"defect-{place}{words}",
+        name=f"defect-{place}",
         cause=Cause(kind, f"{place} → {place + 1}{words}", f"{mutation}{words}", f"fc1{words}", 0),
         title=f"Digit {place} taken for {place + 1} when changed{words}",
         findings=tuple(findings),

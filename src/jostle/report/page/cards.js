@@ -123,8 +123,8 @@ function listed(findings, open) {
 
 function thumbnail(one, open) {
   const words = one.said ? `${one.label} → ${one.said}` : one.name.slice(0, 4);
-  return make("button", { type: "button", "aria-label": `${one.name}: ${one.summary}`, onclick: () => open(one.name, [one], true) },
-    one.thumbnail ? Sheets.picture(one.thumbnail, "") : null, words);
+  return make("button", { type: "button", title: one.summary, onclick: () => open(one.name, [one], true) },
+    one.thumbnail ? Sheets.picture(one.thumbnail, one.name) : null, words);
 }
 
 function line(one) {

@@ -23,7 +23,8 @@ const Filters = {
     return { kind, label, mutation, confidence: Number(confidence) || 0, words: search.toLowerCase().split(/\s+/).filter(Boolean) };
   },
 
-  clear() { byId("filters").reset(); },
+  // Without a word to those who listen for changes.
+  clear() { for (const id of this.controls) byId(id).value = id === "filter-confidence" ? "0" : ""; },
 
   // The findings of a defect that fit, and none if its words do not.
   fitting(defect, data, chosen) {

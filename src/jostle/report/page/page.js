@@ -85,7 +85,7 @@ function begin(data) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => Charts.redraw());
   if (data.compared) return compare(data);
   const again = () => { page.shown = CARDS; cards(); };
-  byId("filters").addEventListener("input", again);
+  for (const happened of ["input", "change"]) byId("filters").addEventListener(happened, again);
   byId("filters").addEventListener("reset", () => setTimeout(again));
   byId("filters").addEventListener("submit", event => event.preventDefault());
   byId("more").addEventListener("click", () => { page.shown += CARDS; cards(); });
