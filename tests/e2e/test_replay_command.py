@@ -160,6 +160,26 @@ def test_another_wrong_answer_is_not_mended(
     assert (ended.code, ended.out.startswith(line)) == (code, True), ended
 
 
+def test_a_campaign_is_compared_with_a_new_version_of_its_model(
+    jostle: Run, project: Path, campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new version that always says the second class mends what became another, and makes new what should be one."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(project / "nets.py", tmp_path / "mended.py")
+    ended = jostle("replay", str(campaign), "mended.py:always_second", "--json")
+    told = ended.json()
+    assert ended.code == Exit.FINDINGS, ended.err
+    for finding in told["findings"]:
+        before, after = finding["recorded"].split(":")[2:]
+        expected = "mended" if before == "1" else "still there" if after == "1" else "new"
+        assert finding["verdict"] == expected, finding
+    assert told["still_there"] and told["new"] and told["mended"]
+    *_, counts, changed = jostle("replay", str(campaign), "mended.py:always_second").out.splitlines()
+    assert f"{told['mended']} mended" in counts and "changed" in changed
+    twice = jostle("replay", str(campaign), "mended.py:always_second", "--model", "mended.py:always_third")
+    assert twice.code == Exit.USAGE and "both name a model" in twice.err
+
+
 @pytest.mark.slow
 def test_a_model_of_a_module_in_this_folder_is_found(
     jostle: Run, campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -196,7 +216,7 @@ def test_a_campaign_stands_for_all_its_findings_and_loads_its_model_once(
         assert ended.code == Exit.FINDINGS
         assert [line.split()[0] for line in lines] == names
         assert all("shown again: flip:" in line for line in lines)
-        assert last.strip() == f"{len(names)} findings: {len(names)} shown again"
+        assert last.strip() == f"{len(names)} findings: {len(names)} still there"
         assert (project / "loaded.txt").read_text().splitlines() == ["once"]
 
 
@@ -207,7 +227,8 @@ def test_a_campaign_without_findings_has_nothing_wrong(
     call = "fuzz nets.py:build --seeds seeds.npz --oracle nan --executions 40 --out"
     assert jostle(*call.split(), str(tmp_path / "out")).code == Exit.CLEAN
     ended = jostle("replay", str(tmp_path / "out"), "--json")
-    assert ended.code == Exit.CLEAN and ended.json() == {"findings": [], "still_wrong": 0}
+    counts = dict.fromkeys(("still_there", "new", "mended", "not_run", "still_wrong"), 0)
+    assert ended.code == Exit.CLEAN and ended.json() == {"findings": [], **counts}
     assert "0 findings" in jostle("replay", str(tmp_path / "out")).out
 
 

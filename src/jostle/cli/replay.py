@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,25 +12,28 @@ import typer
 
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import Exit, output, say
-from jostle.commands.replay import OF_GRADIENT, Replay, ReplayStatus
+from jostle.commands.replay import OF_GRADIENT, Replay, ReplayStatus, Verdict, with_model
 from jostle.commands.replay import replay as replayed
 from jostle.composition.settle import FUZZ
 from jostle.storage.files import portable
 
-FINDINGS_HELP = "Folders of findings, CAMPAIGN/findings/0001-…; a campaign's folder stands for all in it"
+FINDINGS_HELP = (
+    "Folders of findings, CAMPAIGN/findings/0001-…; a campaign's folder stands for all in it. A last name that holds "
+    "no findings is the model to run them on, as --model"
+)
 
 
 @taking(FUZZ, ["model", "weights", "timeout", "rss_limit", "trust_model"])
 def replay(
     flags: Flags,
-    findings: Annotated[list[Path], typer.Argument(help=FINDINGS_HELP, metavar="FINDING")],
+    findings: Annotated[list[Path], typer.Argument(help=FINDINGS_HELP, metavar="FINDING… [MODEL]")],
     as_json: AsJson = False,
 ) -> Exit:
     """Run the inputs of findings once more, each alone, in a process of their own, and say what they show.
 
-    Exit code: 1 if any still violates what it was found to violate, in whatever way, else 0.
+    Each is still there, new (wrong in another way) or mended. Exit code: 1 if any is still there or new, else 0.
     """
-    results = replayed(findings, FUZZ.parsed(FUZZ.read(flags)))
+    results = replayed(*with_model(findings, FUZZ.parsed(FUZZ.read(flags))))
     if as_json:
         print(json.dumps(_as_json(results)))
     else:
@@ -47,21 +49,31 @@ def _as_json(results: Sequence[Replay]) -> dict[str, Any]:
             "folder": str(result.folder),
             "recorded": result.record.fingerprint,
             "status": str(result.status),
+            "verdict": str(result.verdict),
             "shown": [portable(asdict(violation)) for violation in result.shown],
             "changed": result.changed,
         }
         for result in results
     ]
-    return {"findings": findings, "still_wrong": sum(result.still_wrong for result in results)}
+    counts = {verdict.replace(" ", "_"): number for verdict, number in _counts(results).items()}
+    return {"findings": findings, **counts, "still_wrong": sum(result.still_wrong for result in results)}
+
+
+def _counts(results: Sequence[Replay]) -> dict[str, int]:
+    """How many findings there are of each verdict."""
+    return {str(verdict): sum(result.verdict is verdict for result in results) for verdict in Verdict}
 
 
 def _lines(results: Sequence[Replay]) -> list[str]:
     if len(results) == 1:
         lines = [_line(results[0]), *_details(results[0])]
     else:
-        counts = Counter(str(result.status) for result in results)
-        told = ", ".join(f"{counts[status]} {status}" for status in ReplayStatus if counts[status])
-        lines = [*(f"{result.folder.name}  {_line(result)}" for result in results), f"{len(results)} findings: {told}"]
+        told = ", ".join(f"{number} {verdict}" for verdict, number in _counts(results).items() if number)
+        widest = max((len(result.folder.name) for result in results), default=0)
+        rows = [
+            f"{one.folder.name:{widest}}  {one.verdict:{len(Verdict.STILL_THERE)}}  {_line(one)}" for one in results
+        ]
+        lines = [*rows, f"{len(results)} findings{f': {told}' if told else ''}"]
     if any(result.changed for result in results):
         lines.append("  model or code have changed since it was found")
     return lines

@@ -31,7 +31,7 @@ from jostle.session.isolate import isolated, limits_of
 from jostle.session.made_twins import twins_folder
 from jostle.session.reopen import local_python, python_file
 from jostle.storage.campaign_record import CONFIG, Origin
-from jostle.storage.finding_record import FindingRecord
+from jostle.storage.finding_record import RECORD, FindingRecord
 from jostle.storage.findings import SavedRoot, lineage_of
 from jostle.subjects.instrument import Instrumented
 from jostle.task import LabelReading, Task
@@ -49,6 +49,23 @@ class ReplayStatus(StrEnum):
     OTHERWISE = "still wrong, in another way"
     GONE = "not shown again"
     NOT_RUN = "not run"
+
+
+class Verdict(StrEnum):
+    """What became of a finding, in the words of whoever mends the model."""
+
+    STILL_THERE = "still there"
+    NEW = "new"  # what was recorded is gone, and the input is wrong in another way
+    MENDED = "mended"
+    NOT_RUN = "not run"
+
+
+VERDICTS = {
+    ReplayStatus.AGAIN: Verdict.STILL_THERE,
+    ReplayStatus.OTHERWISE: Verdict.NEW,
+    ReplayStatus.GONE: Verdict.MENDED,
+    ReplayStatus.NOT_RUN: Verdict.NOT_RUN,
+}
 
 
 @dataclass(frozen=True)
@@ -70,6 +87,10 @@ class Replay:
         return ReplayStatus.OTHERWISE if self.other_ways else ReplayStatus.GONE
 
     @property
+    def verdict(self) -> Verdict:
+        return VERDICTS[self.status]
+
+    @property
     def other_ways(self) -> list[Violation]:
         """How it violates what the finding's oracle seeks, or cannot be judged by it, other than was recorded."""
         kinds = (self.record.kind, *NOT_JUDGED)
@@ -78,6 +99,21 @@ class Replay:
     @property
     def still_wrong(self) -> bool:
         return self.status in (ReplayStatus.AGAIN, ReplayStatus.OTHERWISE)
+
+
+def with_model(names: Sequence[Path], changes: Given) -> tuple[list[Path], Given]:
+    """Folders of findings, and options: a name that stands last and holds no findings is the model to run them on."""
+    *before, last = names
+    is_model = names_object(str(last)) or (last.exists() and not _holds_findings(last))
+    if not before or not is_model:
+        return list(names), changes
+    if "model" in changes:
+        raise UsageError(f"{last} and --model {changes.get('model')} both name a model: give one of them")
+    return before, changes.over(model=str(last))
+
+
+def _holds_findings(place: Path) -> bool:
+    return (place / CONFIG).exists() or findings_in(place) != [place] or (place / RECORD).exists()
 
 
 def replay(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> list[Replay]:

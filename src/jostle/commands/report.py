@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jostle.commands.triage import class_names
 from jostle.errors import OutputRefused, UsageError
 from jostle.report.compare import compared
 from jostle.report.contents import Contents
 from jostle.report.gather import gather
 from jostle.report.render import rendered, rendered_comparison
 from jostle.storage.campaign_record import read_campaign
+from jostle.storage.class_names import campaign_class_names, read_class_names
 from jostle.storage.files import write_whole
 
 REPORT, COMPARISON = "report.html", "comparison.html"
@@ -25,7 +25,8 @@ def contents_of(folder: Path, classes: Path | None = None) -> Contents:
         raise OutputRefused(
             f"{folder} holds no campaign: give the folder that jostle fuzz or jostle frameworks wrote to ({reason})"
         ) from error
-    return gather(folder, record, class_names(record, classes))
+    names = campaign_class_names(record) if classes is None else read_class_names(classes)
+    return gather(folder, record, names)
 
 
 def write_report(folder: Path, out: Path | None = None, classes: Path | None = None) -> Path:

@@ -11,13 +11,12 @@ from typing import Any
 
 from jostle.errors import OutputRefused
 from jostle.storage.campaign_record import CampaignRecord, read_campaign
+from jostle.storage.class_names import campaign_class_names, read_class_names
 from jostle.storage.defects import DEFECTS, defect_as_json, read_defects, write_defects
 from jostle.storage.files import remove
-from jostle.storage.findings import FINDINGS
 from jostle.storage.overview import is_at_work
-from jostle.triage.class_names import ClassNames, read_class_names
 from jostle.triage.defect import Defect
-from jostle.triage.defect_folder import write_defect_folder
+from jostle.triage.defect_folder import ShownDefect
 from jostle.triage.grouping import defects_of
 from jostle.triage.triaged_finding import gather
 from jostle.triage.words import Words
@@ -52,22 +51,18 @@ def triage(folder: Path, classes: Path | None = None) -> Triaged:
     """
     campaign = _campaign(folder)
     gathered = gather(folder, campaign)
-    words = Words(class_names(campaign, classes))
-    defects = defects_of(gathered.findings, words)
+    names = campaign_class_names(campaign) if classes is None else read_class_names(classes)
+    defects = defects_of(gathered.findings, Words(names))
     at_work = is_at_work(folder)
     if not at_work:
-        _write(folder, defects, campaign)
+        _remove_others(folder, defects)
+        write_defects(folder, defects)
+        findings = {finding.name: finding for finding in gathered.findings}
+        for defect in defects:
+            shown = ShownDefect(defect, findings[defect.findings[0]], campaign, names)
+            shown.write(folder / DEFECTS / defect.name)
     unfinished = sum(finding.record.finished is None for finding in gathered.findings)
     return Triaged(folder, defects, len(gathered.findings), unfinished, gathered.unreadable, at_work)
-
-
-def class_names(campaign: CampaignRecord, given: Path | None) -> ClassNames:
-    """The names of classes from this file, or from the one that the campaign was run with, if it is still there."""
-    if given is not None:
-        return read_class_names(given)
-    recorded = campaign.all_settings.get("classes")
-    path = Path(campaign.origin.folder) / recorded if isinstance(recorded, str) else None
-    return read_class_names(path) if path is not None and path.is_file() else {}
 
 
 def _campaign(folder: Path) -> CampaignRecord:
@@ -80,14 +75,11 @@ def _campaign(folder: Path) -> CampaignRecord:
         ) from error
 
 
-def _write(folder: Path, defects: list[Defect], campaign: CampaignRecord) -> None:
-    """The list, and the folders; those that an earlier list names and this one does not are removed."""
+def _remove_others(folder: Path, defects: list[Defect]) -> None:
+    """Folders that an earlier list names and this one does not."""
     for name in sorted(_earlier(folder) - {defect.name for defect in defects}):
         if (folder / DEFECTS / name).is_dir():
             remove(folder / DEFECTS / name)
-    write_defects(folder, defects)
-    for defect in defects:
-        write_defect_folder(folder / DEFECTS / defect.name, folder / FINDINGS / defect.findings[0], defect, campaign)
 
 
 def _earlier(folder: Path) -> set[str]:

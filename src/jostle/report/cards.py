@@ -12,10 +12,10 @@ from torch import Tensor
 from jostle.inputs.audio import INPUT as INPUT_WAVE
 from jostle.inputs.audio import SEED as SEED_WAVE
 from jostle.report.contents import (
+    DefectCard,
     LayerFigures,
     Picture,
     ShownArray,
-    ShownDefect,
     ShownFinding,
     Sound,
     Stage,
@@ -79,9 +79,9 @@ class CardMaker:
         labels = label_pair(record)
         return (self.words.label(labels[0]), self.words.label(labels[1])) if labels else ("", "")
 
-    def card(self, defect: Defect, best: Found, findings: tuple[int, ...], number: int) -> ShownDefect:
+    def card(self, defect: Defect, best: Found, findings: tuple[int, ...], number: int) -> DefectCard:
         """The card of a defect, the so-and-so-manieth; `best` is the finding that shows it best."""
-        plain = ShownDefect(
+        plain = DefectCard(
             name=defect.name,
             title=defect.title,
             kind=defect.cause.kind,
@@ -97,7 +97,7 @@ class CardMaker:
         )
         return plain if number >= MOST_DETAILED else self._detailed(plain, best)
 
-    def _detailed(self, card: ShownDefect, best: Found) -> ShownDefect:
+    def _detailed(self, card: DefectCard, best: Found) -> DefectCard:
         record, finished = best.record, best.record.finished
         of_array = finished if isinstance(finished, FinishedArray) else None
         arrays = {} if record.input_type is InputType.GRAPH else best.arrays()

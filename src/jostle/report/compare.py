@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jostle.report.contents import Contents, Curve, Fact, ShownDefect
+from jostle.report.contents import Contents, Curve, DefectCard, Fact
 
 MOST_LISTED = 300  # defects in one list
 
@@ -28,8 +28,8 @@ class Row:
 class SharedDefect:
     """A defect that both show."""
 
-    one: ShownDefect
-    other: ShownDefect
+    one: DefectCard
+    other: DefectCard
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class CampaignComparison:
     figures: tuple[Row, ...]
     settings: tuple[Row, ...]  # that differ
     both: tuple[SharedDefect, ...]
-    only: tuple[tuple[ShownDefect, ...], tuple[ShownDefect, ...]]
+    only: tuple[tuple[DefectCard, ...], tuple[DefectCard, ...]]
     curves: tuple[SharedCurves, ...]
 
     @property
@@ -73,13 +73,13 @@ def compared(one: Contents, other: Contents, folders: tuple[Path, Path]) -> Camp
     )
 
 
-def _cause(defect: ShownDefect) -> tuple[str, str, str]:
+def _cause(defect: DefectCard) -> tuple[str, str, str]:
     return defect.kind, defect.what, defect.mutation
 
 
 def _missing(
-    ours: Mapping[tuple[str, str, str], ShownDefect], theirs: Mapping[tuple[str, str, str], ShownDefect]
-) -> tuple[ShownDefect, ...]:
+    ours: Mapping[tuple[str, str, str], DefectCard], theirs: Mapping[tuple[str, str, str], DefectCard]
+) -> tuple[DefectCard, ...]:
     return tuple(defect for cause, defect in ours.items() if cause not in theirs)
 
 

@@ -129,7 +129,7 @@ class ShownFinding:
 
 
 @dataclass(frozen=True)
-class ShownDefect:
+class DefectCard:
     """A defect with the finding that shows it best."""
 
     name: str
@@ -191,7 +191,7 @@ class Contents:
     sentences: tuple[str, ...]  # what was tested, what was found
     figures: tuple[Fact, ...]
     of_graphs: bool  # a campaign over frameworks
-    defects: tuple[ShownDefect, ...]
+    defects: tuple[DefectCard, ...]
     findings: tuple[ShownFinding, ...]
     unreadable: int  # findings that are damaged or just being written
     curves: tuple[Curve, ...]

@@ -9,7 +9,7 @@ from typing import Any
 
 from jostle.errors import OutputRefused
 from jostle.report.cards import CardMaker
-from jostle.report.contents import Contents, Fact, LayerFigures, ShownDefect, TwinFigures
+from jostle.report.contents import Contents, DefectCard, Fact, LayerFigures, TwinFigures
 from jostle.report.curves import coverage_curves, growth_curves
 from jostle.report.found import Found, all_found
 from jostle.report.input_form import read_forms
@@ -19,6 +19,7 @@ from jostle.report.yields import yields
 from jostle.storage.ancestry import Ancestry
 from jostle.storage.beginnings import Beginnings, beginnings, divergences
 from jostle.storage.campaign_record import CampaignRecord
+from jostle.storage.class_names import ClassNames
 from jostle.storage.coverage_history import read_coverage
 from jostle.storage.defects import read_defects
 from jostle.storage.divergence_plots import BAND, MOST_LAYERS
@@ -29,7 +30,6 @@ from jostle.storage.findings import FLAKY, finding_folders
 from jostle.storage.journal import JOURNAL, Journal, read_journal
 from jostle.storage.overview import is_at_work
 from jostle.storage.status import Statistics, read_status
-from jostle.triage.class_names import ClassNames
 from jostle.triage.defect import Defect
 from jostle.triage.grouping import defects_of
 from jostle.triage.triaged_finding import gather as triaged
@@ -82,9 +82,9 @@ def _defects(folder: Path, record: CampaignRecord, found: Sequence[Found], class
     return defects_of(triaged(folder, record).findings, Words(classes))
 
 
-def _cards(maker: CardMaker, defects: Sequence[Defect], found: Sequence[Found]) -> list[ShownDefect]:
+def _cards(maker: CardMaker, defects: Sequence[Defect], found: Sequence[Found]) -> list[DefectCard]:
     places = {one.folder.name: place for place, one in enumerate(found)}
-    cards: list[ShownDefect] = []
+    cards: list[DefectCard] = []
     for number, defect in enumerate(defects):
         there = tuple(places[name] for name in defect.findings if name in places)
         if there:  # a running campaign may have found more since

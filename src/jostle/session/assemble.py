@@ -28,11 +28,11 @@ from jostle.session.made_twins import keep_twins
 from jostle.session.profiles import save_profile, saved_profile, take_profile
 from jostle.session.session import Session
 from jostle.storage.archive import open_campaign
+from jostle.storage.class_names import read_class_names
 from jostle.storage.files import write_whole
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
 from jostle.storage.wrong_on_seeds import write_wrong
-from jostle.triage.class_names import read_class_names
 
 REHEARSED = 32  # seeds at most, spread over all
 FROM_SEEDS = "neurons are taken to range as they do on the seeds: give training data as --profile for better ranges"
@@ -78,6 +78,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         finishing="how large, what the model says, pictures",
         close=loaded.close,
         max_disk=settings[BudgetOptions].max_disk,
+        report=settings[RunOptions].report,
         introduction=tuple(introduction(given, composition)),
         warnings=tuple(_warnings(loaded, composition, saved)),
         summary_rows=summary_rows(given, composition.prepared),

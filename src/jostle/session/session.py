@@ -31,6 +31,7 @@ class Session:
     finishing: str  # what finishing makes of findings, in words
     close: Callable[[], None]  # ends workers
     max_disk: int | None = None  # bytes
+    report: bool = False  # a page is wanted when it is over
     introduction: tuple[str, ...] = ()  # what a person should know before it runs
     warnings: tuple[str, ...] = ()
     nothing_to_mutate: str = "every seed violates an oracle, so there was nothing to mutate"

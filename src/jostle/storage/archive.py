@@ -9,6 +9,7 @@ findings/0001-nan-…/            the first input that showed a bug: finding.jso
 flaky/0001-flip-…/              the same of bugs that did not show again when their input ran alone
 findings.log                    what was found and is not synced in its own folder yet; empty after a clean end
 profile.safetensors             neuron ranges, where a criterion measures against them
+defects.json, defects/NAME/     what triage made of the findings, each with a script
 status.json                     statistics, and when they were written
 coverage.jsonl                  how far each criterion was covered after how many executions
 quarantine/                     what was found damaged when the campaign went on
@@ -33,7 +34,8 @@ from filelock import FileLock, Timeout
 from jostle.errors import OutputRefused
 from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary
 from jostle.storage.background_writer import BackgroundWriter
-from jostle.storage.campaign_record import CONFIG, COPY, CampaignRecord, write_campaign
+from jostle.storage.campaign_record import CONFIG, COPY, CampaignRecord, read_campaign, write_campaign
+from jostle.storage.class_names import campaign_class_names
 from jostle.storage.coverage_history import CoverageHistory
 from jostle.storage.divergence_plots import draw_divergences
 from jostle.storage.entries import digest_of_entries, encode_entries
@@ -149,7 +151,7 @@ class Archive:
         try:
             self.wait()
             for name in self._folders:
-                draw_pictures(self.folder / name)
+                draw_pictures(self.folder / name, campaign_class_names(read_campaign(self.folder)))
             draw_divergences(self.folder)
         finally:
             self.release()

@@ -6,6 +6,7 @@ run to run. Every finding has a copy, so that it can be run again without its ca
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,6 +69,16 @@ class CampaignRecord:
     @property
     def all_settings(self) -> dict[str, Any]:
         return {**self.settings, **self.changeable}
+
+    @property
+    def value_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest input value; None where there are no such ends."""
+        given = self.all_settings.get("range") or (0.0, 1.0)
+        try:
+            low, high = map(float, given.split(",") if isinstance(given, str) else given)
+        except (TypeError, ValueError):
+            return None
+        return (low, high) if math.isfinite(high - low) and low < high else None
 
     def differences(self, other: CampaignRecord) -> list[str]:
         """The names of what makes them two campaigns; not those of what `other` says may change."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -13,42 +13,120 @@ from torch import Tensor
 
 from jostle.inputs.audio import INPUT as WAVE
 from jostle.inputs.distances import LEVELS
+from jostle.lineage import Mutation
+from jostle.records import NO_LABEL
+from jostle.storage.ancestry import Ancestry
+from jostle.storage.campaign_record import read_campaign
 from jostle.storage.files import write_whole
-from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray
+from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray, InputType
 from jostle.storage.findings import PICTURE, array_in, recorded
 from jostle.storage.waveforms import drawn_wave
+from jostle.triage.step_words import step_words
 
 CHANNELS = (1, 3)
 SMALLEST_SIDE = 140  # pixels; smaller images are enlarged
 GAP = 4
-CAPTION = 14  # pixels of height
+CAPTION = 14  # pixels of height of a line
+LONGEST = 600  # characters of a caption
+MOST_ROWS = 4096  # of a table
+OPENED = ("change.txt", "input.txt", "input.csv", "input.npz", WAVE)  # what tells an input that is no image
+ROUNDING = 1e-6  # of the range: less is no change
+HALF_LEVEL = 0.51 / LEVELS  # the same of an image that was moved and then rounded to eight bits
 Draw = Callable[
     [Tensor, Tensor, Tensor], Tensor
 ]  # an array, its lowest and its highest value -> uint8 [3, height, width]
 
 
-def draw_pictures(findings: Path) -> None:
-    """A picture for every finding that has none yet; they take longer to draw than all else to write."""
+def draw_pictures(findings: Path, classes: Mapping[int, str] | None = None) -> None:
+    """A picture for every finding that has none yet; they take longer to draw than all else to write.
+
+    Beside it stands the input in a form that other programs open. Classes may have names.
+    """
+    ancestry = Ancestry.of(findings.parent)
+    bounds = _bounds(findings.parent)
     for folder, record in recorded(findings):
         if not (folder / PICTURE).exists():
-            arrays = {name: array_in(folder, name) for name in ("seed", "reference", "input", "minimised")}
-            known = {name: array for name, array in arrays.items() if array is not None}
-            picture = picture_of(known, _answers(record), sound=(folder / WAVE).exists())
+            steps = ancestry.steps(record)
+            picture = picture_in(folder, record, steps, classes or {})
             if picture is not None:
-                write_whole(folder / PICTURE, as_png(picture))
+                write_whole(folder / PICTURE, picture)
+            for name, content in readable(folder, record, bounds).items():
+                write_whole(folder / name, content)
 
 
-def _answers(record: FindingRecord) -> dict[str, str]:
+def picture_in(
+    folder: Path, record: FindingRecord, steps: Sequence[Mutation], classes: Mapping[int, str]
+) -> bytes | None:
+    """The picture of the finding in a folder, as a file; None where it cannot be drawn."""
+    if record.input_type is InputType.GRAPH:
+        return None
+    arrays = {name: array_in(folder, name) for name in ("seed", "reference", "input", "minimised")}
+    known = {name: array for name, array in arrays.items() if array is not None}
+    left = record.finished.steps if isinstance(record.finished, FinishedArray) else None
+    way = [step_words(step) for step in (steps if left is None else left)]
+    captions = _answers(record, classes)
+    truth = _truth(folder, classes)
+    if truth:
+        captions["truth"] = truth
+    picture = picture_of(known, captions, sound=(folder / WAVE).exists(), steps=way)
+    return None if picture is None else as_png(picture)
+
+
+def readable(folder: Path, record: FindingRecord, bounds: tuple[float, float] | None) -> dict[str, bytes]:
+    """The arrays of a finding as images or tables, where the domain of its inputs wrote nothing that opens."""
+    input, reference = (array_in(folder, name) for name in ("input", "reference"))
+    if record.input_type is InputType.GRAPH or input is None or reference is None:
+        return {}
+    if input.ndim == 3 and input.shape[0] in CHANNELS:
+        images = {name: array_in(folder, name) for name in ("input", "minimised")}
+        low, high = bounds or (float(input.min()), float(input.max()))
+        return {
+            f"{name}.png": _image(array, low, high)
+            for name, array in images.items()
+            if array is not None and not (folder / f"{name}.png").exists() and array.isfinite().all()
+        }
+    table = input.ndim in (1, 2) and input.numel() <= MOST_ROWS
+    if not table or any(
+        (folder / name).exists() for name in ("change.txt", "input.txt", "input.csv", "input.npz", WAVE)
+    ):
+        return {}
+    rows = enumerate(zip(reference.flatten().tolist(), input.flatten().tolist(), strict=True))
+    return {"input.csv": "".join(["place,seed,input\n", *(f"{n},{a},{b}\n" for n, (a, b) in rows)]).encode()}
+
+
+def _bounds(campaign: Path) -> tuple[float, float] | None:
+    try:
+        return read_campaign(campaign).value_range
+    except (OSError, ValueError):
+        return None
+
+
+def _truth(folder: Path, classes: Mapping[int, str]) -> str:
+    """The true label of the seed, "" where it is unknown or no class."""
+    label = array_in(folder, "label")
+    if label is None or label.ndim or label.is_floating_point() or int(label) == NO_LABEL:
+        return ""
+    return classes.get(int(label), str(int(label)))
+
+
+def _answers(record: FindingRecord, classes: Mapping[int, str]) -> dict[str, str]:
     """What the model says of each array, in words; of several models, what each says."""
     if not isinstance(record.finished, FinishedArray):
         return {}
-    return {name: _answer(list(answers.values())) for name, answers in record.finished.answers.items() if answers}
+    answers = record.finished.answers.items()
+    return {name: _answer(list(said.values()), classes) for name, said in answers if said}
 
 
-def _answer(answers: list[Answer]) -> str:
-    if len(answers) == 1:
-        return f"{answers[0].label} ({answers[0].confidence:.1%})"
-    return ", ".join(str(one.label) for one in answers)
+def _answer(answers: list[Answer], classes: Mapping[int, str]) -> str:
+    names = [classes.get(one.label, str(one.label)) for one in answers]
+    return f"{names[0]} ({answers[0].confidence:.1%})" if len(answers) == 1 else ", ".join(names)
+
+
+def _image(image: Tensor, low: float, high: float) -> bytes:
+    """An image [channels, height, width] as a file of eight bits."""
+    levels = ((image.float() - low) / max(high - low, 1e-12)).clamp(0, 1).mul(LEVELS).round()
+    array = levels.to(torch.uint8).permute(1, 2, 0)
+    return as_png(Image.fromarray((array.squeeze(2) if array.shape[2] == 1 else array).contiguous().numpy()))
 
 
 def write_png(path: Path, image: Tensor, low: float, high: float) -> None:
@@ -65,9 +143,15 @@ def as_png(image: Image.Image) -> bytes:
 
 
 def picture_of(
-    arrays: Mapping[str, Tensor], answers: Mapping[str, str], changed: str = "change", sound: bool = False
+    arrays: Mapping[str, Tensor],
+    answers: Mapping[str, str],
+    changed: str = "change",
+    sound: bool = False,
+    steps: Sequence[str] = (),
 ) -> Image.Image | None:
     """Seed, change and mutant side by side, and the same of the minimised one, with what the model says of each.
+
+    Below stand the steps from the seed on, in words. Answers may hold the true label as `truth`.
 
     Arrays are `input` and `reference`, where there are such also `seed`, which was moved to make the reference, and
     `minimised`. Of a volume or video [channels, depth, height, width] the slice is shown that changed most. None for
@@ -80,23 +164,25 @@ def picture_of(
     if input.ndim == 4:
         number = int((input - reference).abs().amax((0, 2, 3)).argmax())
         shown = {name: array[:, number] for name, array in arrays.items()}
-        return picture_of(shown, answers, changed=f"slice {number + 1}")
+        return picture_of(shown, answers, f"slice {number + 1}", steps=steps)
     draw = drawn_wave if sound else _grey
     low, high = min(input.min(), reference.min()), max(input.max(), reference.max())
     panels: list[tuple[str, Tensor]] = []
-    if "seed" in arrays:
-        panels.append((_caption("seed", answers.get("seed")), draw(arrays["seed"].float(), low, high)))
-    panels.append(
-        (_caption("seed, moved" if "seed" in arrays else "seed", answers.get("reference")), draw(reference, low, high))
-    )
+    moved, first = "seed" in arrays, f"seed, truly {answers['truth']}" if "truth" in answers else "seed"
+    if moved:
+        panels.append((_caption(first, answers.get("seed")), draw(arrays["seed"].float(), low, high)))
+    panels.append((_caption("seed, moved" if moved else first, answers.get("reference")), draw(reference, low, high)))
+    rounding = float(high - low) * (HALF_LEVEL if moved else ROUNDING)
     for name, word in (("input", "mutant"), ("minimised", "minimised")):
         if name in arrays:
-            panels.append(_change(arrays[name].float() - reference, changed, draw))
+            change = arrays[name].float() - reference
+            seen = change.where(change.abs() > rounding, 0.0)
+            panels.append(_change(seen, changed if seen.any() or not moved else "moved", draw))
             panels.append((_caption(word, answers.get(name)), draw(arrays[name].float(), low, high)))
     image = Image.fromarray(_side_by_side([panel for _, panel in panels]).numpy())
     scale = 1 if sound else max(1, SMALLEST_SIDE // max(input.shape[1:]))
     enlarged = image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
-    return _captioned(enlarged, tuple(caption for caption, _ in panels))
+    return _captioned(enlarged, [caption for caption, _ in panels], f"steps: {'; '.join(steps)}" if steps else "")
 
 
 def _caption(what: str, answer: str | None) -> str:
@@ -106,7 +192,8 @@ def _caption(what: str, answer: str | None) -> str:
 def _change(change: Tensor, changed: str, draw: Draw) -> tuple[str, Tensor]:
     """The change scaled to be seen, with what changed and how much at most."""
     reach = change.abs().max().clamp(min=1e-12)
-    caption = f"{changed}, at most {float(reach):.3g}" if change.any() else "no change"
+    nothing = "no change" if changed != "moved" else "moved, and nothing else"
+    caption = f"{changed}, at most {float(reach):.3g}" if change.any() else nothing
     return caption, draw(change, -reach, reach)
 
 
@@ -118,14 +205,48 @@ def _side_by_side(panels: list[Tensor]) -> Tensor:
     return torch.cat(parts, 2).permute(1, 2, 0).contiguous()
 
 
-def _captioned(strip: Image.Image, captions: tuple[str, ...]) -> Image.Image:
-    """The strip with a line of words below, one for each of its panels."""
-    framed = Image.new("RGB", (strip.width, strip.height + CAPTION), "white")
+def _captioned(strip: Image.Image, captions: Sequence[str], way: str) -> Image.Image:
+    """The strip with words below: a caption for each of its panels, and the way from the seed, none of them cut."""
+    room = strip.width // len(captions)
+    columns = [_wrapped(caption, room - GAP) for caption in captions]
+    below = _wrapped(way, strip.width - GAP) if way else []
+    beside = max(map(len, columns))
+    framed = Image.new("RGB", (strip.width, strip.height + CAPTION * (beside + len(below))), "white")
     framed.paste(strip)
     pen = ImageDraw.Draw(framed)
-    for number, caption in enumerate(captions):
-        pen.text((number * strip.width / len(captions), strip.height), caption, fill="black", font=_font())
+    for number, lines in enumerate(columns):
+        _write(pen, lines, number * strip.width / len(columns), strip.height)
+    _write(pen, below, 0, strip.height + CAPTION * beside)
     return framed
+
+
+def _write(pen: ImageDraw.ImageDraw, lines: Sequence[str], left: float, top: float) -> None:
+    for number, line in enumerate(lines):
+        pen.text((left, top + number * CAPTION), line, fill="black", font=_font())
+
+
+def _wrapped(text: str, room: float) -> list[str]:
+    """The text in lines that fit; a word that is too long is broken."""
+    lines = [""]
+    for word in _fitting(text, room):
+        longer = f"{lines[-1]} {word}".strip()
+        if _font().getlength(longer) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines if lines[0] else lines[1:]
+
+
+def _fitting(text: str, room: float) -> Iterator[str]:
+    """The words of a text, those that are too long in pieces."""
+    for word in "".join(sign if sign.isprintable() else " " for sign in text[:LONGEST]).split():
+        piece = ""
+        for sign in word:
+            if piece and _font().getlength(piece + sign) > room:
+                yield piece
+                piece = ""
+            piece += sign
+        yield piece
 
 
 @cache

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 from jostle.lineage import Mutation
 from jostle.storage.finding_record import NOT_FINITE, FindingRecord, InputType
 from jostle.triage.defect import SEVERAL
+from jostle.triage.step_words import operation_class
 from jostle.triage.triaged_finding import TriagedFinding
 
 TO = " → "
 FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in (\S+)')
 SEPARATOR = re.compile(r"[/\\]")  # of folders, on any system
 FRAMES = 2  # innermost ones that tell crashes apart
-NUMBER = re.compile(r"[ ,]*\s-?(\d|\.\d|inf|nan)")  # where the size of an operation begins
 LONGEST = 200  # characters of what tells causes apart
 
 
@@ -62,12 +62,6 @@ def mutation_classes(steps: tuple[Mutation, ...]) -> tuple[str, ...]:
     """The classes of all operations on the way, each once, in order."""
     operations = (operation for step in steps for operation in step.operations)
     return tuple(dict.fromkeys(operation_class(one) for one in operations))
-
-
-def operation_class(operation: str) -> str:
-    """An operation without its size: "rotation" of "rotation 11.3"."""
-    size = NUMBER.search(operation)
-    return (operation[: size.start()] if size else operation).removesuffix(", step").strip() or operation
 
 
 def common_class(classes: tuple[str, ...]) -> str:

@@ -4,42 +4,56 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from jostle.storage.campaign_record import CampaignRecord
+from jostle.storage.class_names import ClassNames
 from jostle.storage.files import make_folder, remove, write_whole
-from jostle.storage.finding_record import FindingRecord, InputType
-from jostle.storage.findings import read_record
+from jostle.storage.finding_record import InputType
+from jostle.storage.findings import PICTURE
+from jostle.storage.pictures import picture_in
 from jostle.triage.defect import Defect
 from jostle.triage.issue import issue_of
 from jostle.triage.script import Script
-from jostle.triage.triaged_finding import HIDDEN
+from jostle.triage.triaged_finding import HIDDEN, TriagedFinding
 
 SCRIPT, ISSUE = "reproduce.py", "issue.md"
 LEFT_OUT = (f"{HIDDEN}.npy", SCRIPT, ISSUE)
 LARGEST = 200_000_000  # bytes of a file that is copied
 
 
-def write_defect_folder(place: Path, finding: Path, defect: Defect, campaign: CampaignRecord) -> None:
-    """Writes the folder anew; scripts of graphs' findings were written when those were finished."""
-    record = read_record(finding)
-    files = dict(_copied(finding))
-    if record.input_type is InputType.GRAPH:
-        files |= {name: (finding / name).read_bytes() for name in (SCRIPT, ISSUE) if _is_plain(finding / name)}
-    else:
-        files |= _written(record, campaign, defect, "minimised.npy" if "minimised.npy" in files else "input.npy")
-    make_folder(place)
-    for left in {path.name for path in place.iterdir() if path.is_file()} - files.keys():
-        remove(place / left)
-    for name, content in files.items():
-        write_whole(place / name, content)
+@dataclass(frozen=True)
+class ShownDefect:
+    """A defect with the finding that shows it best."""
 
+    defect: Defect
+    finding: TriagedFinding
+    campaign: CampaignRecord
+    classes: ClassNames = field(default_factory=dict)
 
-def _written(record: FindingRecord, campaign: CampaignRecord, defect: Defect, array: str) -> dict[str, bytes]:
-    script = Script(record, campaign, defect.title, array).text
-    issue = issue_of(defect, record, campaign, script)
-    files = {ISSUE: issue.encode("utf-8", "backslashreplace")}
-    return files if script is None else {SCRIPT: script.encode(), **files}
+    def write(self, place: Path) -> None:
+        """Writes the folder anew; scripts of graphs' findings were written when those were finished."""
+        files = dict(_copied(self.finding.folder))
+        if self.finding.record.input_type is InputType.GRAPH:
+            own = {name: self.finding.folder / name for name in (SCRIPT, ISSUE)}
+            files |= {name: path.read_bytes() for name, path in own.items() if _is_plain(path)}
+        else:
+            files |= self._written("minimised.npy" if "minimised.npy" in files else "input.npy")
+        make_folder(place)
+        for left in {path.name for path in place.iterdir() if path.is_file()} - files.keys():
+            remove(place / left)
+        for name, content in files.items():
+            write_whole(place / name, content)
+
+    def _written(self, array: str) -> dict[str, bytes]:
+        record = self.finding.record
+        script = Script(record, self.campaign, self.defect.title, array).text
+        issue = issue_of(self.defect, record, self.campaign, script)
+        files = {ISSUE: issue.encode("utf-8", "backslashreplace")}
+        picture = picture_in(self.finding.folder, record, self.finding.steps, self.classes)
+        files |= {} if picture is None else {PICTURE: picture}
+        return files if script is None else {SCRIPT: script.encode(), **files}
 
 
 def _copied(finding: Path) -> Iterator[tuple[str, bytes]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +71,7 @@ def gather(folder: Path, campaign: CampaignRecord) -> Gathered:
         except (OSError, ValueError):
             unreadable += 1
             continue
-        found.append(_triaged(place, record, ancestry, _bounds(campaign)))
+        found.append(_triaged(place, record, ancestry, campaign.value_range))
     return Gathered(found, unreadable)
 
 
@@ -86,16 +85,6 @@ def _triaged(
     hidden = finding.array(HIDDEN)
     usable = hidden is not None and hidden.ndim == 1 and bool(hidden.isfinite().all())
     return TriagedFinding(place, record, finding.steps, hidden if usable else None, _as_file(finding, bounds))
-
-
-def _bounds(campaign: CampaignRecord) -> tuple[float, float] | None:
-    """The range of input values, None where it has no ends."""
-    given = campaign.all_settings.get("range") or (0.0, 1.0)
-    try:
-        low, high = map(float, given.split(",") if isinstance(given, str) else given)
-    except (TypeError, ValueError):
-        return None
-    return (low, high) if math.isfinite(high - low) and low < high else None
 
 
 def _as_file(finding: TriagedFinding, bounds: tuple[float, float] | None) -> bool | None:

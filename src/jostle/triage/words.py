@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jostle.records import MODEL, NO_LABEL
+from jostle.storage.class_names import ClassNames
 from jostle.storage.finding_record import NOT_FINITE, Answer
 from jostle.triage.causes import label_pair, mutation_classes, trait_of
 from jostle.triage.change_words import changes_of, values_changed
-from jostle.triage.class_names import ClassNames
 from jostle.triage.triaged_finding import TriagedFinding
 
 LONGEST_TITLE = 160  # characters
@@ -58,7 +58,9 @@ class Words:
             once = f", of the seed {self.answer(before[MODEL])}" if MODEL in before else ""
             told.append(f"The model says {self.answer(after[MODEL])}{once}.")
         others = {_variant(name, finding): one for name, one in after.items() if name != MODEL}
-        told.extend(f"{name[:1].upper()}{name[1:]} says {self.answer(one)}." for name, one in others.items())
+        told.extend(
+            f"{name} says {self.answer(one)}.".replace("the twin", "The twin", 1) for name, one in others.items()
+        )
         truth = self.truth(finding)
         return [*told, f"The true label is {truth}."] if truth else told
 
@@ -91,7 +93,21 @@ class Words:
         return f" when {values} change" if values and " of " in values else ""
 
 
-PASSIVE = ("rotated", "moved", "enlarged", "shrunk", "sheared", "a little", "blurred", "darker", "brighter")
+PASSIVE = (
+    "rotated",
+    "moved",
+    "enlarged",
+    "shrunk",
+    "sheared",
+    "a little",
+    "blurred",
+    "darker",
+    "brighter",
+    "louder",
+    "quieter",
+    "faster",
+    "slower",
+)
 
 
 def _variant(name: str, finding: TriagedFinding) -> str:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 from torch import Tensor
 
-from jostle.storage.pictures import CAPTION, SMALLEST_SIDE, picture_of
+from jostle.lineage import Mutation
+from jostle.storage.finding_block import npy
+from jostle.storage.finding_record import FindingRecord, InputType
+from jostle.storage.pictures import CAPTION, SMALLEST_SIDE, picture_of, readable
+
+RECORD = FindingRecord(
+    *(InputType.ARRAY, "flip", "label 1 became 2", "flip:0:1:2", True, 1, 1, 1, "a seed", 0, -1),
+    mutation=Mutation(("noise",)),
+    largest_change=0.5,
+    details={},
+)
 
 
 def picture(input: Tensor, reference: Tensor, **others: Tensor) -> Image.Image | None:
@@ -79,3 +92,47 @@ def test_of_a_volume_the_slice_that_changed_most_is_shown() -> None:
 
 def test_an_input_with_nan_has_no_picture() -> None:
     assert picture(torch.full((1, 2, 2), torch.nan), torch.zeros(1, 2, 2)) is None
+
+
+def test_captions_that_are_too_long_go_on_in_another_line() -> None:
+    arrays = {"input": torch.ones(1, 28, 28), "reference": torch.zeros(1, 28, 28)}
+    short, long, endless = (
+        picture_of(arrays, {"input": name}) for name in ("cat", "a cat that has a rather long name", "x" * 90)
+    )
+    assert short is not None and long is not None and endless is not None
+    assert short.width == long.width == endless.width
+    assert short.height < long.height < endless.height
+    inked = np.asarray(endless)[SMALLEST_SIDE:] < 128
+    assert not inked[:, -2:].any(), "nothing is cut off at the edge"
+
+
+def test_every_step_stands_below() -> None:
+    arrays = {"input": torch.ones(1, 28, 28), "reference": torch.zeros(1, 28, 28)}
+    without, one, many = (picture_of(arrays, {}, steps=["rotated by 11\u00b0"] * count) for count in (0, 1, 20))
+    assert without is not None and one is not None and many is not None
+    assert one.height == without.height + CAPTION
+    assert many.height > one.height + CAPTION
+
+
+@pytest.mark.parametrize(("moved", "flat"), [(True, True), (False, False)])
+def test_rounding_of_an_image_that_was_moved_is_no_change(moved: bool, flat: bool) -> None:
+    reference = torch.rand(1, 28, 28, generator=torch.Generator().manual_seed(0))
+    rounded = (reference * 255).round() / 255
+    drawn = picture(rounded, reference, **({"seed": reference.flip(1)} if moved else {}))
+    assert drawn is not None
+    pixels = np.asarray(drawn)[:SMALLEST_SIDE]
+    start = (2 if moved else 1) * (SMALLEST_SIDE + 5)
+    panel = pixels[:, start : start + SMALLEST_SIDE - 5]
+    assert (len(np.unique(panel)) == 1) == flat
+
+
+def test_an_image_has_a_file_that_other_programs_open_and_an_array_a_table(tmp_path: Path) -> None:
+    image = torch.rand(1, 4, 4)
+    for name in ("input", "reference"):
+        (tmp_path / f"{name}.npy").write_bytes(npy(image))
+    (content,) = readable(tmp_path, RECORD, (0.0, 1.0)).values()
+    opened = np.asarray(Image.open(BytesIO(content)))
+    assert np.abs(opened / 255 - image[0].numpy()).max() <= 0.5 / 255 + 1e-6
+    for name, row in (("input", [1.0, 2.5]), ("reference", [1.0, 2.0])):
+        (tmp_path / f"{name}.npy").write_bytes(npy(torch.tensor(row)))
+    assert readable(tmp_path, RECORD, None) == {"input.csv": b"place,seed,input\n0,1.0,1.0\n1,2.0,2.5\n"}

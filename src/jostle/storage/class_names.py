@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import UsageError
+from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.files import parsed_json
 
 MOST = 1_000_000  # bytes of such a file
@@ -33,6 +34,13 @@ def read_class_names(path: Path) -> ClassNames:
     if not names:
         raise UsageError(f"--classes {path} names no class: {FORMS}")
     return names
+
+
+def campaign_class_names(campaign: CampaignRecord) -> ClassNames:
+    """Those from the file that a campaign was run with, if it is still there."""
+    recorded = campaign.all_settings.get("classes")
+    path = Path(campaign.origin.folder) / recorded if isinstance(recorded, str) else None
+    return read_class_names(path) if path is not None and path.is_file() else {}
 
 
 def _named(text: str) -> ClassNames:

@@ -1,0 +1,115 @@
+"""What changed and what was said, in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from jostle.errors import UsageError
+from jostle.lineage import Mutation
+from jostle.records import MODEL
+from jostle.storage.class_names import read_class_names
+from jostle.storage.finding_block import npy
+from jostle.storage.finding_record import Answer, ChangeSizes, FindingRecord, FinishedArray, InputType
+from jostle.triage.step_words import step_words
+from jostle.triage.triaged_finding import TriagedFinding
+from jostle.triage.words import Words
+
+RECORD = FindingRecord(
+    input_type=InputType.ARRAY,
+    kind="flip",
+    summary="label 4 became 9",
+    fingerprint="flip:7:4:9",
+    alone=True,
+    bug=1,
+    step=1,
+    execution=1,
+    seed="digits[7]",
+    root=7,
+    parent=-1,
+    mutation=Mutation(("noise",)),
+    largest_change=0.04,
+    details={"label": 4, "taken for": 9},
+)
+ANSWERS = {"seed": {MODEL: Answer(4, 0.991)}, "input": {MODEL: Answer(9, 0.912)}}
+FINISHED = FinishedArray(ChangeSizes(32, 0.2, 0.1, 0.04), None, ANSWERS)
+
+
+def finding(folder: Path, *steps: str, input: Tensor | None = None, reference: Tensor | None = None) -> TriagedFinding:
+    reference = torch.zeros(1, 28, 28) if reference is None else reference
+    arrays = {"input": reference if input is None else input, "reference": reference, "label": torch.tensor(4)}
+    for name, array in arrays.items():
+        (folder / f"{name}.npy").write_bytes(npy(array))
+    return TriagedFinding(folder, replace(RECORD, finished=FINISHED), tuple(Mutation((step,)) for step in steps))
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ("rotation 11.2", "rotated by 11° counter-clockwise"),
+        ("rotation -40", "rotated by 40° clockwise"),
+        ("scaling 0.9", "shrunk by 10.0%"),
+        ("brightness -0.02", "a little darker"),
+        ("brightness 0.2", "brighter by 20% of the range"),
+        ("contrast 0.8", "less contrast by 20%"),
+        ("noise", "with noise"),
+        ("gain -3 dB", "quieter by 3 dB"),
+        ("low-pass 3.1e+03 Hz", "without what is above 3,100 Hz"),
+        ("replace 5", "replace 5"),
+        ("step income", "step income"),
+    ],
+)
+def test_every_step_is_told_with_its_size(step: str, words: str) -> None:
+    assert step_words(Mutation((step,))) == words
+
+
+def test_steps_of_one_class_come_to_one_phrase(tmp_path: Path) -> None:
+    told = Words().change(finding(tmp_path, "rotation 5", "brightness 0.01", "rotation 6"))
+    assert told == "Changed: rotated by 11° counter-clockwise, a little brighter."
+
+
+def test_pixels_are_counted_where_any_channel_changed_by_more_than_rounding(tmp_path: Path) -> None:
+    reference = torch.full((3, 28, 28), 0.5)
+    mutant = reference + 1e-9
+    mutant[:, :4, :8] += 0.04
+    told = Words().change(finding(tmp_path, input=mutant, reference=reference))
+    assert told == "Changed: 32 of 784 pixels by at most 0.04."
+
+
+def test_values_of_other_arrays_are_counted_too(tmp_path: Path) -> None:
+    told = Words().change(finding(tmp_path, input=torch.tensor([1.0, 2.5]), reference=torch.tensor([1.0, 2.0])))
+    assert told == "Changed: 1 of 2 values by at most 0.5."
+
+
+def test_a_seed_that_fails_as_it_is_says_so(tmp_path: Path) -> None:
+    assert Words().change(finding(tmp_path)) == "Nothing changed: it is the seed itself."
+
+
+def test_columns_of_a_table_are_named(tmp_path: Path) -> None:
+    one = finding(tmp_path, "step income")
+    (tmp_path / "change.txt").write_text("column  seed   input\nincome  2,300  2,500\njob     cook   pilot\n")
+    assert "income from 2,300 to 2,500, job from cook to pilot" in Words().change(one)
+
+
+def test_what_was_said_before_and_after_is_told_with_names_of_classes(tmp_path: Path) -> None:
+    words = Words({4: "a cat", 9: "a dog"})
+    one = finding(tmp_path, "rotation 11")
+    assert words.title([one]) == "a cat taken for a dog when rotated by 11° counter-clockwise"
+    assert words.said(one) == ["The model says a dog (91.2%), of the seed a cat (99.1%).", "The true label is a cat."]
+
+
+@pytest.mark.parametrize("content", ["cat\ndog\n", '["cat", "dog"]', '{"0": "cat", "1": "dog"}'])
+def test_class_names_have_three_forms(content: str, tmp_path: Path) -> None:
+    (tmp_path / "names").write_text(content)
+    assert read_class_names(tmp_path / "names") == {0: "cat", 1: "dog"}
+
+
+@pytest.mark.parametrize("content", [b"", b'{"a": "cat"}', b"[1, [2]]", b"{", b"\xff\xfe", b"[" * 5000])
+def test_what_names_no_classes_is_refused_with_the_forms(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "names").write_bytes(content)
+    with pytest.raises(UsageError, match="one name a line, a JSON list"):
+        read_class_names(tmp_path / "names")
