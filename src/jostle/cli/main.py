@@ -29,6 +29,7 @@ from jostle.cli.retrain import retrain
 from jostle.cli.status import status
 from jostle.cli.terminal import Exit, visible
 from jostle.cli.triage import triage
+from jostle.cli.watch import watch
 from jostle.errors import JostleError, UsageError
 
 CLICKS_INTERRUPTED = 130
@@ -42,6 +43,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "profile": profile,
     "status": status,
     "report": report,
+    "watch": watch,
     "cmin": cmin,
     "evaluate": evaluate,
     "retrain": retrain,
