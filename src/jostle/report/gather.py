@@ -13,7 +13,7 @@ from jostle.report.contents import Contents, DefectCard, Fact, LayerFigures, Twi
 from jostle.report.curves import coverage_curves, growth_curves
 from jostle.report.found import Found, all_found
 from jostle.report.input_form import read_forms
-from jostle.report.sentences import Tested, counted, duration, found_sentence, joined, tested_sentence
+from jostle.report.sentences import Workload, counted, duration, found_sentence, joined, workload_sentence
 from jostle.report.sheets import Sheets
 from jostle.report.yields import yields
 from jostle.storage.ancestry import Ancestry
@@ -46,10 +46,10 @@ def gather(folder: Path, record: CampaignRecord, classes: ClassNames) -> Content
     records = [one.record for one in found]
     cards = _cards(maker, defects, found)
     of_graphs = record.input_type is InputType.GRAPH
-    tested = Tested(_subject(record), _seeds(journal), _executions(journal), status.seconds, of_graphs)
+    tested = Workload(_subject(record), _seeds(journal), _executions(journal), status.seconds, of_graphs)
     return Contents(
         title=_subject(record),
-        sentences=(tested_sentence(tested), found_sentence(defects, len(found))),
+        sentences=(workload_sentence(tested), found_sentence(defects, len(found))),
         figures=tuple(_figures(defects, found, tested, status)),
         of_graphs=of_graphs,
         defects=tuple(cards),
@@ -113,7 +113,7 @@ def _executions(journal: Journal) -> int:
     return journal.lines[-1].executions if journal.lines else 0
 
 
-def _figures(defects: Sequence[Defect], found: Sequence[Found], tested: Tested, status: Statistics) -> list[Fact]:
+def _figures(defects: Sequence[Defect], found: Sequence[Found], tested: Workload, status: Statistics) -> list[Fact]:
     figures = [
         Fact("distinct defects", f"{len(defects):,}"),
         Fact("findings", f"{len(found):,}"),

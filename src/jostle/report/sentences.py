@@ -35,7 +35,7 @@ NAMED = 3  # kinds in a sentence
 
 
 @dataclass(frozen=True)
-class Tested:
+class Workload:
     """What a campaign was run on."""
 
     subject: str  # "the model lenet5 and its twin int8"
@@ -45,13 +45,13 @@ class Tested:
     of_graphs: bool
 
 
-def tested_sentence(tested: Tested) -> str:
-    during = "" if tested.seconds is None else f" in {duration(tested.seconds)}"
-    if tested.of_graphs:
-        ran = f"ran {tested.executions:,} generated models{during}"
-        return f"The frameworks {tested.subject} {ran}, and their results were compared with exact ones."
-    varied = f"{tested.executions:,} inputs, made from {counted(tested.seeds, 'example')}"
-    return f"The model {tested.subject} was tested with {varied}{during}."
+def workload_sentence(workload: Workload) -> str:
+    during = "" if workload.seconds is None else f" in {duration(workload.seconds)}"
+    if workload.of_graphs:
+        ran = f"ran {workload.executions:,} generated models{during}"
+        return f"The frameworks {workload.subject} {ran}, and their results were compared with exact ones."
+    varied = f"{workload.executions:,} inputs, made from {counted(workload.seeds, 'example')}"
+    return f"The model {workload.subject} was tested with {varied}{during}."
 
 
 def found_sentence(defects: Sequence[Defect], findings: int) -> str:

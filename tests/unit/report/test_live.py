@@ -10,8 +10,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from campaign_folders import written_campaign
 
+from campaign_folders import written_campaign
 from jostle.commands.report import contents_of
 from jostle.errors import OutputRefused, UsageError
 from jostle.report.live import LivePage, Watched, live_page
@@ -83,7 +83,7 @@ def test_it_listens_on_loopback_only(page: LivePage) -> None:
 
 
 def test_a_port_that_is_taken_is_refused_in_one_line(page: LivePage, campaign: Path) -> None:
-    with pytest.raises(UsageError, match="--port .* cannot be used .*: give another"):
+    with pytest.raises(UsageError, match=r"--port .* cannot be used .*: give another"):
         live_page(lambda: contents_of(campaign), page.server.server_port)
 
 
