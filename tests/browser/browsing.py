@@ -61,7 +61,8 @@ class Browser:
         self.chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
     def colours(self, scheme: str, media: str = "screen") -> None:
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        wished = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}  # else clicks miss what scrolls
+        features = [{"name": name, "value": value} for name, value in wished.items()]
         self.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
 
     def console(self) -> list[str]:
