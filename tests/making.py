@@ -22,8 +22,11 @@ from jostle.storage.findings import SavedFinding, read_finding, recorded
 
 
 def options(**chosen: Any) -> Given:
-    """Options of `jostle fuzz` by their names; None leaves one open."""
-    return FUZZ.parsed(chosen)
+    """Options of `jostle fuzz` by their names; None leaves one open.
+
+    Findings are not confirmed unless that is asked for, because starting a process takes seconds.
+    """
+    return FUZZ.parsed({"confirm": False, **chosen})
 
 
 def run_session(session: Session) -> Summary:

@@ -41,7 +41,12 @@ class Ended:
 
 
 def in_this_process(*arguments: str) -> Ended:
-    """The command without the seconds that importing torch takes; warnings go to its stderr."""
+    """The command without the seconds that importing torch takes; warnings go to its stderr.
+
+    Nor are findings confirmed unless that is asked for, because a new process takes these seconds too.
+    """
+    if arguments[:1] == ("fuzz",) and not {"--confirm", "--no-confirm"} & set(arguments):
+        arguments = (*arguments, "--no-confirm")
     out, err = io.StringIO(), io.StringIO()
     before, argv, path = signal.getsignal(signal.SIGTERM), sys.argv, list(sys.path)
     sys.argv = ["jostle", *arguments]

@@ -43,7 +43,7 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
         for warning in quarantine.warnings[said:]:
             say(console, f"warning: {warning}")
         if summary.findings and not asked.stop:
-            say(moving, f"finishing the findings: {session.finishing}")
+            say(moving, f"finishing {session.finisher.outlook()}")
 
     with _models_speak_to_stderr(as_json), display, stopping_gently(session.campaign) as asked:
         ended = run(session, [display], lambda: asked.stop, searched, partial(shown, moving, "finishing findings"))

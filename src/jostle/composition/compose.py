@@ -50,7 +50,7 @@ from jostle.task import TaskOptions
 
 # Options of the command around a campaign.
 FRONT_END = {
-    *("model", "seeds", "weights", "recipe", "minimise", "channels", "size"),
+    *("model", "seeds", "weights", "recipe", "minimise", "confirm", "finishing", "channels", "size"),
     *("tokenizer", "length", "out", "max_disk", "isolate", "timeout", "rss_limit"),
 }
 

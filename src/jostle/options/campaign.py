@@ -183,6 +183,21 @@ class FindingOptions:
         default=False,
         flags="--minimise/--no-minimise",
     )
+    confirm: bool = option(
+        FLAG,
+        "Run findings again at the end, in a new process",
+        Theme.OUTPUT,
+        default=True,
+        flags="--confirm/--no-confirm",
+        may_change=True,
+    )
+    finishing: float = option(
+        DURATION,
+        "Longest time for confirming and minimising findings at the end",
+        Theme.OUTPUT,
+        default=60.0,
+        may_change=True,
+    )
     classes: str | None = option(
         TEXT,
         'File with the names of classes: one a line, a JSON list, or {"0": "cat"}',

@@ -26,11 +26,12 @@ class NoCrash:
 def _describe(trace: Trace, row: int) -> Violation:
     crash = trace.crashes[row]
     where = f"{crash.where} of the twin {crash.twin}" if crash.twin else crash.where
+    details = {"error": crash.error, "message": crash.message, "where": crash.where, "traceback": crash.traceback}
     return Violation(
         CRASH,
         f"crash:{crash.error}:{where}",
         f"{crash.error} in {where}: {crash.message}",
-        {"error": crash.error, "message": crash.message, "where": crash.where, "traceback": crash.traceback},
+        {**details, "fatal": True} if crash.fatal else details,
     )
 
 

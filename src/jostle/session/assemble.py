@@ -14,12 +14,13 @@ from jostle.feedback.neuron_parts import ProfileOptions
 from jostle.inputs.domain_files import DOMAIN_FILE, encode_domain
 from jostle.inputs.several import layout_of
 from jostle.interfaces import Oracle
-from jostle.options.campaign import BudgetOptions, ModelOptions, RunOptions
+from jostle.options.campaign import BudgetOptions, FindingOptions, ModelOptions, RunOptions
 from jostle.options.schema import Given
 from jostle.profile import Profile
 from jostle.progress import Progress, quietly
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import all_rows
+from jostle.session.confirm import in_new_process
 from jostle.session.finish import InputFinisher
 from jostle.session.identity import folder_of, record_of
 from jostle.session.introduce import figures, introduction, nothing_found, summary_rows
@@ -69,13 +70,14 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
             write_whole(archive.folder / DOMAIN_FILE, encode_domain(loaded.prepared.context().domain), synced=True)
         history = read_history(archive.folder, loaded.prepared.seeds, archive.quarantine)
         undone.pop_all()
+    afresh = partial(in_new_process, given, loaded) if settings[FindingOptions].confirm else None
+    finisher = InputFinisher(loaded.prepared, composition.oracles, archive.folder, afresh)
     return Session(
         campaign=composition.campaign(),
         archive=archive,
         history=history,
         budget=budget_of(settings),
-        finisher=InputFinisher(loaded.prepared, composition.oracles, archive.folder),
-        finishing="how large, what the model says, pictures",
+        finisher=finisher,
         close=loaded.close,
         max_disk=settings[BudgetOptions].max_disk,
         report=settings[RunOptions].report,
@@ -84,6 +86,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         summary_rows=summary_rows(given, composition.prepared),
         nothing_found=partial(nothing_found, loaded.prepared),
         figures=partial(figures, composition.prepared, archive.folder),
+        remarks=lambda: finisher.remarks,
     )
 
 

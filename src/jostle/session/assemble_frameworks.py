@@ -64,7 +64,6 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         history=history,
         budget=budget_of(settings),
         finisher=GraphFinisher(archive.folder, backends, examiner, files, options.timeout),
-        finishing="smaller models, scripts that reproduce them",
         close=backends.close,
         max_disk=settings[BudgetOptions].max_disk,
         report=settings[RunOptions].report,

@@ -1,38 +1,53 @@
-"""When the budget is spent: findings are minimised, and what the model says of each is noted."""
+"""When the budget is spent: findings are measured, confirmed, located and minimised, and the model is asked of each."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from jostle.catalogue import PartOptions
 from jostle.composition.compose import Prepared
 from jostle.domain import Domain
-from jostle.errors import OutputRefused
-from jostle.foreign import Crash, attempt
-from jostle.inputs.distances import as_image_file, columns, sizes
+from jostle.errors import JostleError, OutputRefused
+from jostle.foreign import CRASH
+from jostle.inputs.distances import sizes
 from jostle.inputs.geometry import Border
 from jostle.inputs.tokens import Tokens, edit_sizes
-from jostle.interfaces import Differentiable, ModelTarget, Oracle
-from jostle.lineage import joined
-from jostle.mutators.gradient_part import GradientOptions
+from jostle.interfaces import ModelTarget, Oracle, Target
+from jostle.lineage import Mutation, joined
 from jostle.mutators.metamorphic import MetamorphicOptions
-from jostle.options.campaign import FindingOptions, InputOptions
+from jostle.options.campaign import BatchOptions, FindingOptions, InputOptions
 from jostle.options.schema import Settings
 from jostle.part import kind_beside
 from jostle.progress import Progress, quietly
-from jostle.records import MODEL, NO_PARENT, Candidates, Seeds
+from jostle.records import NO_PARENT, Candidates, Seeds, Trace
 from jostle.scores import probabilities
+from jostle.session.confirm import Confirming
 from jostle.session.divergence import LocatedDivergence
-from jostle.storage.finding_record import Answer, ChangeSizes, Divergence, FinishedArray
+from jostle.session.locate import departures, not_finite
+from jostle.session.seed_layers import SeedLayers
+from jostle.session.shrink import Shrinker, Shrunk
+from jostle.storage.ancestry import Ancestry
+from jostle.storage.finding_record import (
+    Answer,
+    ChangeSizes,
+    Confirmation,
+    Divergence,
+    FindingRecord,
+    FinishedArray,
+    Location,
+)
 from jostle.storage.findings import (
     FINDINGS,
+    HIDDEN,
+    MINIMISED,
+    MINIMISED_REFERENCE,
     Recorded,
     SavedFinding,
     finish_finding,
@@ -41,12 +56,13 @@ from jostle.storage.findings import (
     recorded,
     write_files,
 )
+from jostle.storage.journal import JOURNAL
 from jostle.storage.pictures import write_png
-from jostle.targets.contained import ContainedGradients, ContainedLayers
-from jostle.triage.minimise import Boundary, Shrinking, minimised
-from jostle.triage.undo import undone
+from jostle.targets.contained import ContainedLayers
+from jostle.triage.deadline import Deadline
 
 AT_ONCE = 64  # findings, because the graph behind a gradient takes memory
+Afresh = Callable[[], AbstractContextManager[Target]]  # the model, loaded in a process of its own
 
 
 @dataclass(frozen=True)
@@ -56,6 +72,8 @@ class InputFinisher:
     prepared: Prepared
     oracles: Mapping[str, Oracle]  # by the kind of what they find
     folder: Path  # of the campaign
+    afresh: Afresh | None = None  # where findings are confirmed; None where they are not
+    remarks: list[str] = field(default_factory=list)  # what to say when it is over
 
     @property
     def seeds(self) -> Seeds:
@@ -73,46 +91,130 @@ class InputFinisher:
     def settings(self) -> Settings:
         return self.prepared.settings
 
-    def finish(self, progress: Progress = quietly) -> None:
+    @property
+    def options(self) -> FindingOptions:
+        return self.settings[FindingOptions]
+
+    def outlook(self) -> str:
+        """What is about to be done, and how long it takes at most."""
+        searches = ["run again in a new process"] * bool(self.afresh) + ["minimised"] * self.options.minimise
+        timed = f"; {' and '.join(searches)} for at most {self.options.finishing:g} s" if searches else ""
+        return f"{len(self._open()):,} findings: how large, what the model says, where it begins{timed}"
+
+    def finish(self, progress: Progress = quietly, stopped: Callable[[], bool] = lambda: False) -> None:
         """Works through all findings in the campaign's folder that are not finished yet, some at a time."""
-        open_ones = [(place, record) for place, record in recorded(self.folder / FINDINGS) if record.finished is None]
-        alike: dict[tuple[str, bool], list[Recorded]] = {}
-        for place, record in open_ones:
-            alike.setdefault((record.kind, record.of_gradient), []).append((place, record))
-        batches = [
-            group[start : start + AT_ONCE] for group in alike.values() for start in range(0, len(group), AT_ONCE)
-        ]
-        for some in progress(batches, len(open_ones)):
-            self._finish([read_finding(place, record) for place, record in some])
+        open_ones, late = self._open(), 0
+        deadline, left = Deadline.after(self.options.finishing), len(open_ones)
+        with ExitStack() as stack:
+            again = self._opened(stack) if left else None
+            for some in progress(_batches(open_ones), left):
+                if stopped():
+                    return  # the same command goes on from here
+                findings = [read_finding(place, record) for place, record in some]
+                late += self._finish(findings, again, deadline.share(len(some), left))
+                left -= len(some)
+        if late:
+            self.remarks.append(
+                f"{late:,} of {len(open_ones):,} findings were not minimised, because --finishing "
+                f"{self.options.finishing:g}s was over: jostle tmin {self.folder} goes on"
+            )
 
-    def _finish(self, findings: list[SavedFinding]) -> None:
-        """Measures, shrinks and asks about findings of one kind, then writes what came of it."""
-        rows = self._candidates(findings)
+    def _open(self) -> list[Recorded]:
+        return [(place, record) for place, record in recorded(self.folder / FINDINGS) if record.finished is None]
+
+    def _opened(self, stack: ExitStack) -> Target | None:
+        """The model in a new process, where findings are confirmed; that it cannot be loaded twice ends nothing."""
+        if self.afresh is None:
+            return None
+        try:
+            return stack.enter_context(self.afresh())
+        except JostleError as error:
+            self.remarks.append(f"findings were not run again, because a new process cannot run the model: {error}")
+            return None
+
+    def _finish(self, findings: list[SavedFinding], again: Target | None, deadline: Deadline) -> int:
+        """Works through findings of one kind and writes what came of it; how many there was no time to minimise."""
+        like, rows = findings[0].record, self._candidates(findings)
         references = torch.stack([finding.reference for finding in findings])
-        arrays = {"reference": references, "input": rows.inputs}
-        changes = _sized(rows.inputs, references, self.seeds.domain)
-        shrunk: Sequence[ChangeSizes | None] = [None] * len(findings)
-        if self._shrinks(findings[0]):
-            arrays["minimised"] = self._minimised(rows, references, findings)
-            shrunk = _sized(arrays["minimised"], references, self.seeds.domain)
-        asked = {"seed": rows.originals, **arrays}
-        crashed = findings[0].record.kind == "crash"
-        if crashed:
-            del asked["input"]  # there is no answer, and waiting for one may take long
-        answers = {name: self._answers(replace(rows, inputs=inputs)) for name, inputs in asked.items()}
-        divergences = self._divergences(rows.inputs, findings[0])
-        for row, finding in enumerate(findings):
-            said = {name: each[row] for name, each in answers.items()} if self.prepared.flight.classes else {}
-            said |= {"input": {}} if crashed else {}
-            finished = FinishedArray(changes[row], shrunk[row], said, divergences[row])
-            self._write(finding, {name: array[row] for name, array in arrays.items() if name != "reference"}, finished)
-
-    def _divergences(self, inputs: Tensor, like: SavedFinding) -> Sequence[Divergence | None]:
-        """Where twins part on inputs [batch, ...] of findings like this one; nothing where it is not of twins."""
-        variant = next(
-            (one for one in self.prepared.model.twins if kind_beside("agree", one) == like.record.kind), None
+        confirmations = self._confirmed(rows, findings, again, deadline)
+        late = self._shrinks(like) and deadline.passed
+        small = self._shrunk(rows, findings, deadline) if self._shrinks(like) and not late else None
+        traces = self._traces(rows, references, small, like.kind)
+        known = _Known(
+            changes=_sized(rows.inputs, references, self.seeds.domain),
+            minimised=None if small is None else _sized(small.inputs, small.rows.references, self.seeds.domain),
+            steps=None if small is None else small.steps,
+            answers={name: self._answers(trace) for name, trace in traces.items()} if self._classes else {},
+            divergences=self._divergences(rows.inputs, like),
+            confirmations=confirmations,
+            locations=self._locations(rows, traces, like),
         )
-        if variant is None or self._twin_layers is None or like.record.of_gradient:
+        arrays = self._arrays(rows, small, traces)
+        for row, finding in enumerate(findings):
+            self._write(finding, {name: array[row] for name, array in arrays.items()}, known.of(row))
+        return len(findings) if late else 0
+
+    @property
+    def _classes(self) -> bool:
+        return bool(self.prepared.flight.classes)
+
+    def _traces(self, rows: Candidates, references: Tensor, small: Shrunk | None, kind: str) -> dict[str, Trace | None]:
+        """What the model does with each array, by its name; None where it crashes, and waiting for it may take long."""
+        asked = {"seed": rows.originals, "reference": references}
+        traces: dict[str, Trace | None] = {
+            name: self.target.run(replace(rows, inputs=inputs)) for name, inputs in asked.items()
+        }
+        traces["input"] = None if kind == CRASH else self.target.run(rows)
+        if small is not None:
+            traces["minimised"] = None if kind == CRASH else self.target.run(small.rows, watched=False)
+        return traces
+
+    def _arrays(self, rows: Candidates, small: Shrunk | None, traces: Mapping[str, Trace | None]) -> dict[str, Tensor]:
+        """What is written beside each record, by name; the input itself stands there already."""
+        arrays = {"input": rows.inputs}
+        if small is not None:
+            arrays[MINIMISED] = small.inputs
+            if not torch.equal(small.rows.lineage.rows, rows.lineage.rows):
+                arrays[MINIMISED_REFERENCE] = small.rows.references
+        places = None if traces["input"] is None else self._seed_layers.places(traces["input"])
+        return arrays if places is None else {**arrays, HIDDEN: places}
+
+    @cached_property
+    def _seed_layers(self) -> SeedLayers:
+        layers = self.prepared.model.novelty_layers
+        return SeedLayers.of(self.target, self.seeds, self.settings[BatchOptions].batch, layers)
+
+    def _confirmed(
+        self, rows: Candidates, findings: Sequence[SavedFinding], again: Target | None, deadline: Deadline
+    ) -> Sequence[Confirmation | None]:
+        """How often findings show again; unknown of what only a gradient shows, or an oracle that is no more."""
+        like = findings[0].record
+        if again is None or like.kind not in self.oracles or like.of_gradient:
+            return [None] * len(findings)
+        return Confirming(again, self.oracles[like.kind], like.kind).confirmed(rows, _bugs(findings), deadline)
+
+    def _locations(
+        self, rows: Candidates, traces: Mapping[str, Trace | None], like: FindingRecord
+    ) -> Sequence[Location | None]:
+        """Where findings begin; of twins that disagree, their divergence tells."""
+        trace, seeds, references = (traces[name] for name in ("input", "seed", "reference"))
+        if trace is None or seeds is None or references is None or like.of_gradient or self._variant(like) is not None:
+            return [None] * len(rows)
+        if like.kind == "nan":
+            return not_finite(rows, trace, self.prepared.model.gradients)
+        from_references = departures(trace, references, self._seed_layers)
+        from_seeds = departures(trace, seeds, self._seed_layers)  # of inputs that were moved, and nothing else
+        return [one or other for one, other in zip(from_references, from_seeds, strict=True)]
+
+    def _variant(self, like: FindingRecord) -> str | None:
+        """The twin that findings like this one disagree with; None where they are not of twins."""
+        twins = self.prepared.model.twins
+        return next((one for one in twins if kind_beside("agree", one) == like.kind), None)
+
+    def _divergences(self, inputs: Tensor, like: FindingRecord) -> Sequence[Divergence | None]:
+        """Where twins part on inputs [batch, ...] of findings like this one; nothing where it is not of twins."""
+        variant = self._variant(like)
+        if variant is None or self._twin_layers is None or like.of_gradient:
             return [None] * len(inputs)
         return self._twin_layers.on(inputs, variant)
 
@@ -124,24 +226,36 @@ class InputFinisher:
         return LocatedDivergence(ContainedLayers(model.twin_layers), self.seeds.inputs, model.twins)
 
     def _write(self, finding: SavedFinding, arrays: Mapping[str, Tensor], finished: FinishedArray) -> None:
-        if self.settings[FindingOptions].as_images:
-            for name, array in arrays.items():
-                write_png(finding.folder / f"{name}.png", array, *self.settings[InputOptions].bounds)
-        for name, array in arrays.items():
-            files, prefix = self.domain.files(array, finding.reference), "" if name == "input" else f"{name}-"
-            write_files(finding.folder, {f"{prefix}{file}": content for file, content in files.items()}, synced=True)
+        for name in ("input", MINIMISED):
+            if name in arrays:
+                self._write_readable(finding, name, arrays[name])
         finish_finding(finding, finished, {name: array for name, array in arrays.items() if name != "input"})
 
-    @property
-    def _shrinkable(self) -> set[str]:
-        """Kinds of findings that can be shown again by an input alone: a crash would end the worker each time."""
-        return self.oracles.keys() - {"crash"}
+    def _write_readable(self, finding: SavedFinding, name: str, array: Tensor) -> None:
+        """The array as files that other programs open."""
+        if self.options.as_images:
+            write_png(finding.folder / f"{name}.png", array, *self.settings[InputOptions].bounds)
+        files, prefix = self.domain.files(array, finding.reference), "" if name == "input" else f"{name}-"
+        write_files(finding.folder, {f"{prefix}{file}": content for file, content in files.items()}, synced=True)
 
-    def _shrinks(self, finding: SavedFinding) -> bool:
+    def _shrinks(self, record: FindingRecord) -> bool:
         """A finding of one of our oracles can be shrunk; not one of a gradient, which no forward pass shows."""
-        record = finding.record
-        minimise = self.settings[FindingOptions].minimise
-        return minimise and record.kind in self._shrinkable and not record.of_gradient
+        return self.options.minimise and record.kind in self.oracles and not record.of_gradient
+
+    def _shrunk(self, rows: Candidates, findings: Sequence[SavedFinding], deadline: Deadline) -> Shrunk:
+        shrinker = Shrinker(
+            self.target,
+            self.oracles[findings[0].record.kind],
+            self.settings,
+            self.domain,
+            self.prepared.model.gradients if self._classes else None,
+            self._ancestry,
+        )
+        return shrinker.shrunk(rows, [finding.record for finding in findings], _bugs(findings), deadline)
+
+    @cached_property
+    def _ancestry(self) -> Ancestry | None:
+        return Ancestry.of(self.folder) if (self.folder / JOURNAL).exists() else None
 
     def _candidates(self, findings: list[SavedFinding]) -> Candidates:
         roots = torch.tensor([finding.record.root for finding in findings])
@@ -159,57 +273,58 @@ class InputFinisher:
             joined([lineage_of(finding, border, self.domain) for finding in findings]),
         )
 
-    def _minimised(self, rows: Candidates, references: Tensor, findings: list[SavedFinding]) -> Tensor:
-        kind = findings[0].record.kind
-        oracle = self.oracles[kind]
-        bugs = torch.tensor([finding.record.bug for finding in findings])
-        low, high = self.settings[InputOptions].bounds
-
-        def shows(some: Tensor, inputs: Tensor) -> Tensor:
-            tried = replace(rows.select(some), inputs=inputs)
-            return oracle.judge(tried, self.target.run(tried, oracle.looks_inside)).bugs == bugs[some]
-
-        def storable(inputs: Tensor) -> Tensor:
-            if self.settings[FindingOptions].as_images:
-                return as_image_file(inputs, low, high)
-            return self.domain.nearest(inputs.to(references.dtype), references)
-
-        if isinstance(self.seeds.domain, Tokens):
-            return undone(rows.inputs, references, self.seeds.domain, shows)
-        realistic = (
-            "gradient" in self.settings[PartOptions].mutator
-            and self.settings[GradientOptions].perturbation != "gradient"
-        )
-        how = Shrinking(references, shows, storable, same_kind=realistic)
-        if kind == "flip" and not realistic and self.prepared.flight.classes:
-            gradients = attempt(lambda: ContainedGradients(self.prepared.model.gradients, rows.inputs[:1]))
-            taken_for = torch.tensor([finding.record.label_change.taken_for for finding in findings])
-            if not isinstance(gradients, Crash):
-                how = replace(how, boundary=partial(_boundary, gradients, taken_for))
-        small = minimised(rows.inputs, how)
-        alone = [bool(shows(row, small[row])[0]) for row in torch.arange(len(small)).split(1)]
-        return torch.where(columns(torch.tensor(alone), small), small, rows.inputs)
-
-    def _answers(self, rows: Candidates) -> list[dict[str, Answer]]:
+    def _answers(self, trace: Trace | None) -> Sequence[dict[str, Answer]] | None:
         """What each model says of each input, and how sure it is; nothing where it fails or scores are not finite."""
-        trace = self.target.run(rows, watched=False)
-        said: list[dict[str, Answer]] = [{} for _ in range(len(rows))]
+        if trace is None:
+            return None
+        said: list[dict[str, Answer]] = [{} for _ in range(len(trace.outcome))]
         for name, outputs in trace.outputs.items():
-            if self.prepared.flight.classes:
-                sure, labels = probabilities(outputs.float()).max(1)
-                for row, (label, confidence) in enumerate(zip(labels.tolist(), sure.tolist(), strict=True)):
-                    if math.isfinite(confidence):
-                        said[row][name] = Answer(label, confidence)
+            sure, labels = probabilities(outputs.float()).max(1)
+            for row, (label, confidence) in enumerate(zip(labels.tolist(), sure.tolist(), strict=True)):
+                if math.isfinite(confidence):
+                    said[row][name] = Answer(label, confidence)
         return said
 
 
-def _boundary(gradients: Differentiable, taken_for: Tensor, inputs: Tensor) -> Boundary:
-    """Between the class that each finding is taken for and the likeliest other one."""
-    passed = gradients.linearise(inputs)
-    scores = passed.scores[MODEL]
-    others = scores.scatter(1, taken_for[:, None], -torch.inf).argmax(1, keepdim=True)
-    weights = torch.zeros_like(scores).scatter_(1, others, -1.0).scatter_(1, taken_for[:, None], 1.0)
-    return Boundary((weights * scores).sum(1), passed.pull({MODEL: weights}, {}))
+@dataclass(frozen=True)
+class _Known:
+    """What finishing tells of some findings; row i belongs to finding i."""
+
+    changes: Sequence[ChangeSizes]
+    minimised: Sequence[ChangeSizes] | None
+    steps: Sequence[tuple[Mutation, ...] | None] | None
+    answers: Mapping[str, Sequence[dict[str, Answer]] | None]  # None where there are none
+    divergences: Sequence[Divergence | None]
+    confirmations: Sequence[Confirmation | None]
+    locations: Sequence[Location | None]
+
+    def of(self, row: int) -> FinishedArray:
+        return FinishedArray(
+            self.changes[row],
+            None if self.minimised is None else self.minimised[row],
+            {name: {} if answers is None else answers[row] for name, answers in self.answers.items()},
+            self.divergences[row],
+            self.confirmations[row],
+            self.locations[row],
+            None if self.steps is None else self.steps[row],
+        )
+
+
+def _batches(findings: Sequence[Recorded]) -> list[list[Recorded]]:
+    """Findings of one kind each, so many as can be worked on at once: one that ends its process, only alone."""
+    alike: dict[tuple[str, bool, bool], list[Recorded]] = {}
+    for place, record in findings:
+        alike.setdefault((record.kind, record.of_gradient, record.fatal), []).append((place, record))
+    batches = []
+    for (_, _, fatal), group in alike.items():
+        size = 1 if fatal else AT_ONCE
+        batches += [group[start : start + size] for start in range(0, len(group), size)]
+    return batches
+
+
+def _bugs(findings: Sequence[SavedFinding]) -> Tensor:
+    """[findings]"""
+    return torch.tensor([finding.record.bug for finding in findings])
 
 
 def _sized(inputs: Tensor, references: Tensor, domain: Domain | None) -> list[ChangeSizes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from jostle.progress import Progress, quietly
 from jostle.storage.files import as_json as json_bytes
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import FindingRecord, FinishedGraph
-from jostle.storage.findings import FINDINGS, finish_finding, read_finding, recorded
+from jostle.storage.findings import FINDINGS, Recorded, finish_finding, read_finding, recorded
 from jostle.storage.graph_files import GraphFiles
 
 REDUCING = 30.0  # seconds for one finding
@@ -43,13 +43,21 @@ class GraphFinisher:
     files: GraphFiles
     timeout: float  # seconds for one model on one backend
 
-    def finish(self, progress: Progress = quietly) -> None:
+    def outlook(self) -> str:
+        """What is about to be done."""
+        return f"{len(self._open()):,} findings: smaller models, scripts that reproduce them"
+
+    def finish(self, progress: Progress = quietly, stopped: Callable[[], bool] = lambda: False) -> None:
         """Works through all findings in the campaign's folder that are not finished yet."""
-        findings = self.folder / FINDINGS
-        open_ones = [(place, record) for place, record in recorded(findings) if record.finished is None]
+        open_ones = self._open()
         for some in progress(([one] for one in open_ones), len(open_ones)):
+            if stopped():
+                return
             for place, record in some:
                 self._finish(place, record)
+
+    def _open(self) -> list[Recorded]:
+        return [(place, record) for place, record in recorded(self.folder / FINDINGS) if record.finished is None]
 
     def _finish(self, folder: Path, record: FindingRecord) -> None:
         finding = read_finding(folder, record)

@@ -16,7 +16,11 @@ from jostle.storage.archive import Archive
 class Finisher(Protocol):
     """Completes the findings of a campaign when its budget is spent; those completed before are left alone."""
 
-    def finish(self, progress: Progress = quietly) -> None: ...
+    def outlook(self) -> str:
+        """What is about to be done, and how long it takes at most where that is known."""
+
+    def finish(self, progress: Progress = quietly, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Ends after the findings under way once somebody asked to stop."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,6 @@ class Session:
     history: History | None
     budget: Budget
     finisher: Finisher
-    finishing: str  # what finishing makes of findings, in words
     close: Callable[[], None]  # ends workers
     max_disk: int | None = None  # bytes
     report: bool = False  # a page is wanted when it is over
@@ -94,7 +97,7 @@ def run(
         archive.conclude(summary)
         searched(summary)
         if summary.findings and not stopped():  # else the same command does it when it goes on
-            session.finisher.finish(progress)
+            session.finisher.finish(progress, stopped)
         archive.close()
     finally:
         session.release()

@@ -96,7 +96,7 @@ class Location:
     """The layer where something begins.
 
     Of the first layer that made a NaN or infinity, the range of what went into it. Of one that departs from the
-    reference's course, how far it departs and what is usual on the seeds, in units of the layer's scale there.
+    reference's course, how far it is from it (low), and how far a seed typically is from its nearest other one (high).
     """
 
     layer: str
@@ -171,6 +171,11 @@ class FindingRecord:
     def of_gradient(self) -> bool:
         """Whether a gradient is not finite, which no forward pass shows."""
         return self.mutation.change is Change.NO_GRADIENT
+
+    @property
+    def fatal(self) -> bool:
+        """Whether the input ended the model's process."""
+        return self.details.get("fatal") is True
 
     @property
     def label_change(self) -> LabelChange:

@@ -33,6 +33,8 @@ from jostle.storage.quarantine import portable_name
 
 FINDINGS, FLAKY = "findings", "flaky"  # where bugs stand that show again when their input runs alone, and others
 PICTURE = "picture.png"
+MINIMISED = "minimised"
+MINIMISED_REFERENCE = "minimised-reference"  # where the minimised input was moved otherwise than the input
 HIDDEN = "hidden"  # [neurons] of the last hidden layer: where an input lies among the seeds
 FOLDER = re.compile(r"(\d{4,})-")
 LONGEST_NAME = 60  # characters after the number
@@ -157,7 +159,7 @@ def is_whole(folder: Path, shape: tuple[int, ...] | None = None) -> bool:
     """Whether a finding's record and all its arrays can be read, and are of this shape if one is given."""
     try:
         finding = read_finding(folder, read_record(folder))
-        others = [array_in(folder, name) for name in ("seed", "minimised")]
+        others = [array_in(folder, name) for name in ("seed", MINIMISED, MINIMISED_REFERENCE)]
         for name in ("label", "answer", "placement", HIDDEN):  # of shapes of their own
             array_in(folder, name)
     except (*UNREADABLE, OutputRefused):

@@ -19,7 +19,7 @@ from jostle.storage.ancestry import Ancestry
 from jostle.storage.campaign_record import read_campaign
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray, InputType
-from jostle.storage.findings import PICTURE, array_in, recorded
+from jostle.storage.findings import MINIMISED, MINIMISED_REFERENCE, PICTURE, array_in, recorded
 from jostle.storage.waveforms import drawn_wave
 from jostle.triage.step_words import step_words
 
@@ -60,7 +60,7 @@ def picture_in(
     """The picture of the finding in a folder, as a file; None where it cannot be drawn."""
     if record.input_type is InputType.GRAPH:
         return None
-    arrays = {name: array_in(folder, name) for name in ("seed", "reference", "input", "minimised")}
+    arrays = {name: array_in(folder, name) for name in ("seed", "reference", "input", MINIMISED, MINIMISED_REFERENCE)}
     known = {name: array for name, array in arrays.items() if array is not None}
     left = record.finished.steps if isinstance(record.finished, FinishedArray) else None
     way = [step_words(step) for step in (steps if left is None else left)]
@@ -175,7 +175,8 @@ def picture_of(
     rounding = float(high - low) * (HALF_LEVEL if moved else ROUNDING)
     for name, word in (("input", "mutant"), ("minimised", "minimised")):
         if name in arrays:
-            change = arrays[name].float() - reference
+            compared = arrays.get(MINIMISED_REFERENCE, reference) if name == MINIMISED else reference
+            change = arrays[name].float() - compared.float()
             seen = change.where(change.abs() > rounding, 0.0)
             panels.append(_change(seen, changed if seen.any() or not moved else "moved", draw))
             panels.append((_caption(word, answers.get(name)), draw(arrays[name].float(), low, high)))

@@ -9,6 +9,7 @@ from pathlib import Path
 from torch import Tensor
 
 from jostle.inputs.distances import LEVELS
+from jostle.storage.findings import MINIMISED_REFERENCE
 from jostle.triage.step_words import operation_class, phrase
 from jostle.triage.triaged_finding import TriagedFinding
 
@@ -38,9 +39,12 @@ def values_changed(finding: TriagedFinding) -> str:
     written = _written(finding.folder)
     if written:
         return written
-    reference = finding.array("reference")
+    reference, moved_otherwise = finding.array("reference"), finding.array(MINIMISED_REFERENCE)
     shown = finding.array("minimised")
-    shown = finding.array("input") if shown is None else shown
+    if shown is None:
+        shown = finding.array("input")
+    elif moved_otherwise is not None:
+        reference = moved_otherwise
     if shown is None or reference is None or shown.shape != reference.shape:
         return ""
     return _measured(shown, reference, finding.array("seed") is not None)

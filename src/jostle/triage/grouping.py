@@ -9,6 +9,7 @@ from itertools import count
 
 import numpy as np
 
+from jostle.storage.finding_record import InputType
 from jostle.storage.quarantine import portable_name
 from jostle.triage.causes import TO, Trait, common_class, layer_of, mutation_classes, trait_of
 from jostle.triage.defect import Cause, Defect
@@ -36,7 +37,8 @@ class _Group:
     @property
     def cause(self) -> Cause:
         """What is common to all; of layers that are a guess, the one that most findings name."""
-        classes = {mutation_classes(finding.steps) for finding in self.findings}
+        graph = self.findings[0].record.input_type is InputType.GRAPH  # whose edits say nothing of the cause
+        classes = {mutation_classes(finding.steps) for finding in self.findings if not graph}
         mutation = common_class(tuple(dict.fromkeys(one for some in classes for one in some)))
         layers = Counter(layer_of(finding) for finding in self.findings)
         layer = self.trait.layer or layers.most_common(1)[0][0]
@@ -108,8 +110,17 @@ def _names(groups: Sequence[_Group]) -> list[str]:
     names: dict[str, None] = {}
     for group in groups:
         cause = group.cause
-        told = f"{cause.kind} {cause.what.replace(TO, ' to ')} {cause.mutation}".replace(".", "-").replace("_", "-")
+        told = f"{cause.kind} {_short(group)} {cause.mutation}".replace(".", "-").replace("_", "-")
         name = portable_name(told)[:LONGEST_NAME].strip("-").lower() or "defect"
         numbered = (name if number == 1 else f"{name}-{number}" for number in count(1))
         names[next(one for one in numbered if one not in names)] = None
     return list(names)
+
+
+def _short(group: _Group) -> str:
+    """What tells a cause from others of its kind; of a graph, backend and operator alone."""
+    record = group.findings[0].record
+    if record.input_type is InputType.ARRAY:
+        return group.trait.what.replace(TO, " to ")
+    words = record.graph_defect.signature.split()
+    return " ".join((words[0], words[3])) if len(words) > 3 else group.trait.what

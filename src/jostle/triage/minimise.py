@@ -16,6 +16,8 @@ DROPPED = (0.5, 0.3, 0.15)  # share of the changed values that is tried to be le
 STEPS = 20  # of circling the reference, nearer and nearer
 TURN, CLOSER = 0.5, 0.1  # how far around and how much nearer the first step goes, in shares of the distance
 BETTER = 1e-4  # relative: what counts as nearer
+DIGITS = (1, 2)  # of plain values, the plainest first
+PLAINER = 1.05  # times as far may plain values be from the reference
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,14 @@ class Shrinking:
     storable: Callable[[Tensor], Tensor]  # the nearest inputs that are in range and that a file can hold
     boundary: Callable[[Tensor], Boundary] | None = None  # near inputs [findings, ...]
     same_kind: bool = False  # the change may only get smaller, because its shape is what makes it real
+    plain: bool = False  # values of few digits are sought in the end
 
 
 def minimised(inputs: Tensor, how: Shrinking) -> Tensor:
     """Inputs [findings, ...] at most as far from their references, each still showing its bug.
 
     Values are halved towards the reference and small changes undone; with gradients, the reference is circled along
-    the bug's boundary too, to where that is nearest.
+    the bug's boundary too, to where that is nearest. In the end changed values are rounded, where asked for.
     """
     best = _Best(inputs.clone(), how)
     best.halve()
@@ -52,6 +55,8 @@ def minimised(inputs: Tensor, how: Shrinking) -> Tensor:
     for share in DROPPED:
         best.drop(share)
     best.halve()
+    if how.plain:
+        best.round()
     return best.inputs
 
 
@@ -60,6 +65,7 @@ class _Best:
 
     def __init__(self, inputs: Tensor, how: Shrinking):
         self.inputs, self._how = inputs, how
+        self._first = lengths(inputs.float() - how.references.float())
 
     def halve(self) -> None:
         """Bisection between reference and input: what shows the bug is the new end."""
@@ -85,12 +91,12 @@ class _Best:
         As in Decoupling Direction and Norm (Rony et al., CVPR 2019), begun from where the bug shows.
         """
         references, here = self._how.references.float(), self.inputs
-        radius = lengths(here.float() - references)
+        radius = self._lengths(here)
         for step in range(STEPS):
             ahead = boundary(here)
             pace = (1 + math.cos(math.pi * step / STEPS)) / 2
             closer = CLOSER * pace + 0.002
-            nearest = torch.minimum(radius, lengths(self.inputs.float() - references))
+            nearest = torch.minimum(radius, self._lengths(self.inputs))
             radius = torch.where(ahead.excess > 0, nearest * (1 - closer), radius * (1 + closer))
             normal = ahead.normal.nan_to_num(0, 0, 0)
             turn = (TURN * pace + 0.01) * radius / lengths(normal).clamp(min=1e-30)
@@ -99,6 +105,20 @@ class _Best:
             here = self._how.storable(references + change).to(here.dtype)
             self._take(here)
 
+    def round(self) -> None:
+        """Gives changed values as few digits as show the bug, little farther away and never farther than at first."""
+        references = self._how.references
+        left = torch.ones(len(self.inputs), dtype=torch.bool)
+        for digits in DIGITS if self.inputs.is_floating_point() else ():
+            plain = torch.where(self.inputs == references, references, _rounded(self.inputs, digits))
+            tried = self._how.storable(plain).to(self.inputs.dtype)
+            limits = torch.minimum(PLAINER * self._lengths(self.inputs), self._first)
+            near = left & (self._lengths(tried) <= limits) & (tried != self.inputs).flatten(1).any(1)
+            left &= ~self._show(tried, near)
+
+    def _lengths(self, inputs: Tensor) -> Tensor:
+        return lengths(inputs.float() - self._how.references.float())
+
     def _between(self, ends: Tensor, shares: Tensor) -> Tensor:
         references = self._how.references.float()
         return self._how.storable(references + columns(shares, ends) * (ends.float() - references))
@@ -106,11 +126,20 @@ class _Best:
     def _take(self, tried: Tensor) -> Tensor:
         """Keeps what is nearer and shows the bug; which rows [findings] show it."""
         tried = tried.to(self.inputs.dtype)
-        references = self._how.references.float()
-        nearer = lengths(tried.float() - references) < (1 - BETTER) * lengths(self.inputs.float() - references)
-        rows = nearer.nonzero().squeeze(1)
+        return self._show(tried, self._lengths(tried) < (1 - BETTER) * self._lengths(self.inputs))
+
+    def _show(self, tried: Tensor, which: Tensor) -> Tensor:
+        """Keeps those of the rows which [findings] is true of that show the bug; which they are."""
+        rows = which.nonzero().squeeze(1)
         took = torch.zeros(len(tried), dtype=torch.bool)
         if len(rows):
             took[rows] = self._how.shows(rows, tried[rows])
             self.inputs[took] = tried[took]
         return took
+
+
+def _rounded(values: Tensor, digits: int) -> Tensor:
+    """The nearest values of so many digits."""
+    sizes = values.double().abs()
+    units = 10.0 ** (torch.where(sizes > 0, sizes, 1.0).log10().floor() - digits + 1)
+    return ((values.double() / units).round() * units).to(values.dtype)

@@ -8,12 +8,13 @@ from statistics import fmean
 
 from jostle.lineage import Mutation
 from jostle.records import MODEL
-from jostle.storage.finding_record import Answer
+from jostle.storage.finding_record import Answer, FinishedGraph
 from jostle.triage.step_words import operation_class, size_of
 from jostle.triage.triaged_finding import TriagedFinding
 
 USUAL_CHANGE = 0.1  # relative to the reference's length: a change of this size counts half
 SMALL, CONFIDENT, SEEDS, AS_FILE = "small change", "confident", "many seeds", "survives as an image file"
+FEW = "few operators"
 CERTAIN = ("crash", "nan")  # kinds in which nothing is a matter of degree
 
 # What a movement of an image is compared with, by class: the one that makes it another picture.
@@ -22,6 +23,9 @@ FAR = {"rotation": 90.0, "translation": 0.5, "shearing": 1.0}
 
 def reasons_of(finding: TriagedFinding) -> dict[str, float]:
     """What speaks for one finding, as far as known."""
+    graph = finding.record.finished
+    if isinstance(graph, FinishedGraph):
+        return {FEW: 1 / max(len(graph.operators), 1)}
     reasons = {SMALL: 1 / (1 + _change(finding) / USUAL_CHANGE), CONFIDENT: _confidence(finding)}
     known = {name: value for name, value in reasons.items() if value is not None}
     return known if finding.as_file is None else {**known, AS_FILE: float(finding.as_file)}

@@ -10,6 +10,7 @@ from jostle.lineage import Mutation
 
 SIZE = re.compile(r"(?<=\s)-?\d+(\.\d+)?([eE][-+]?\d+)?(?=\s|$)")
 BEFORE_SIZE = re.compile(r"[ ,]*\s-?(\d|\.\d|inf|nan)")  # where the size of an operation begins
+STEP = "step "
 LITTLE = 0.05  # of the range: a change of all values that one hardly sees
 
 
@@ -98,6 +99,8 @@ def phrase(kind: str, operations: list[str]) -> str:
     sizes = [size for one in operations if (size := size_of(one)) is not None]
     if kind == "noise":
         return "with noise"  # how much of it, the values tell
+    if kind.startswith(STEP):  # of a column, whose values the change of the table tells
+        return f"{kind.removeprefix(STEP)} changed"
     if kind in TOLD and len(sizes) == len(operations):
         return TOLD[kind](sizes)
     return operations[0] if len(operations) == 1 else f"{kind} {len(operations)} times"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
+import numpy as np
 from torch import Tensor
 
 from jostle.inputs.distances import LEVELS
@@ -83,14 +83,15 @@ def _triaged(
     left = record.finished.steps if isinstance(record.finished, FinishedArray) else None
     finding = TriagedFinding(place, record, ancestry.steps(record) if left is None else left)
     hidden = finding.array(HIDDEN)
-    usable = hidden is not None and hidden.ndim == 1 and bool(hidden.isfinite().all())
+    usable = hidden is not None and hidden.ndim == 1 and bool(np.isfinite(hidden.numpy()).all())
     return TriagedFinding(place, record, finding.steps, hidden if usable else None, _as_file(finding, bounds))
 
 
 def _as_file(finding: TriagedFinding, bounds: tuple[float, float] | None) -> bool | None:
     """Whether all values of an image [channels, height, width] are among those that eight bits hold."""
     image = finding.array("input")
-    if image is None or bounds is None or image.ndim != 3 or image.shape[0] not in (1, 3):
+    if image is None or bounds is None or image.ndim != 3 or image.shape[0] not in (1, 3) or not image.numel():
         return None
-    levels = (image.float() - bounds[0]) / (bounds[1] - bounds[0]) * LEVELS
-    return bool(torch.all((levels - levels.round()).abs() <= ON_GRID) and levels.min() >= 0 and levels.max() <= LEVELS)
+    levels = (image.numpy().astype(np.float32) - bounds[0]) * (LEVELS / (bounds[1] - bounds[0]))  # faster than in torch
+    inside = levels.min() >= -ON_GRID and levels.max() <= LEVELS + ON_GRID
+    return bool(inside and np.abs(levels - np.rint(levels)).max() <= ON_GRID)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jostle.records import MODEL, NO_LABEL
 from jostle.storage.class_names import ClassNames
-from jostle.storage.finding_record import NOT_FINITE, Answer
+from jostle.storage.finding_record import NOT_FINITE, Answer, FinishedGraph, InputType
 from jostle.triage.causes import label_pair, mutation_classes, trait_of
 from jostle.triage.change_words import changes_of, values_changed
 from jostle.triage.triaged_finding import TriagedFinding
 
-LONGEST_TITLE = 160  # characters
+LONGEST_TITLE = 120  # characters
 NAMED = 4  # classes of mutations
 
 
@@ -38,6 +38,8 @@ class Words:
     def explanation(self, findings: Sequence[TriagedFinding]) -> tuple[str, ...]:
         """A defect in sentences, by the finding that shows it best; the last says how many others there are."""
         best = findings[0]
+        if best.record.input_type is InputType.GRAPH:
+            return tuple(_of_graph(best))
         sentences = [self.change(best), *self.said(best), *_begins(best), *_rate(best), _shown_by(findings)]
         return tuple(sentence for sentence in sentences if sentence)
 
@@ -79,7 +81,7 @@ class Words:
         if family == "agree" and pair:
             beside = _variant(record.kind.partition(" ")[2], finding)
             return f"the model says {self.label(pair[0])}, {beside} {self.label(pair[1])}"
-        if family in ("nan", "crash"):
+        if family in ("nan", "crash") and record.input_type is InputType.ARRAY:
             return trait_of(finding).what
         return " ".join(record.summary.split())
 
@@ -108,6 +110,16 @@ PASSIVE = (
     "faster",
     "slower",
 )
+
+
+def _of_graph(finding: TriagedFinding) -> Iterator[str]:
+    """What is known of a graph that frameworks run differently."""
+    finished = finding.record.finished
+    yield f"{' '.join(finding.record.summary.split())}."
+    if isinstance(finished, FinishedGraph):
+        yield f"Reduced to {', '.join(finished.operators) or 'no operator'}."
+        if not finished.reproduced:
+            yield "Its script does not show it in a process of its own."
 
 
 def _variant(name: str, finding: TriagedFinding) -> str:

@@ -15,11 +15,14 @@ from torch import Tensor
 
 from jostle.errors import OutputRefused
 from jostle.inputs.distances import as_image_file, relative_distances
+from jostle.inputs.geometry import place
 from jostle.inputs.seeds import SeedForm, load_seeds
+from jostle.mutators.transforms import rotation
 from jostle.options.schema import Given
 from jostle.session.assemble import assemble
 from jostle.session.finish import InputFinisher
 from jostle.session.session import Session
+from jostle.storage.ancestry import Ancestry
 from jostle.storage.finding_record import (
     RECORD,
     Answer,
@@ -30,10 +33,10 @@ from jostle.storage.finding_record import (
 )
 from jostle.storage.findings import SavedFinding
 from jostle.subjects.torch_target import TorchTarget
-from jostle.zoo import lenet1, mnist_sample
-from making import options, saved_findings
+from jostle.zoo import lenet1, lenet5, mnist_sample
+from making import batch_of, options, saved_findings
 
-FINISHED = {"change", "minimised", "answers"}  # what finishing adds to finding.json
+FINISHED = {"change", "minimised", "steps", "answers", "location"}  # what finishing adds to finding.json
 NETS = """
 import numpy as np
 import torch
@@ -257,15 +260,16 @@ def test_a_model_without_gradients_has_its_findings_minimised_too(workshop: Path
     assert any(minimised_size(one) < 0.8 * finished_array(one).change.euclidean for one in mutants)
 
 
-def test_an_input_that_crashes_the_model_is_measured_and_has_no_answer(workshop: Path, tmp_path: Path) -> None:
+def test_an_input_that_crashes_the_model_is_minimised_and_has_no_answer(workshop: Path, tmp_path: Path) -> None:
     choices: dict[str, Any] = {"recipe": "random", "minimise": True, "sigma": 0.3, "radius": 0.5, "rounds": None}
     choices |= {"executions": 300}
     done = run(workshop, tmp_path / "out", model=f"{workshop / 'nets.py'}:Picky", **choices)
     done.finish()
     (crash,) = (one for one in saved_findings(tmp_path / "out") if one.record.kind == "crash")
     known = finished_array(crash)
-    assert known.change.euclidean > 0 and known.minimised is None
-    assert known.answers["input"] == {}
+    assert known.change.euclidean > minimised_size(crash) > 0
+    assert float(minimised(crash)[0, 0, 0]) > 0.1, "else it would not crash"
+    assert known.answers["input"] == known.answers["minimised"] == {} and known.location is None
     assert known.answers["reference"]["model"].label == mnist_sample()[1][crash.record.root]
 
 
@@ -335,3 +339,110 @@ def test_pictures_of_finished_findings_show_what_was_minimised(workshop: Path, t
     name = saved_findings(tmp_path / "out")[0].folder.name
     one, other = (tmp_path / out / "findings" / name / "picture.png" for out in ("out", "at once"))
     assert one.read_bytes() == other.read_bytes()
+
+
+def hidden(finding: SavedFinding) -> Tensor:
+    return torch.from_numpy(np.load(finding.folder / "hidden.npy"))
+
+
+def test_where_an_input_lies_among_the_seeds_is_noted(
+    finished: list[SavedFinding], unfinished: tuple[InputFinisher, Path]
+) -> None:
+    finisher, _ = unfinished
+    target, images = finisher.target, finisher.seeds.inputs
+    seeds = target.run(finisher.seeds.as_candidates())
+    names = list(seeds.activations)
+    layer = names[names.index(finisher.prepared.model.novelty_layers[-1]) - 1]
+    own = seeds.activations[layer]
+    unit = torch.cdist(own, own).fill_diagonal_(torch.inf).amin(1).median()
+    for finding in finished:
+        trace = target.run(batch_of(finding.input[None], references=images[:1]))
+        torch.testing.assert_close(hidden(finding), trace.activations[layer][0] / unit, rtol=1e-3, atol=1e-3)
+        assert hidden(finding).dtype is torch.float32
+
+
+def test_a_label_departs_in_a_layer_of_the_model(finished: list[SavedFinding]) -> None:
+    layers = {name for name, _ in lenet1().named_modules()}
+    for finding in finished:
+        location = finished_array(finding).location
+        assert location is not None and location.layer in layers and location.why == "departs" and location.high > 0
+
+
+TURNED: dict[str, Any] = {"recipe": "deephunter", "rounds": None, "model": "jostle.zoo:lenet5", "minimise": True}
+TURNED |= {"transforms": ("rotation=-50:50", "brightness"), "oracle": ("flip",), "executions": 1500}
+
+
+@pytest.fixture(scope="module")
+def turned(workshop: Path, tmp_path_factory: pytest.TempPathFactory) -> list[SavedFinding]:
+    """Digits that were turned until they were taken for others."""
+    out = tmp_path_factory.mktemp("runs") / "turned"
+    run(workshop, out, **TURNED).finish()
+    return saved_findings(out)
+
+
+def test_an_image_is_turned_no_farther_than_it_must_be(turned: list[SavedFinding]) -> None:
+    """What the steps say, makes the minimised input from the seed again."""
+    less = 0
+    for finding in turned:
+        steps = finished_array(finding).steps
+        if steps is None or len(steps) > 1 or not steps[0].operations[0].startswith("rotation"):
+            continue
+        angle = float(steps[0].operations[0].split()[1])
+        seed, placement = (torch.from_numpy(np.load(finding.folder / f"{name}.npy")) for name in ("seed", "placement"))
+        assert finding.record.mutation.operations[0].startswith("rotation") or finding.record.parent >= 0
+        if finding.record.mutation.operations[0].startswith("rotation"):
+            assert abs(angle) <= abs(float(finding.record.mutation.operations[0].split()[1]))
+        made = place(seed[None], rotation(torch.tensor([angle]), torch.Generator(), 1.0))[0]
+        exact = place(seed[None], placement[None])[0]  # where it was not turned less far, its text has three digits
+        small = minimised(finding)
+        assert torch.allclose(small, made, atol=1e-5) or torch.allclose(small, exact, atol=1e-5)
+        if torch.allclose(small, made, atol=1e-5):
+            less += 1
+            reference = np.load(finding.folder / "minimised-reference.npy")
+            torch.testing.assert_close(torch.from_numpy(reference), made, rtol=0, atol=1e-5)
+        assert int(lenet5()(small[None]).argmax()) == finding.record.label_change.taken_for
+    assert less > 2
+
+
+def test_steps_that_are_not_needed_are_left_out(turned: list[SavedFinding], workshop: Path, tmp_path: Path) -> None:
+    ancestry = Ancestry.of(turned[0].folder.parent.parent)
+    pairs = [(ancestry.steps(one.record), finished_array(one).steps) for one in turned]
+    told = [(before, after) for before, after in pairs if after is not None]
+    assert told and all(0 < len(after) <= len(before) for before, after in told)
+    names = [([step.operations[0].split()[0] for step in way] for way in pair) for pair in told]
+    for before, after in names:
+        rest = iter(before)
+        assert all(name in rest for name in after), "what is left stands in the same order"
+
+
+def test_when_the_time_is_over_findings_are_finished_but_not_minimised(workshop: Path, tmp_path: Path) -> None:
+    done = run(workshop, tmp_path / "out", finishing="0.001s")
+    done.finish()
+    findings = saved_findings(tmp_path / "out")
+    assert findings and all(finished_array(one).minimised is None for one in findings)
+    assert all(finished_array(one).answers["input"] for one in findings)
+    (remark,) = done.remarks
+    assert f"{len(findings)} of {len(findings)} findings were not minimised" in remark and "jostle tmin" in remark
+
+
+def test_what_is_about_to_be_done_is_said_with_how_long_it_may_take(
+    unfinished: tuple[InputFinisher, Path], copied: Path
+) -> None:
+    finisher = replace(unfinished[0], folder=copied)
+    count = len(saved_findings(copied))
+    assert finisher.outlook() == (
+        f"{count} findings: how large, what the model says, where it begins; minimised for at most 60 s"
+    )
+
+
+def test_finishing_stops_when_it_is_asked_to_and_goes_on_where_it_was(workshop: Path, tmp_path: Path) -> None:
+    choices: dict[str, Any] = {"recipe": "random", "sigma": 0.3, "radius": 0.5, "rounds": None, "executions": 300}
+    done = run(workshop, tmp_path / "out", model=f"{workshop / 'nets.py'}:Picky", **choices)
+    count, answers = len(saved_findings(tmp_path / "out")), iter([False, True])
+    done.finish(stopped=lambda: next(answers))
+    first = [one for one in saved_findings(tmp_path / "out") if one.record.finished is not None]
+    assert 0 < len(first) < count and len({one.record.kind for one in first}) == 1
+    before = contents(first[0].folder)
+    done.finish()
+    assert all(one.record.finished is not None for one in saved_findings(tmp_path / "out"))
+    assert contents(first[0].folder) == before

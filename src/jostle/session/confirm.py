@@ -1,0 +1,86 @@
+"""Do findings show again, alone and in a batch, in a new process?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from jostle.foreign import CRASH
+from jostle.inputs.several import layout_of
+from jostle.interfaces import Oracle, Target
+from jostle.options.schema import Given
+from jostle.records import Candidates, Trace, all_rows
+from jostle.session.isolate import isolated, limits_of
+from jostle.session.load import Loaded
+from jostle.storage.finding_record import Confirmation
+from jostle.subjects.twin_making import CALIBRATED
+from jostle.triage.deadline import Deadline
+
+ALONE = 3  # runs of each finding in a batch of its own
+COMPANIONS = 8  # seeds at most that run in a batch with findings
+
+
+@contextmanager
+def in_new_process(given: Given, loaded: Loaded) -> Iterator[Target]:
+    """The model that is loaded, once more in a process of its own, which ends with this."""
+    given, seeds = given.over(isolate=True), loaded.prepared.seeds
+    limits = limits_of(given)
+    assert limits is not None, "isolated"
+    model, service = isolated(given, seeds.inputs[:CALIBRATED], limits, layout_of(seeds), loaded.twins)
+    with closing(service):
+        yield model.target
+
+
+@dataclass
+class _Runs:
+    """How often one finding ran, and showed its bug."""
+
+    runs: int = 0
+    shown: int = 0
+    died: bool = False  # it took its process with it, so it is not run again: each time takes seconds
+
+    def add(self, shown: bool, died: bool) -> None:
+        self.runs, self.shown, self.died = self.runs + 1, self.shown + shown, died
+
+
+@dataclass(frozen=True)
+class Confirming:
+    """Runs findings of one kind again."""
+
+    target: Target
+    oracle: Oracle
+    kind: str
+
+    def confirmed(self, rows: Candidates, bugs: Tensor, deadline: Deadline) -> list[Confirmation | None]:
+        """How often each row shows its bug [rows]: alone in turn, then all together with seeds, as time allows."""
+        counts = [_Runs() for _ in range(len(rows))]
+        for number in list(range(len(rows))) * ALONE:
+            if not counts[number].died and not deadline.passed:
+                row = torch.tensor([number])
+                self._run(rows.select(row), bugs[row], [counts[number]])
+        alive = [number for number, one in enumerate(counts) if not one.died]
+        if alive and not deadline.passed:
+            some = torch.tensor(alive)
+            self._run(_accompanied(rows.select(some)), bugs[some], [counts[number] for number in alive])
+        return [Confirmation(one.runs, one.shown) if one.runs else None for one in counts]
+
+    def _run(self, batch: Candidates, bugs: Tensor, counts: Sequence[_Runs]) -> None:
+        """All rows at once; the first of them have bugs [findings] to show."""
+        trace = self.target.run(batch, self.oracle.looks_inside)
+        shows = self.oracle.judge(batch, trace).bugs[: len(bugs)] == bugs
+        for number, one in enumerate(counts):
+            died = _died(trace, number)
+            one.add(bool(shows[number]) or (died and self.kind == CRASH), died)
+
+
+def _accompanied(rows: Candidates) -> Candidates:
+    """The same rows, and some seeds after them."""
+    return Candidates.joined([rows, rows.seeds.as_candidates().select(all_rows(len(rows.seeds))[:COMPANIONS])])
+
+
+def _died(trace: Trace, row: int) -> bool:
+    return not trace.ran[row] and row in trace.crashes and trace.crashes[row].fatal

@@ -1,0 +1,148 @@
+"""`jostle triage`: few defects of many findings, without running anything of the folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from running import Ended
+
+from jostle.cli.terminal import Exit
+from jostle.storage.defects import read_defects
+
+Run = Callable[..., Ended]
+NETS = """
+import torch
+from torch import nn
+
+
+def net():
+    model = nn.Linear(3, 3)
+    with torch.no_grad():
+        model.weight.copy_(torch.eye(3))
+        model.bias.zero_()
+    return model
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from running import in_this_process
+
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "nets.py").write_text(NETS)
+    (folder / "names.txt").write_text("<b>red</b>\ngreen\nblue\n")
+    inputs = torch.rand(20, 3, generator=torch.Generator().manual_seed(0))
+    np.savez(folder / "seeds.npz", x=inputs.numpy(), y=inputs.argmax(1).numpy())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        call = "fuzz nets.py:net --seeds seeds.npz --oracle flip --sigma 0.5 --radius 1 --executions 400 --out out"
+        ended = in_this_process(*call.split(), "--classes", "names.txt")
+        (folder / "printed.txt").write_text(ended.out)
+        assert ended.code == Exit.FINDINGS, ended.err
+    return folder
+
+
+@pytest.fixture
+def campaign(project: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(project / "out", tmp_path / "out")
+
+
+def test_a_campaign_ends_with_its_defects_in_words(project: Path) -> None:
+    printed = (project / "printed.txt").read_text()
+    findings = len(list((project / "out" / "findings").iterdir()))
+    defects = read_defects(project / "out")
+    assert len(defects) <= 6 < findings, "there are six pairs of three classes"
+    assert f"{len(defects)} defects in {findings} findings" in printed
+    assert "green taken for blue" in printed and "<b>red</b> taken for" in printed
+    assert all(one.title in printed for one in defects)
+
+
+def test_the_table_and_the_json_say_the_same_whatever_is_gone(jostle: Run, project: Path, campaign: Path) -> None:
+    """Neither the model nor the seeds are needed, and files that would be run are not."""
+    for config in (campaign / "config.json", *campaign.glob("findings/*/campaign.json")):
+        config.write_text(config.read_text().replace("nets.py", "gone.py"))
+    told = jostle("triage", str(campaign), "--json").json()
+    printed = jostle("triage", str(campaign), "--classes", str(project / "names.txt")).out
+    assert len(told["defects"]) == len(read_defects(campaign))
+    assert all(defect["name"] in printed for defect in told["defects"])
+    assert sum(len(defect["findings"]) for defect in told["defects"]) == told["findings"]
+
+
+def test_defects_that_are_no_more_lose_their_folder_and_others_keep_what_is_theirs(jostle: Run, campaign: Path) -> None:
+    first = read_defects(campaign)[0]
+    for name in first.findings:
+        shutil.rmtree(campaign / "findings" / name)
+    (campaign / "defects" / "mine").mkdir()
+    assert jostle("triage", str(campaign)).code == Exit.CLEAN
+    left = {path.name for path in (campaign / "defects").iterdir()}
+    assert left == {one.name for one in read_defects(campaign)} | {"mine"}
+    assert first.name not in left
+
+
+@pytest.mark.parametrize("name", ["../../precious", "/etc", "a/../../precious"])
+def test_a_list_that_names_other_folders_removes_nothing(name: str, jostle: Run, campaign: Path) -> None:
+    from jostle.storage.checksums import with_checksum, without_checksum
+
+    precious = campaign.parent / "precious"
+    precious.mkdir(exist_ok=True)
+    path = campaign / "defects.json"
+    content = without_checksum(json.loads(path.read_text()))
+    content["defects"][0]["name"] = name
+    path.write_text(json.dumps(with_checksum(content)))
+    assert jostle("triage", str(campaign)).code == Exit.CLEAN
+    assert precious.is_dir() and read_defects(campaign)[0].name != name
+
+
+def test_a_running_campaign_is_told_of_and_left_alone(jostle: Run, campaign: Path) -> None:
+    (campaign / "defects.json").unlink()
+    code = (
+        "import sys, time; from filelock import FileLock; lock = FileLock(sys.argv[1]); lock.acquire(); "
+        "print(1, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(campaign / "lock")], stdout=subprocess.PIPE) as other:
+        try:
+            assert other.stdout is not None and other.stdout.readline()
+            ended = jostle("triage", str(campaign))
+        finally:
+            other.kill()
+    assert ended.code == Exit.CLEAN and "the campaign is running" in ended.out
+    assert not (campaign / "defects.json").exists()
+
+
+def test_findings_that_are_damaged_or_linked_elsewhere_are_left_out(jostle: Run, campaign: Path) -> None:
+    first, second, *_ = sorted((campaign / "findings").iterdir())
+    (first / "finding.json").write_text("{")
+    (campaign.parent / "secret.txt").write_text("secret")
+    (second / "notes.txt").symlink_to(campaign.parent / "secret.txt")
+    ended = jostle("triage", str(campaign))
+    assert ended.code == Exit.CLEAN and "1 finding cannot be read and left out" in ended.out
+    assert not list(campaign.glob("defects/*/notes.txt"))
+
+
+def test_what_is_no_campaign_is_refused_in_one_line(jostle: Run, tmp_path: Path, campaign: Path) -> None:
+    (tmp_path / "half").mkdir()
+    (tmp_path / "half" / "config.json").write_text('{"folder format": 2')
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "config.json").write_text('{"folder format": 1}')
+    for place, why in (("none", "holds no campaign"), ("half", "holds no campaign"), ("old", "another version")):
+        ended = jostle("triage", str(tmp_path / place))
+        assert ended.code == Exit.USAGE and why in ended.err and len(ended.err.splitlines()) == 1
+    refused = jostle("triage", str(campaign), "--classes", "gone.txt")
+    assert refused.code == Exit.USAGE and "one name a line" in refused.err
+
+
+@pytest.mark.slow
+def test_every_defect_is_shown_by_its_script_in_a_new_process(project: Path) -> None:
+    for defect in read_defects(project / "out"):
+        folder = project / "out" / "defects" / defect.name
+        assert (folder / "issue.md").read_text().startswith("# ")
+        done = subprocess.run([sys.executable, "reproduce.py"], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 1 and "AssertionError" in done.stderr, done.stderr
