@@ -28,6 +28,7 @@ from jostle.cli.report import report
 from jostle.cli.retrain import retrain
 from jostle.cli.status import status
 from jostle.cli.terminal import Exit, visible
+from jostle.cli.tmin import tmin
 from jostle.cli.triage import triage
 from jostle.cli.watch import watch
 from jostle.errors import JostleError, UsageError
@@ -39,6 +40,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "inspect": inspect,
     "triage": triage,
     "replay": replay,
+    "tmin": tmin,
     "coverage": coverage,
     "profile": profile,
     "status": status,

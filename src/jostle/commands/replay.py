@@ -154,7 +154,7 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
     given = campaign.given.over(**{"trust_model": False, "isolate": True, "force": True, **changes.values})
     with campaign.in_its_folder(), ExitStack() as stack:
         if not given.of(ModelOptions).trust_model:
-            _refuse_enclosed(campaign.names(), [kept.finding.folder for kept in group], campaign.elsewhere)
+            refuse_enclosed(campaign.names(), [kept.finding.folder for kept in group], campaign.elsewhere)
         limits = limits_of(given)
         assert limits is not None, "isolated"
         twins = stack.enter_context(twins_folder(_twins_of(group[0].finding.folder, changes)))
@@ -176,7 +176,7 @@ def _twins_of(finding: Path, changes: Given) -> Path | None:
     return None if other or not (campaign / CONFIG).exists() else campaign
 
 
-def _refuse_enclosed(names: Iterable[str], findings: Sequence[Path], elsewhere: bool) -> None:
+def refuse_enclosed(names: Iterable[str], findings: Sequence[Path], elsewhere: bool) -> None:
     """Python that came along with a finding is not run unless the user trusts it.
 
     Where the campaign did not run, that is all that its record names by a relative path.

@@ -15,6 +15,7 @@ from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object
 from jostle.records import MODEL, Candidates, Trace, Verdicts, Violation
 
+PROPERTY = "property"  # the kind of what such predicates find
 ANSWER = "output"  # the name of the output that carries the answer
 
 
@@ -63,7 +64,7 @@ class Property:
         )
         violating = self._asked(batch, len(candidates))
         violation = Violation(
-            "property", f"property:{self._name}", f"property {self._name.rpartition(':')[2]} is violated"
+            PROPERTY, f"{PROPERTY}:{self._name}", f"property {self._name.rpartition(':')[2]} is violated"
         )
         number = torch.full((len(candidates),), bug_number(violation.fingerprint))
 
@@ -71,7 +72,7 @@ class Property:
             shown = {name: value[row].tolist() for name, value in trace.metadata.items() if value[row].numel() <= 64}
             return Violation(violation.kind, violation.fingerprint, violation.summary, shown)
 
-        return Verdicts.where("property", trace, violating, number, describe)
+        return Verdicts.where(PROPERTY, trace, violating, number, describe)
 
     def _asked(self, batch: Element, rows: int) -> Tensor:
         """[batch] bool. Meant for batches is a function that says of the first batch what it says row by row."""

@@ -24,6 +24,7 @@ from jostle.lineage import Mutation, joined
 from jostle.mutators.metamorphic import MetamorphicOptions
 from jostle.options.campaign import BatchOptions, FindingOptions, InputOptions
 from jostle.options.schema import Settings
+from jostle.oracles.properties import PROPERTY
 from jostle.part import kind_beside
 from jostle.progress import Progress, quietly
 from jostle.records import NO_PARENT, Candidates, Seeds, Trace
@@ -70,7 +71,7 @@ class InputFinisher:
     """Finishes the findings of one campaign; those that were finished before are left alone."""
 
     prepared: Prepared
-    oracles: Mapping[str, Oracle]  # by the kind of what they find
+    oracles: Mapping[str, Oracle]  # by the names that chose them
     folder: Path  # of the campaign
     afresh: Afresh | None = None  # where findings are confirmed; None where they are not
     remarks: list[str] = field(default_factory=list)  # what to say when it is over
@@ -102,22 +103,33 @@ class InputFinisher:
         return f"{len(self._open()):,} findings: how large, what the model says, where it begins{timed}"
 
     def finish(self, progress: Progress = quietly, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Works through all findings in the campaign's folder that are not finished yet, some at a time."""
-        open_ones, late = self._open(), 0
-        deadline, left = Deadline.after(self.options.finishing), len(open_ones)
-        with ExitStack() as stack:
-            again = self._opened(stack) if left else None
-            for some in progress(_batches(open_ones), left):
-                if stopped():
-                    return  # the same command goes on from here
-                findings = [read_finding(place, record) for place, record in some]
-                late += self._finish(findings, again, deadline.share(len(some), left))
-                left -= len(some)
+        """Works through all findings in the campaign's folder that are not finished yet."""
+        open_ones = self._open()
+        late = self.finish_these(open_ones, progress, stopped)
         if late:
             self.remarks.append(
                 f"{late:,} of {len(open_ones):,} findings were not minimised, because --finishing "
                 f"{self.options.finishing:g}s was over: jostle tmin {self.folder} goes on"
             )
+
+    def finish_these(
+        self,
+        open_ones: Sequence[Recorded],
+        progress: Progress = quietly,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> int:
+        """Works through findings of the campaign, some at a time; how many there was no time to minimise."""
+        late = 0
+        deadline, left = Deadline.after(self.options.finishing), len(open_ones)
+        with ExitStack() as stack:
+            again = self._opened(stack) if left else None
+            for some in progress(_batches(open_ones), left):
+                if stopped():
+                    return late  # the same command goes on from here
+                findings = [read_finding(place, record) for place, record in some]
+                late += self._finish(findings, again, deadline.share(len(some), left))
+                left -= len(some)
+        return late
 
     def _open(self) -> list[Recorded]:
         return [(place, record) for place, record in recorded(self.folder / FINDINGS) if record.finished is None]
@@ -187,11 +199,12 @@ class InputFinisher:
     def _confirmed(
         self, rows: Candidates, findings: Sequence[SavedFinding], again: Target | None, deadline: Deadline
     ) -> Sequence[Confirmation | None]:
-        """How often findings show again; unknown of what only a gradient shows, or an oracle that is no more."""
+        """How often findings show again, as far as known before or found out now; of what only a gradient shows not."""
         like = findings[0].record
-        if again is None or like.kind not in self.oracles or like.of_gradient:
-            return [None] * len(findings)
-        return Confirming(again, self.oracles[like.kind], like.kind).confirmed(rows, _bugs(findings), deadline)
+        oracle, known = self._oracle(like), [_confirmation(finding.record) for finding in findings]
+        if again is None or oracle is None or like.of_gradient or None not in known:
+            return known
+        return Confirming(again, oracle, like.kind).confirmed(rows, _bugs(findings), deadline)
 
     def _locations(
         self, rows: Candidates, traces: Mapping[str, Trace | None], like: FindingRecord
@@ -240,12 +253,19 @@ class InputFinisher:
 
     def _shrinks(self, record: FindingRecord) -> bool:
         """A finding of one of our oracles can be shrunk; not one of a gradient, which no forward pass shows."""
-        return self.options.minimise and record.kind in self.oracles and not record.of_gradient
+        return self.options.minimise and self._oracle(record) is not None and not record.of_gradient
+
+    def _oracle(self, record: FindingRecord) -> Oracle | None:
+        """What found it; all properties of users find the same kind, and their fingerprints name them."""
+        _, _, name = record.fingerprint.partition(":")
+        return self.oracles.get(name if record.kind == PROPERTY else record.kind)
 
     def _shrunk(self, rows: Candidates, findings: Sequence[SavedFinding], deadline: Deadline) -> Shrunk:
+        oracle = self._oracle(findings[0].record)
+        assert oracle is not None, "else it is not shrunk"
         shrinker = Shrinker(
             self.target,
-            self.oracles[findings[0].record.kind],
+            oracle,
             self.settings,
             self.domain,
             self.prepared.model.gradients if self._classes else None,
@@ -312,14 +332,19 @@ class _Known:
 
 def _batches(findings: Sequence[Recorded]) -> list[list[Recorded]]:
     """Findings of one kind each, so many as can be worked on at once: one that ends its process, only alone."""
-    alike: dict[tuple[str, bool, bool], list[Recorded]] = {}
+    alike: dict[tuple[object, ...], list[Recorded]] = {}
     for place, record in findings:
-        alike.setdefault((record.kind, record.of_gradient, record.fatal), []).append((place, record))
+        name = record.fingerprint if record.kind == PROPERTY else record.kind
+        alike.setdefault((name, record.of_gradient, record.fatal), []).append((place, record))
     batches = []
-    for (_, _, fatal), group in alike.items():
-        size = 1 if fatal else AT_ONCE
+    for group in alike.values():
+        size = 1 if group[0][1].fatal else AT_ONCE
         batches += [group[start : start + size] for start in range(0, len(group), size)]
     return batches
+
+
+def _confirmation(record: FindingRecord) -> Confirmation | None:
+    return record.finished.confirmation if isinstance(record.finished, FinishedArray) else None
 
 
 def _bugs(findings: Sequence[SavedFinding]) -> Tensor:

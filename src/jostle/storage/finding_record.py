@@ -241,11 +241,11 @@ def _finished_as_json(finished: FinishedArray | FinishedGraph | None) -> dict[st
         name: {variant: {"label": one.label, "confidence": one.confidence} for variant, one in by_variant.items()}
         for name, by_variant in finished.answers.items()
     }
-    minimised = {} if finished.minimised is None else {"minimised": _sizes_as_json(finished.minimised)}
+    minimised = {} if finished.minimised is None else {"minimised": sizes_as_json(finished.minimised)}
     divergence = {} if finished.divergence is None else {"divergence": _divergence_as_json(finished.divergence)}
     steps = {} if finished.steps is None else {"steps": [str(step) for step in finished.steps]}
     return {
-        "change": _sizes_as_json(finished.change),
+        "change": sizes_as_json(finished.change),
         **minimised,
         **steps,
         "answers": answers,
@@ -281,7 +281,8 @@ def _divergence_as_json(divergence: Divergence) -> dict[str, Any]:
     return {"twin": divergence.twin, **begins, "beyond the seeds": divergence.beyond_seeds, "layers": layers}
 
 
-def _sizes_as_json(sizes: ChangeSizes) -> dict[str, Any]:
+def sizes_as_json(sizes: ChangeSizes) -> dict[str, Any]:
+    """The sizes by the names of the measures."""
     return {"L0": sizes.changed, "L2": sizes.euclidean, "relative L2": sizes.relative, "L∞": sizes.largest}
 
 

@@ -1,0 +1,127 @@
+"""Findings made smaller after their campaign."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from running import Ended, in_this_process
+
+from jostle.storage.findings import FINDINGS, recorded
+from jostle.zoo import lenet5, mnist_sample
+
+Command = Callable[..., Ended]
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Digits that were turned or lit until they were taken for others; nothing is minimised yet."""
+    folder = tmp_path_factory.mktemp("tmin")
+    images, labels = mnist_sample()
+    np.savez(folder / "digits.npz", x=images[:40].numpy(), y=labels[:40].numpy())
+    fuzz = ("fuzz", "jostle.zoo:lenet5", "--seeds", str(folder / "digits.npz"), "--recipe", "deephunter")
+    ended = in_this_process(*fuzz, "--ranges", "paper", "--executions", "1500", "--out", str(folder / "out"))
+    assert ended.code == 1, ended.err
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def minimised(campaign: Path) -> Ended:
+    """What the command says when it goes over all findings of a copy."""
+    copy = shutil.copytree(campaign, campaign.parent / "copy")
+    return in_this_process("tmin", str(copy), "--json")
+
+
+def test_every_finding_shows_the_same_bug_with_less(campaign: Path, minimised: Ended) -> None:
+    assert minimised.code == 0 and minimised.err == ""
+    told = minimised.json()
+    assert told["left"] == 0 and len(told["findings"]) == len(list(recorded(campaign / FINDINGS)))
+    net, shorter = lenet5(), 0
+    for one in told["findings"]:
+        small = torch.from_numpy(np.load(Path(one["folder"]) / "minimised.npy"))
+        assert int(net(small[None]).argmax()) == int(one["fingerprint"].rpartition(":")[2])
+        assert one["worked_on"] and one["after"]["L2"] <= one["before"]["L2"] + 1e-5
+        shorter += one["steps_left"] is not None and one["steps_left"] != one["steps"]
+    assert shorter > len(told["findings"]) / 2
+
+
+def test_what_was_known_of_findings_stays(campaign: Path, minimised: Ended) -> None:
+    before = {record.fingerprint: record for _, record in recorded(campaign / FINDINGS)}
+    for one in minimised.json()["findings"]:
+        now = json.loads((Path(one["folder"]) / "finding.json").read_text())
+        old = before[one["fingerprint"]].finished
+        assert now["location"]["layer"] == old.location.layer  # type: ignore[union-attr]
+        assert (Path(one["folder"]) / "picture.png").exists() and (Path(one["folder"]) / "hidden.npy").exists()
+
+
+def test_the_same_command_leaves_alone_what_was_minimised(campaign: Path, minimised: Ended) -> None:
+    folders = [Path(one["folder"]) for one in minimised.json()["findings"]]
+    before = [path.read_bytes() for folder in folders for path in sorted(folder.iterdir())]
+    again = in_this_process("tmin", str(folders[0].parent.parent))
+    assert again.code == 0 and f"{len(folders)} had been minimised before" in again.out
+    assert "→" in again.out and "rotation" in again.out
+    assert [path.read_bytes() for folder in folders for path in sorted(folder.iterdir())] == before
+
+
+def test_one_finding_is_minimised_alone_and_time_that_is_over_loses_nothing(campaign: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(campaign, tmp_path / "copy")
+    first, *others = sorted((copy / FINDINGS).iterdir())
+    ended = in_this_process("tmin", str(first), str(others[0]), "--budget", "0.001s")
+    assert ended.code == 0 and "2 are left, because the time was over" in ended.out
+    assert in_this_process("tmin", str(first)).code == 0
+    done = {place: record.finished for place, record in recorded(copy / FINDINGS)}
+    assert [place for place, one in done.items() if one.minimised is not None] == [first]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        ("missing", "the nearest name there is"),
+        ("alone", "stands outside of its campaign"),
+        ("seeds", "have changed: bring them back"),
+        ("none", "holds no finding"),
+    ],
+)
+def test_what_cannot_be_minimised_is_said_in_a_line(campaign: Path, tmp_path: Path, damage: str, says: str) -> None:
+    first = sorted((campaign / FINDINGS).iterdir())[0]
+    place = first.with_name(first.name + "x")
+    if damage == "alone":
+        place = shutil.copytree(first, tmp_path / first.name)
+    elif damage == "none":
+        place = tmp_path
+    elif damage == "seeds":
+        copy = shutil.copytree(campaign, tmp_path / "copy")
+        seeds = campaign.parent / "digits.npz"
+        content = seeds.read_bytes()
+        images, labels = mnist_sample()
+        try:
+            np.savez(seeds, x=images[1:41].numpy(), y=labels[1:41].numpy())
+            ended = in_this_process("tmin", str(copy))
+        finally:
+            seeds.write_bytes(content)
+        place = copy
+    ended = ended if damage == "seeds" else in_this_process("tmin", str(place))
+    assert ended.code == 4 and says in ended.err and len(ended.err.strip().splitlines()) == 1
+
+
+def test_python_that_came_with_a_campaign_is_not_run(
+    campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, received = tmp_path / "there", tmp_path / "received"
+    there.mkdir()
+    monkeypatch.chdir(there)
+    (there / "own.py").write_text("from jostle.zoo import lenet5 as build")
+    fuzz = ("fuzz", "own.py:build", "--seeds", str(campaign.parent / "digits.npz"), "--sigma", "0.4", "--radius", "1")
+    assert in_this_process(*fuzz, "--executions", "300", "--out", "out").code == 1
+    monkeypatch.chdir(tmp_path)
+    there.rename(received)
+    monkeypatch.chdir(received)
+    (received / "own.py").write_text("from pathlib import Path\nPath('ran').touch()")
+    ended = in_this_process("tmin", "out")
+    assert ended.code == 4 and "add --trust-model if you trust its origin" in ended.err
+    assert not (received / "ran").exists()
