@@ -11,10 +11,12 @@ from torch import Tensor
 
 from jostle.inputs.audio import INPUT as INPUT_WAVE
 from jostle.inputs.audio import SEED as SEED_WAVE
+from jostle.records import TWIN
 from jostle.report.contents import (
     DefectCard,
     LayerFigures,
     Picture,
+    Said,
     ShownArray,
     ShownFinding,
     Sound,
@@ -34,6 +36,7 @@ from jostle.storage.finding_record import Divergence, FindingRecord, FinishedArr
 from jostle.triage.causes import label_pair
 from jostle.triage.defect import Defect
 from jostle.triage.defect_folder import SCRIPT
+from jostle.triage.step_words import step_words
 from jostle.triage.words import Words
 from jostle.untrusted.files import read_bounded
 
@@ -52,6 +55,7 @@ class CardMaker:
     folder: Path
     forms: InputForms
     words: Words
+    twin: str  # what the only twin is called, "" where there are several or none
     ancestry: Ancestry
     sheets: Sheets
     _sounds: int = 0  # bytes so far
@@ -123,8 +127,8 @@ class CardMaker:
         seen = {name: self.forms.seen(array) for name, array in arrays.items()}
         if not drawable(seen["input"], self.forms.sound):
             said = {
-                "seed": best.said("seed", best.right, self.words),
-                "mutant": best.said("input", best.right, self.words),
+                "seed": self._said(best, "seed"),
+                "mutant": self._said(best, "input"),
             }
             return [ShownArray(caption, None, answers) for caption, answers in said.items() if answers]
         room = self.sheets.pixels < MOST_PIXELS
@@ -132,16 +136,29 @@ class CardMaker:
             ShownArray(
                 one.caption,
                 self.sheets.add(shrunk(one.pixels, _side(self.forms))) if room else None,
-                best.said(one.name, best.right, self.words) if one.name else (),
+                self._said(best, one.name) if one.name else (),
             )
             for one in drawn_finding(seen, self.forms.sound)
         ]
+
+    def _said(self, best: Found, name: str) -> tuple[Said, ...]:
+        """What each model says of one of the arrays of a finding."""
+        right = best.right
+        return tuple(
+            Said(
+                by=self.twin if by == TWIN and self.twin else by,
+                label=self.words.label(one.label),
+                confidence=one.confidence,
+                right=None if right is None else one.label == right,
+            )
+            for by, one in best.answers.get(name, {}).items()
+        )
 
     def _stages(self, best: Found, arrays: Mapping[str, Tensor]) -> list[Stage]:
         """The way from the seed; pictures where every step has an array."""
         if not arrays:
             return []
-        steps = [", ".join(one.operations) for one in self.ancestry.steps(best.record)]
+        steps = [step_words(one) for one in self.ancestry.steps(best.record)]
         way = self.ancestry.inputs(best.record)
         if not steps:
             return []

@@ -9,11 +9,9 @@ from pathlib import Path
 from torch import Tensor
 
 from jostle.records import MODEL
-from jostle.report.contents import Said
 from jostle.report.yields import classes_of
 from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray
 from jostle.storage.findings import FINDINGS, UNREADABLE, array_in, finding_folders, read_record
-from jostle.triage.words import Words
 from jostle.untrusted.files import read_bounded
 
 ARRAYS = ("seed", "reference", "input", "minimised")
@@ -54,13 +52,6 @@ class Found:
         """How sure the model is of what it says of the input."""
         answer = self.answers.get("input", {}).get(MODEL)
         return None if answer is None else answer.confidence
-
-    def said(self, name: str, right: int | None, words: Words) -> tuple[Said, ...]:
-        """What each model says of one of its arrays."""
-        return tuple(
-            Said(by, words.label(one.label), one.confidence, None if right is None else one.label == right)
-            for by, one in self.answers.get(name, {}).items()
-        )
 
     @property
     def right(self) -> int | None:

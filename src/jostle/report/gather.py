@@ -42,7 +42,14 @@ def gather(folder: Path, record: CampaignRecord, classes: ClassNames) -> Content
     found, unreadable = all_found(folder)
     defects = _defects(folder, record, found, classes)
     status, sheets = read_status(folder), Sheets()
-    maker = CardMaker(folder, read_forms(folder, record.origin.layout), Words(classes), Ancestry.of(folder), sheets)
+    maker = CardMaker(
+        folder,
+        read_forms(folder, record.origin.layout),
+        Words(classes),
+        _only_twin(record),
+        Ancestry.of(folder),
+        sheets,
+    )
     records = [one.record for one in found]
     cards = _cards(maker, defects, found)
     of_graphs = record.input_type is InputType.GRAPH
@@ -97,12 +104,22 @@ def _subject(record: CampaignRecord) -> str:
     settings = record.all_settings
     if record.input_type is InputType.GRAPH:
         return joined([str(one) for one in settings.get("backends") or ["frameworks"]])
-    twins = [Path(str(one)).name for one in settings.get("twin") or ()]
+    twins = _twins(record)
     others = [Path(str(one)).name for one in settings.get("models") or ()]
     model = Path(str(settings.get("model", "a model"))).name
     beside = f" beside {joined(others)}" if others else ""
     compared = f" with its {'twin' if len(twins) == 1 else 'twins'} {joined(twins)}" if twins else ""
     return f"{model}{compared}{beside}"
+
+
+def _twins(record: CampaignRecord) -> list[str]:
+    named = record.all_settings.get("twin")
+    return [Path(str(one)).name for one in named] if isinstance(named, list) else []
+
+
+def _only_twin(record: CampaignRecord) -> str:
+    twins = _twins(record)
+    return twins[0] if len(twins) == 1 else ""
 
 
 def _seeds(journal: Journal) -> int:

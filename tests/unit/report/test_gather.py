@@ -48,7 +48,7 @@ def test_a_card_has_pictures_answers_and_words(campaign: Path) -> None:
     assert all(panel.picture is not None for panel in card.panels)
     assert [(said.by, said.label, said.right) for said in card.panels[2].said] == [
         ("model", "1", False),
-        ("twin", "0", True),
+        ("int8", "0", True),
     ]
     assert card.traceback == "Traceback" and card.confirmed == "showed again in 5 of 5 runs in a new process"
 
