@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jostle.report.contents import Contents, Curve, DefectCard, Fact
 
 MOST_LISTED = 300  # defects in one list
+Cause = tuple[str, str]  # kind, and what tells causes of a kind apart
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ class CampaignComparison:
 
 
 def compared(one: Contents, other: Contents, folders: tuple[Path, Path]) -> CampaignComparison:
-    """Defects are the same if their causes are: kind, what is said, and the class of mutation."""
-    ours, theirs = ({_cause(defect): defect for defect in contents.defects} for contents in (one, other))
+    """Defects are the same if kind and cause are, whatever mutation shows them."""
+    ours, theirs = _by_cause(one), _by_cause(other)
     return CampaignComparison(
         names=_names(folders),
         contents=(one, other),
@@ -73,13 +74,17 @@ def compared(one: Contents, other: Contents, folders: tuple[Path, Path]) -> Camp
     )
 
 
-def _cause(defect: DefectCard) -> tuple[str, str, str]:
-    return defect.kind, defect.what, defect.mutation
+def _by_cause(contents: Contents) -> dict[Cause, DefectCard]:
+    """One card for each cause, with the findings of all its defects: a cause in two places is one here."""
+    cards: dict[Cause, DefectCard] = {}
+    for card in contents.defects:
+        cause = card.kind, card.what
+        known = cards.get(cause)
+        cards[cause] = card if known is None else replace(known, findings=(*known.findings, *card.findings))
+    return cards
 
 
-def _missing(
-    ours: Mapping[tuple[str, str, str], DefectCard], theirs: Mapping[tuple[str, str, str], DefectCard]
-) -> tuple[DefectCard, ...]:
+def _missing(ours: Mapping[Cause, DefectCard], theirs: Mapping[Cause, DefectCard]) -> tuple[DefectCard, ...]:
     return tuple(defect for cause, defect in ours.items() if cause not in theirs)
 
 

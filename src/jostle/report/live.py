@@ -34,7 +34,7 @@ HEADERS: Mapping[str, str] = {
 
 
 @dataclass
-class Watched:
+class LatestContents:
     """A campaign that is read anew when somebody asks, but not more often than every few seconds."""
 
     read: Callable[[], Contents]
@@ -69,10 +69,10 @@ class LivePage:
 
 def live_page(read: Callable[[], Contents], port: int = 0) -> LivePage:
     """The page of a campaign; port 0 takes any that is free, and one that is taken is refused."""
-    watched, token = Watched(read), secrets.token_urlsafe(24)
-    watched.contents()  # a folder that holds no campaign is refused now
+    latest, token = LatestContents(read), secrets.token_urlsafe(24)
+    latest.contents()  # a folder that holds no campaign is refused now
     try:
-        server = _Server((LOOPBACK, port), partial(_Answers, watched, token))
+        server = _Server((LOOPBACK, port), partial(_Answers, latest, token))
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(
@@ -97,8 +97,8 @@ class _Answers(BaseHTTPRequestHandler):
     server_version, sys_version = "jostle", ""
     timeout = 30  # seconds for a client to say what it wants
 
-    def __init__(self, watched: Watched, token: str, *arguments: object):
-        self._watched, self._token = watched, token
+    def __init__(self, latest: LatestContents, token: str, *arguments: object):
+        self._latest, self._token = latest, token
         super().__init__(*arguments)  # type: ignore[arg-type]
 
     def do_GET(self) -> None:
@@ -108,14 +108,14 @@ class _Answers(BaseHTTPRequestHandler):
             return
         asked = urlsplit(self.path).path
         try:
-            contents = self._watched.contents()
+            contents = self._latest.contents()
         except JostleError as error:  # the folder went away
             self._answer(HTTPStatus.SERVICE_UNAVAILABLE, str(error).encode(), "text/plain; charset=utf-8")
             return
         if asked == "/data.json":
             self._answer(HTTPStatus.OK, data_of(contents), "application/json")
         else:
-            page = rendered(contents, Live(f"/data.json?token={self._token}", self._watched.seconds))
+            page = rendered(contents, Live(f"/data.json?token={self._token}", self._latest.seconds))
             self._answer(HTTPStatus.OK, page.encode(), "text/html; charset=utf-8")
 
     def _refusal(self) -> HTTPStatus | None:

@@ -14,7 +14,7 @@ import pytest
 from campaign_folders import written_campaign
 from jostle.commands.report import contents_of
 from jostle.errors import OutputRefused, UsageError
-from jostle.report.live import LivePage, Watched, live_page
+from jostle.report.live import LatestContents, LivePage, live_page
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +99,6 @@ def test_the_folder_is_read_once_for_questions_close_together(campaign: Path) ->
         times.append(1)
         return replace(contents, title=str(len(times)))
 
-    watched = Watched(read, seconds=1000)  # type: ignore[arg-type]
-    assert watched.contents() is watched.contents() and len(times) == 1
-    assert Watched(read, seconds=0).contents().title == "2"  # type: ignore[arg-type]
+    latest = LatestContents(read, seconds=1000)  # type: ignore[arg-type]
+    assert latest.contents() is latest.contents() and len(times) == 1
+    assert LatestContents(read, seconds=0).contents().title == "2"  # type: ignore[arg-type]

@@ -76,19 +76,19 @@ const shortened = (text, most = 34) => text.length <= most ? text : `${text.slic
 const PALETTE = ["accent", "wrong", "right", "ink", "soft"];
 
 // Curves of one chart over executions.
-function curveChart(title, curves, names = curves.map(curve => curve.name)) {
+function curveChart(title, curves, names = curves.map(curve => curve.name), owners = curves.map((_, i) => i), legend = false) {
   const share = curves.every(curve => curve.share);
   const words = `${title} over executions: ` + curves.map((curve, i) => `${names[i]} ends at ${curve.share ? percent(curve.values.at(-1)) : curve.values.at(-1).toLocaleString("en")}`).join(", ");
   return Charts.chart(title, words, colours => ({
     traces: curves.map((curve, i) => ({
       x: curve.executions, y: curve.values, name: plain(names[i]), type: "scatter", mode: "lines",
-      line: { color: colours[PALETTE[i % PALETTE.length]], width: 2, shape: "hv" },
+      line: { color: colours[PALETTE[owners[i] % PALETTE.length]], width: 2, shape: "hv" },
       hovertemplate: `%{x:,} executions<br>%{y${share ? ":.1%" : ":,.5~g"}}<extra></extra>`,
     })),
     layout: {
       xaxis: Charts.axis("executions", { rangemode: "tozero" }),
       yaxis: Charts.axis("", { rangemode: "tozero", tickformat: share ? ".0%" : "" }),
-      showlegend: curves.length > 1,
+      showlegend: legend,
     },
   }));
 }

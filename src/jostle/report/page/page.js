@@ -99,7 +99,7 @@ function begin(data) {
 
 function compare(data) {
   const names = data.compared;
-  fill(byId("curves"), data.curves.map(({ name, curves, of }) => curveChart(name, curves, of.map(i => names[i]))));
+  fill(byId("curves"), data.curves.map(({ name, curves, of }) => curveChart(name, curves, of.map(i => names[i]), of, true)));
 }
 
 begin(JSON.parse(byId("data").textContent));
