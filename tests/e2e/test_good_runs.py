@@ -46,7 +46,7 @@ def test_a_person_gets_a_summary_and_the_path(jostle: Run, in_workshop: Path, tm
     assert "600 in" in ended.out
     assert "distinct, shown by" in ended.out
     assert str(out) in ended.out
-    assert "0001-flip-" in ended.out
+    assert " taken for " in ended.out and "flip-" in ended.out
     assert "60 seeds, accuracy 100.0%, layers watched: 5" in ended.err
     assert "findings" in ended.err and "time left" in ended.err
 

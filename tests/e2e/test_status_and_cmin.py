@@ -122,6 +122,30 @@ def test_cmin_refuses_a_damaged_corpus_and_an_unguided_campaign(
     assert ended.code == Exit.USAGE and "unguided" in ended.err
 
 
+def test_a_share_of_what_a_corpus_covers_takes_far_fewer_inputs(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "kmnc")
+    jostle(*BASE, "--seeds", "ok.npz", "--recipe", "deephunter", "--executions", "1500", "--out", out)
+    chosen = {}
+    for keep in ("100%", "95%", "0.5"):
+        told = jostle("cmin", out, "--keep", keep, "--json").json()
+        chosen[keep] = told["chosen"]
+        share = told["after"]["kmnc"]["covered"] / told["before"]["kmnc"]["covered"]
+        assert share >= told["keep"] - 1e-3
+    assert chosen["0.5"] < chosen["100%"] / 3 < chosen["95%"] < 0.9 * chosen["100%"]
+    assert "cover 95% of the units" in jostle("cmin", out, "--keep", "95%").out
+
+
+@pytest.mark.parametrize("keep", ["0%", "101%", "most", "nan"])
+def test_a_share_that_is_none_is_refused_in_a_line(keep: str, jostle: Run, in_workshop: Path, campaigns: Path) -> None:
+    ended = jostle("cmin", str(campaigns / "nearest"), "--keep", keep)
+    assert ended.code == Exit.USAGE and ended.err.startswith(f"jostle: --keep {keep}: give a share")
+
+
+def test_a_share_of_what_nobody_counts_is_refused(jostle: Run, in_workshop: Path, campaigns: Path) -> None:
+    ended = jostle("cmin", str(campaigns / "nearest"), "--keep", "95%")
+    assert ended.code == Exit.USAGE and "--keep is for neuron criteria" in ended.err
+
+
 COMPANY = """
 import torch
 from jostle.zoo import lenet5

@@ -47,7 +47,7 @@ def print_defects(console: Console, result: Triaged, most: int | None = None) ->
     if not result.defects:
         say(console, "no findings, so no defects")
     if stable:
-        say(console, f"{_counted(len(stable), 'defect')} in {_counted(result.findings, 'finding')}")
+        say(console, f"{_counted(len(stable), 'defect')} in {_counted(_findings(stable), 'finding')}")
         _print(console, stable, most)
     if unstable:
         say(console, f"{_counted(len(unstable), 'defect')} that only some runs show")
@@ -74,6 +74,10 @@ def _print(console: Console, defects: Sequence[Defect], most: int | None) -> Non
     console.print(table, soft_wrap=True)
     if most is not None and len(defects) > most:
         say(console, f"  … and {len(defects) - most:,} more")
+
+
+def _findings(defects: Sequence[Defect]) -> int:
+    return sum(len(defect.findings) for defect in defects)
 
 
 def _counted(count: int, noun: str) -> str:

@@ -20,6 +20,7 @@ from jostle.feedback.cover import covering_rows
 from jostle.feedback.nearest import NearestOptions
 from jostle.feedback.neurons import NeuronCoverage
 from jostle.inputs.array_files import MADE_BY_CMIN
+from jostle.inputs.distances import relative_distances
 from jostle.inputs.seeds import load_seeds
 from jostle.inputs.several import layout_of
 from jostle.inputs.tokens import TEXT
@@ -46,22 +47,23 @@ class Reduction:
     chosen: int
     before: Figures
     after: Figures
-    lost: int  # units that the chosen do not cover when they run in batches of their own: rounding, and almost never
+    lost: int  # units that the chosen do not cover: those that need not be kept, and almost never others by rounding
+    keep: float  # share of the units that neuron criteria count which the chosen were to cover
     out: str
 
 
-def reduced(folder: Path, out: Path | None = None, trust_model: bool = False) -> Reduction:
-    """Writes a part of what the campaign kept that covers the same as all of it."""
+def reduced(folder: Path, out: Path | None = None, trust_model: bool = False, keep: float = 1.0) -> Reduction:
+    """Writes a part of what the campaign kept that covers the same as all of it, or a share of that."""
     campaign = reopen(folder)
     out = _writable(out or folder / "reduced.npz")
     given = campaign.given.over(trust_model=trust_model, force=True, isolate=None)
     with closing(load(given)) as loaded:
         if loaded.digest != campaign.record.digest:
             raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
-        return _reduced(folder, loaded, out)
+        return _reduced(folder, loaded, out, keep)
 
 
-def _reduced(folder: Path, loaded: Loaded, out: Path) -> Reduction:
+def _reduced(folder: Path, loaded: Loaded, out: Path, keep: float) -> Reduction:
     settings = loaded.settings
     if not settings[PartOptions].coverage:
         raise UsageError(f"the campaign in {folder} was unguided, so there is no coverage to keep")
@@ -75,13 +77,15 @@ def _reduced(folder: Path, loaded: Loaded, out: Path) -> Reduction:
     whole = _criteria(settings, context, {})
     corpus.plant(whole)
     before = _figures(whole)
-    rows = smallest(corpus, whole, _criteria(settings, context, before))
+    if keep < 1 and not any(isinstance(one, NeuronCoverage) for one in whole):
+        raise UsageError(f"--keep is for neuron criteria, and {', '.join(before)} counts no units: leave it out")
+    rows = smallest(corpus, whole, _criteria(settings, context, before), keep)
     again = _criteria(settings, context, before)
     corpus.assess(again, rows)
     inputs = settings[InputOptions]
     labels = load_seeds(inputs.seeds, seed_form(inputs)).labels[kept.roots]
     write_whole(out, _encoded(_arrays(loaded.prepared.seeds, kept.inputs[rows]), labels[rows]), synced=True)
-    return Reduction(len(kept), len(rows), before, _figures(again), _lost(whole, again), str(out))
+    return Reduction(len(kept), len(rows), before, _figures(again), _lost(whole, again), keep, str(out))
 
 
 class Runs:
@@ -90,6 +94,14 @@ class Runs:
     def __init__(self, target: ModelTarget, kept: Candidates, batch: int):
         self._target, self._kept, self._batch = target, kept, batch
         self.rows = all_rows(len(kept))
+
+    @property
+    def sizes(self) -> Tensor:
+        """[entries] 1 of a seed, up to 2 of an input that is as far from what it is compared with as that is long."""
+        kept = self._kept
+        if not kept.inputs.is_floating_point():
+            return 1 + (kept.inputs != kept.references).flatten(1).float().mean(1)
+        return 1 + relative_distances(kept.inputs, kept.references).nan_to_num(1.0).clamp(max=1)
 
     def traces(self, rows: Tensor) -> list[tuple[Tensor, Trace]]:
         """Rows with their trace, batch by batch."""
@@ -114,19 +126,23 @@ class Runs:
         return torch.cat(new)
 
 
-def smallest(corpus: Runs, seen: Sequence[Feedback], fresh: Sequence[Feedback]) -> Tensor:
+def smallest(corpus: Runs, seen: Sequence[Feedback], fresh: Sequence[Feedback], keep: float = 1.0) -> Tensor:
     """Few rows, in order, after which no other is new to criteria that have seen nothing yet.
 
-    First come those that cover all units of criteria that count such; `seen` tells which units there are. Then whoever
-    is still new joins: for nearest neighbours, that is whoever lies farther than the threshold from all chosen before.
+    First come those that cover all units of criteria that count such, or a share; `seen` tells which units there are.
+    Then whoever is still new joins: for nearest neighbours, that is whoever lies farther than the threshold from all
+    chosen before. For criteria of which a share is enough, nobody does.
     """
-    first = _covering(corpus, [one for one in seen if isinstance(one, NeuronCoverage)])
-    corpus.assess(fresh, first)
+    first = _covering(corpus, [one for one in seen if isinstance(one, NeuronCoverage)], keep)
+    asking = [one for one in fresh if keep == 1 or not isinstance(one, NeuronCoverage)]
+    if not asking:
+        return first.sort().values
+    corpus.assess(asking, first)
     others = corpus.rows[~torch.isin(corpus.rows, first)]
-    return torch.cat([first, corpus.assess(fresh, others)]).sort().values
+    return torch.cat([first, corpus.assess(asking, others)]).sort().values
 
 
-def _covering(corpus: Runs, counting: Sequence[NeuronCoverage]) -> Tensor:
+def _covering(corpus: Runs, counting: Sequence[NeuronCoverage], keep: float) -> Tensor:
     rows, units = [corpus.rows[:0]], [corpus.rows[:0]]
     for some, trace in corpus.traces(corpus.rows) if counting else []:
         start = 0
@@ -136,7 +152,7 @@ def _covering(corpus: Runs, counting: Sequence[NeuronCoverage]) -> Tensor:
             rows.append(some[places][:, None].expand_as(numbers)[covers])
             units.append(numbers[covers] + start)
             start += one.total
-    return covering_rows(torch.cat(rows), torch.cat(units))
+    return covering_rows(torch.cat(rows), torch.cat(units), corpus.sizes, keep)
 
 
 def _criteria(settings: Settings, context: PartContext, known: Figures) -> list[Feedback]:

@@ -46,12 +46,11 @@ def draw_pictures(findings: Path, classes: Mapping[int, str] | None = None) -> N
     bounds = _bounds(findings.parent)
     for folder, record in recorded(findings):
         if not (folder / PICTURE).exists():
-            steps = ancestry.steps(record)
-            picture = picture_in(folder, record, steps, classes or {})
-            if picture is not None:
-                write_whole(folder / PICTURE, picture)
             for name, content in readable(folder, record, bounds).items():
                 write_whole(folder / name, content)
+            picture = picture_in(folder, record, ancestry.steps(record), classes or {})
+            if picture is not None:  # last, because it tells that all is there
+                write_whole(folder / PICTURE, picture)
 
 
 def picture_in(

@@ -10,6 +10,7 @@ from jostle.lineage import Mutation
 
 SIZE = re.compile(r"(?<=\s)-?\d+(\.\d+)?([eE][-+]?\d+)?(?=\s|$)")
 BEFORE_SIZE = re.compile(r"[ ,]*\s-?(\d|\.\d|inf|nan)")  # where the size of an operation begins
+OF_VALUES = {"noise": "with noise", "ascent": "along the gradient"}  # how much of it, the values tell
 STEP = "step "
 LITTLE = 0.05  # of the range: a change of all values that one hardly sees
 
@@ -97,8 +98,8 @@ def step_words(step: Mutation) -> str:
 def phrase(kind: str, operations: list[str]) -> str:
     """What operations of one class come to."""
     sizes = [size for one in operations if (size := size_of(one)) is not None]
-    if kind == "noise":
-        return "with noise"  # how much of it, the values tell
+    if kind in OF_VALUES:
+        return OF_VALUES[kind]
     if kind.startswith(STEP):  # of a column, whose values the change of the table tells
         return f"{kind.removeprefix(STEP)} changed"
     if kind in TOLD and len(sizes) == len(operations):

@@ -11,10 +11,12 @@ from jostle.storage.class_names import ClassNames
 from jostle.storage.finding_record import NOT_FINITE, Answer, FinishedGraph, InputType
 from jostle.triage.causes import label_pair, mutation_classes, trait_of
 from jostle.triage.change_words import changes_of, values_changed
+from jostle.triage.step_words import OF_VALUES
 from jostle.triage.triaged_finding import TriagedFinding
 
 LONGEST_TITLE = 120  # characters
 NAMED = 4  # classes of mutations
+BY = " by at most "
 
 
 @dataclass(frozen=True)
@@ -88,11 +90,13 @@ class Words:
     def _when(self, finding: TriagedFinding) -> str:
         if finding.record.largest_change is None:
             return ""
-        done = ", ".join(changes_of(finding)[:NAMED])
-        if done:
+        told = changes_of(finding)
+        done, values = ", ".join(told[:NAMED]), values_changed(finding)
+        if set(told) - set(OF_VALUES.values()) or (told and not values):
             return f" when {done}" if done.startswith(PASSIVE) else f" after {done}"
-        values = values_changed(finding)
-        return f" when {values} change" if values and " of " in values else ""
+        if BY in values:
+            return f" when {values.replace(BY, f' change{BY}', 1)}"
+        return f": {values}" if values else ""
 
 
 PASSIVE = (

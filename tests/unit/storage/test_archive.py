@@ -125,7 +125,13 @@ def test_a_new_folder_has_no_history(tmp_path: Path) -> None:
 def test_a_finding_folder_holds_all_that_running_it_again_needs(folder: Path) -> None:
     (place,) = (folder / "findings").iterdir()
     arrays = {"input.npy", "reference.npy", "label.npy"}
-    assert {path.name for path in place.iterdir()} == {"finding.json", "campaign.json", "picture.png", *arrays}
+    assert {path.name for path in place.iterdir()} == {
+        "finding.json",
+        "campaign.json",
+        "picture.png",
+        "input.png",
+        *arrays,
+    }
     assert (place / "campaign.json").read_bytes() == (folder / "config.json").read_bytes()
     assert np.load(place / "label.npy") == SEEDS.labels[1].numpy()
     assert np.array_equal(np.load(place / "input.npy"), mutants().inputs[1].numpy())
