@@ -249,7 +249,8 @@ class InputFinisher:
         if self.options.as_images:
             write_png(finding.folder / f"{name}.png", array, *self.settings[InputOptions].bounds)
         files, prefix = self.domain.files(array, finding.reference), "" if name == "input" else f"{name}-"
-        write_files(finding.folder, {f"{prefix}{file}": content for file, content in files.items()}, synced=True)
+        if files:
+            write_files(finding.folder, {f"{prefix}{file}": content for file, content in files.items()}, synced=True)
 
     def _shrinks(self, record: FindingRecord) -> bool:
         """A finding of one of our oracles can be shrunk; not one of a gradient, which no forward pass shows."""

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,11 +20,28 @@ IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY}
 DEEPEST = 100  # levels of JSON, of which we write fewer than ten
 
 
+def write_all(folder: Path, files: Mapping[str, bytes]) -> int:
+    """Writes files of one folder, one after another, each whole and synced; the folder is synced once, in the end."""
+    written = sum(_written(folder / name, content, synced=True) for name, content in files.items())
+    with _as_write_failed(folder):
+        _sync(folder)
+    return written
+
+
 def write_whole(path: Path, content: bytes, synced: bool = False) -> int:
     """Writes beside the file and renames: whoever reads, whenever the process dies, sees the old or the new content.
 
     Synced, the content also survives a power failure, which costs milliseconds. Returns how many bytes it wrote.
     """
+    written = _written(path, content, synced)
+    if synced:
+        with _as_write_failed(path):
+            _sync(path.parent)
+    return written
+
+
+def _written(path: Path, content: bytes, synced: bool) -> int:
+    """The same but for the folder, which is not synced."""
     beside = temporary(path)
     with _as_write_failed(path):
         try:
@@ -38,8 +55,6 @@ def write_whole(path: Path, content: bytes, synced: bool = False) -> int:
             with suppress(OSError):
                 beside.unlink()
             raise
-        if synced:
-            _sync(path.parent)
     return len(content)
 
 

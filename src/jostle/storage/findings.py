@@ -18,7 +18,7 @@ from jostle.errors import OutputRefused
 from jostle.inputs.geometry import IMAGE_LIKE, Border, Moving, placed
 from jostle.lineage import Compared, Lineage, Untouched
 from jostle.records import Finding
-from jostle.storage.files import make_folder, write_plain, write_whole
+from jostle.storage.files import make_folder, write_all, write_plain
 from jostle.storage.finding_block import npy
 from jostle.storage.finding_record import (
     RECORD,
@@ -68,7 +68,7 @@ def write_files(folder: Path, files: Mapping[str, bytes], synced: bool = False) 
     """Writes a finding's folder, and tells how many bytes that took; unsynced, the log must have it too."""
     make_folder(folder)
     if synced:
-        return sum(write_whole(folder / name, content, synced) for name, content in files.items())
+        return write_all(folder, files)
     return sum(write_plain(folder / name, content) for name, content in files.items())
 
 
