@@ -24,7 +24,7 @@ from jostle.report.contents import (
     TwinFigures,
     Value,
 )
-from jostle.report.found import Found, text_in
+from jostle.report.found import Found, content_in
 from jostle.report.illustrations import LARGEST_SIDE, THUMBNAIL, drawable, drawn_alone, drawn_finding
 from jostle.report.input_form import InputForms
 from jostle.report.readable_changes import readable_changes
@@ -33,12 +33,12 @@ from jostle.storage.ancestry import Ancestry
 from jostle.storage.defects import DEFECTS
 from jostle.storage.divergence_plots import MOST_LAYERS
 from jostle.storage.finding_record import Divergence, FindingRecord, FinishedArray, InputType
+from jostle.storage.findings import FINDINGS
 from jostle.triage.causes import label_pair
 from jostle.triage.defect import Defect
 from jostle.triage.defect_folder import SCRIPT
 from jostle.triage.step_words import step_words
 from jostle.triage.words import Words
-from jostle.untrusted.files import read_bounded
 
 MOST_PIXELS = 6_000_000  # of pictures in all cards; cards beyond have their thumbnail
 MOST_DETAILED = 2_000  # cards with words and scripts
@@ -183,20 +183,17 @@ class CardMaker:
 
     def _script(self, name: str, best: Found) -> tuple[str, str]:
         """The script that shows a defect, and where it lies; that of its best finding where it has none of its own."""
-        for path in (self.folder / DEFECTS / name / SCRIPT, best.folder / SCRIPT):
-            text = text_in(path)
-            if text:
-                return text, path.relative_to(self.folder).as_posix()
+        for path in (f"{DEFECTS}/{name}/{SCRIPT}", f"{FINDINGS}/{best.folder.name}/{SCRIPT}"):
+            content = content_in(self.folder, path)
+            if content:
+                return content.decode("utf-8", "replace"), path
         return "", ""
 
     def _playable(self, best: Found) -> list[Sound]:
         sounds: list[Sound] = []
         for caption, file in (("seed", SEED_WAVE), ("mutant", INPUT_WAVE)):
-            try:
-                content = read_bounded(best.folder / file, LARGEST_SOUND)
-            except (OSError, ValueError):
-                continue
-            if self._sounds + len(content) <= MOST_SOUND:
+            content = content_in(self.folder, f"{FINDINGS}/{best.folder.name}/{file}", LARGEST_SOUND)
+            if content and self._sounds + len(content) <= MOST_SOUND:
                 self._sounds += len(content)
                 sounds.append(Sound(caption, f"data:audio/wav;base64,{base64.b64encode(content).decode()}"))
         return sounds

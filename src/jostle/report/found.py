@@ -12,7 +12,7 @@ from jostle.records import MODEL
 from jostle.report.yields import classes_of
 from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray
 from jostle.storage.findings import FINDINGS, UNREADABLE, array_in, finding_folders, read_record
-from jostle.untrusted.files import read_bounded
+from jostle.untrusted.files import named_file, read_bounded
 
 ARRAYS = ("seed", "reference", "input", "minimised")
 LARGEST_TEXT = 200_000  # bytes of a script or an issue on the page
@@ -82,9 +82,9 @@ def _array(folder: Path, name: str) -> Tensor | None:
         return None
 
 
-def text_in(path: Path) -> str:
-    """A text beside a finding, "" where there is none that can be shown."""
+def content_in(campaign: Path, name: str, limit: int = LARGEST_TEXT) -> bytes:
+    """A file below a campaign's folder, empty where there is none; links are none, which could lead to secrets."""
     try:
-        return read_bounded(path, LARGEST_TEXT).decode("utf-8", "replace")
+        return read_bounded(named_file(campaign, name), limit)
     except (OSError, ValueError):
-        return ""
+        return b""

@@ -11,7 +11,7 @@ from jostle.errors import OutputRefused
 from jostle.report.cards import CardMaker
 from jostle.report.contents import Contents, DefectCard, Fact, LayerFigures, TwinFigures
 from jostle.report.curves import coverage_curves, growth_curves
-from jostle.report.found import Found, all_found
+from jostle.report.found import Found, all_found, content_in
 from jostle.report.input_form import read_forms
 from jostle.report.sentences import Workload, counted, duration, found_sentence, joined, workload_sentence
 from jostle.report.sheets import Sheets
@@ -24,7 +24,7 @@ from jostle.storage.coverage_history import read_coverage
 from jostle.storage.defects import read_defects
 from jostle.storage.divergence_plots import BAND, MOST_LAYERS
 from jostle.storage.environment import ENVIRONMENT
-from jostle.storage.files import read_json
+from jostle.storage.files import parsed_json
 from jostle.storage.finding_record import InputType
 from jostle.storage.findings import FLAKY, finding_folders
 from jostle.storage.journal import JOURNAL, Journal, read_journal
@@ -172,8 +172,8 @@ def _worded(value: Any) -> str:
 
 def _environment(folder: Path, record: CampaignRecord) -> list[Fact]:
     try:
-        content = read_json(folder / ENVIRONMENT)
-    except (OSError, ValueError):
+        content = parsed_json(content_in(folder, ENVIRONMENT))
+    except ValueError:
         content = {}
     known = content if isinstance(content, dict) else {}
     memory = known.get("memory")

@@ -14,7 +14,7 @@ from jostle.inputs.domain_files import DOMAIN_FILE, LARGEST
 from jostle.inputs.table_columns import shortest
 from jostle.inputs.value_range import IMAGE
 from jostle.layout import Layout
-from jostle.untrusted.files import read_bounded
+from jostle.untrusted.files import named_file, read_bounded
 
 WHOLE = ""  # the name of the only input of a model that has one
 
@@ -68,7 +68,7 @@ class InputForms:
 def read_forms(folder: Path, layout: Layout | None) -> InputForms:
     """What the campaign in this folder keeps of its inputs; arrays where that cannot be read."""
     try:
-        content = tomllib.loads(read_bounded(folder / DOMAIN_FILE, LARGEST).decode("utf-8"))
+        content = tomllib.loads(read_bounded(named_file(folder, DOMAIN_FILE), LARGEST).decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         return InputForms({}, layout)
     several = content.get("input")

@@ -11,9 +11,12 @@ from campaign_folders import written_campaign
 from jostle.commands.report import contents_of
 from jostle.errors import OutputRefused
 from jostle.report.compare import compared
+from jostle.report.render import rendered
 from jostle.storage.coverage_history import COVERAGE
 from jostle.storage.defects import DEFECTS_FILE
 from jostle.storage.findings import FINDINGS
+
+SHOWN_FILES = ["environment.json", "findings/0001-flip-x/reproduce.py", "defects/defect-0/reproduce.py"]
 
 
 @pytest.fixture
@@ -119,3 +122,19 @@ def test_campaigns_of_one_name_are_told_apart_by_their_places(campaign: Path, tm
     same = written_campaign(tmp_path / "other" / "campaign", 3)
     comparison = compared(contents_of(campaign), contents_of(same), (campaign, same))
     assert comparison.names == (str(campaign), str(same))
+
+
+@pytest.mark.parametrize(
+    "name", ["environment.json", "findings/0001-flip-x/reproduce.py", "defects/defect-0/reproduce.py"]
+)
+@pytest.mark.parametrize("hard", [False, True])
+def test_links_in_a_strangers_folder_show_nothing(campaign: Path, tmp_path: Path, name: str, hard: bool) -> None:
+    secret, link = tmp_path / "secret.json", campaign / name
+    secret.write_text('{"password": "xyzzy-plugh"}')
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.hardlink_to(secret) if hard else link.symlink_to(secret)
+    assert "xyzzy-plugh" not in rendered(contents_of(campaign))
+    link.unlink()
+    link.write_text('{"password": "xyzzy-plugh"}')  # a file of its own is shown
+    assert "xyzzy-plugh" in rendered(contents_of(campaign))
