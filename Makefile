@@ -10,12 +10,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 DATA ?= $(JOSTLE_DATA)
 
-.PHONY: demo test check soak lint bench clean
+.PHONY: demo test check soak lint bench browser clean
 
 demo: $(VENV)/.core
 	@$(BIN)/jostle demo
 
-test: lint
+test: lint browser
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 check: lint
@@ -29,11 +29,14 @@ lint: $(VENV)/.dev
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 
+browser: $(VENV)/.dev
+	@sh scripts/prepare_browser.sh $(VENV)
+
 bench: $(VENV)/.bench
 	@for script in throughput durability isolation neighbours nan_search half_precision deephunter_throughput deephunter_coverage deephunter_models \
 		dlfuzz_paper dlfuzz_throughput dlfuzz_attacks dlfuzz_retraining \
 		frameworks_throughput frameworks_false_alarms frameworks_strategies \
-		onnx_throughput twins_throughput exact_copies toward_disagreement; do \
+		onnx_throughput twins_throughput exact_copies toward_disagreement report; do \
 		echo "== $$script"; JOSTLE_DATA="$(DATA)" $(BIN)/python benchmarks/$$script.py || exit 1; \
 	done
 

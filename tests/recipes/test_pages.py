@@ -35,8 +35,9 @@ PAGES = [
     Page("dlfuzz.md", ("fuzz", "fuzz", "fuzz", "retrain"), 1, "{'flip': "),
     Page("inputs.md", ("fuzz",) * 6, 0, "{'nan': 1}"),
     Page("twins.md", ("fuzz", "fuzz"), 0, "'agree int8': "),
-    Page("finishing.md", ("fuzz", "tmin", "cmin"), 0, "['brightness 0.2'] 0.2"),
+    Page("report.md", ("fuzz", "report", "fuzz", "report"), 1, "report.html <!doctype html>"),
     Page("triage.md", ("fuzz", "triage"), 0, " taken for "),
+    Page("finishing.md", ("fuzz", "tmin", "cmin"), 0, "['brightness 0.2'] 0.2"),
     Page("tasks.md", ("fuzz", "fuzz", "fuzz", "fuzz", "fuzz"), 0, "{'property': 1}"),
 ]
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

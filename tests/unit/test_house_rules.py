@@ -52,6 +52,7 @@ KNOWS: dict[str, tuple[str, ...]] = {
     "storage": ("inputs", "triage.defect", "triage.step_words"),
     "triage": ("inputs", "storage"),
     "frameworks": ("options", "isolation", "untrusted"),
+    "report": ("inputs", "storage", "triage", "untrusted"),
 }
 # Where Exception may be caught, and why.
 CATCH_BROADLY = {
@@ -61,6 +62,7 @@ CATCH_BROADLY = {
     "cli/main.py",  # the last resort, which says that the defect is ours
 }
 HEAVY = (
+    *("jinja2", "plotly"),
     *("faiss", "typer", "rich", "onnx", "onnxruntime", "openvino", "ai_edge_litert", "transformers"),
     *("tensorflow", "keras", "jax", "ray", "mlxtend", "jostle.cli"),
 )

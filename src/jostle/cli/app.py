@@ -19,10 +19,12 @@ from jostle.cli.inspect import inspect
 from jostle.cli.list_parts import list_parts
 from jostle.cli.profile import profile
 from jostle.cli.replay import replay
+from jostle.cli.report import report
 from jostle.cli.retrain import retrain
 from jostle.cli.status import status
 from jostle.cli.tmin import tmin
 from jostle.cli.triage import triage
+from jostle.cli.watch import watch
 from jostle.errors import UsageError
 
 COMMANDS: Mapping[str, Callable[..., Any]] = {
@@ -35,6 +37,8 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "coverage": coverage,
     "profile": profile,
     "status": status,
+    "report": report,
+    "watch": watch,
     "cmin": cmin,
     "evaluate": evaluate,
     "retrain": retrain,

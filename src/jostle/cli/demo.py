@@ -30,7 +30,7 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end.")] = False,
 ) -> Exit:
     """Fuzz the shipped LeNet-5 from 500 real digits: flipped labels, NaNs, and disagreement with its int8 twin."""
-    given = FUZZ.parsed({**DEMO, "budget": budget, "out": str(out)})
+    given = FUZZ.parsed({**DEMO, "budget": budget, "out": str(out), "report": True})
     if holds_settings(out, DEMO):  # of an earlier demo; anything else is not ours to replace
         shutil.rmtree(out)
     code = fuzz_given(given, as_json)

@@ -15,6 +15,7 @@ from jostle.cli.interrupts import stopping_gently
 from jostle.cli.progress import shown
 from jostle.cli.summary import print_summary
 from jostle.cli.terminal import Exit, output, say
+from jostle.commands.report import write_report
 from jostle.commands.triage import triage
 from jostle.progress import Progress
 from jostle.records import Summary
@@ -79,11 +80,16 @@ def _remarks(session: Session, ended: Ended) -> Iterator[str]:
 
 
 def _report(session: Session, ended: Ended, as_json: bool) -> None:
-    result = triage(session.archive.folder)
+    folder = session.archive.folder
+    result = triage(folder)
+    page = write_report(folder) if session.report else None
     if as_json:
-        print(json.dumps({**ended.as_json(session), "defects": len(result.defects)}))
-    else:
-        print_summary(output(), ended.summary, result, session.summary_rows)
+        more = {} if page is None else {"report": str(page)}
+        print(json.dumps({**ended.as_json(session), "defects": len(result.defects), **more}))
+        return
+    print_summary(output(), ended.summary, result, session.summary_rows)
+    if page is not None:
+        say(output(), f"report: {page} (open it in a browser)")
 
 
 def _exit(ended: Ended) -> Exit:

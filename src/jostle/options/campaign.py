@@ -236,6 +236,14 @@ class RunOptions:
 
     seed: int = option(SEED, "Of all randomness; the same seed gives the same campaign", Theme.BUDGET, default=0)
     out: str | None = option(TEXT, "Campaign folder; the same command goes on in it", Theme.FIRST, may_change=True)
+    report: bool = option(
+        FLAG,
+        "Write report.html into the campaign folder at the end",
+        Theme.OUTPUT,
+        default=False,
+        flags="--report",
+        may_change=True,
+    )
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         finisher=finisher,
         close=loaded.close,
         max_disk=loaded.settings[BudgetOptions].max_disk,
+        report=loaded.settings[RunOptions].report,
         introduction=tuple(introduction(given, composition)),
         warnings=tuple(_warnings(loaded, composition, saved)),
         summary_rows=summary_rows(given, composition.prepared),

@@ -66,6 +66,7 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         finisher=GraphFinisher(archive.folder, backends, examiner, files, options.timeout),
         close=backends.close,
         max_disk=settings[BudgetOptions].max_disk,
+        report=settings[RunOptions].report,
         introduction=(*_versions(backends.versions()), f"models to begin from: {len(graphs)}"),
         nothing_to_mutate="every model to begin from shows a defect, so there was nothing to mutate",
         first=partial(keep_graphs, store, files),

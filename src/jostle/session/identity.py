@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -30,9 +32,15 @@ def record_of(
     """A campaign's settings, the files they name, and a digest of what it begins from."""
     named = {name: digest_of_file(name) for name in settings.named_files()}
     files = {name: content for name, content in named.items() if content is not None}
-    origin = Origin(str(Path.cwd()), str(reading.task), reading.cut, layout)
+    origin = Origin(str(Path.cwd()), str(reading.task), reading.cut, layout, command_line())
     fixed, changeable = portable(settings.fixed()), portable(settings.changeable())
     return CampaignRecord(fixed, changeable, digest, files, versions or {}, input_type, origin)
+
+
+def command_line() -> str:
+    """What this process was started with, as a shell takes it."""
+    program, *arguments = sys.argv or [""]
+    return shlex.join([Path(program).name, *arguments])
 
 
 def folder_of(out: str | None, words: list[str], record: CampaignRecord) -> Path:

@@ -34,6 +34,7 @@ class Session:
     finisher: Finisher
     close: Callable[[], None]  # ends workers
     max_disk: int | None = None  # bytes
+    report: bool = False  # a page is wanted when it is over
     introduction: tuple[str, ...] = ()  # what a person should know before it runs
     warnings: tuple[str, ...] = ()
     nothing_to_mutate: str = "every seed violates an oracle, so there was nothing to mutate"

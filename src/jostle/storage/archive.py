@@ -11,6 +11,7 @@ findings.log                    what was found and is not synced in its own fold
 profile.safetensors             neuron ranges, where a criterion measures against them
 defects.json, defects/NAME/     what triage made of the findings, each with a script
 status.json                     statistics, and when they were written
+coverage.jsonl                  how far each criterion was covered after how many executions
 quarantine/                     what was found damaged when the campaign went on
 lock                            held while a process works in the folder
 """
@@ -35,6 +36,7 @@ from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary
 from jostle.storage.background_writer import BackgroundWriter
 from jostle.storage.campaign_record import CONFIG, COPY, CampaignRecord, read_campaign, write_campaign
 from jostle.storage.class_names import campaign_class_names
+from jostle.storage.coverage_history import CoverageHistory
 from jostle.storage.divergence_plots import draw_divergences
 from jostle.storage.entries import digest_of_entries, encode_entries
 from jostle.storage.environment import ENVIRONMENT, changes_since, environment
@@ -76,6 +78,7 @@ class Archive:
         self._background = BackgroundWriter()
         self._journal = Appended(folder / JOURNAL)
         self._log = WriteAheadLog(folder)
+        self._coverage = CoverageHistory(folder)
         self._folders = {name: FindingFolders(folder / name) for name in (FINDINGS, FLAKY)}
         self._unsynced: list[Path] = []
         self._status_at = -SECONDS_BETWEEN_STATUS  # long ago
@@ -99,6 +102,7 @@ class Archive:
         if len(record.kept):
             self._written += write_whole(entries_path(self.folder, record.step), encode_entries(record.kept))
         self._written += self._journal.append(encode_line(journal_line(record)))
+        self._written += self._coverage.add(record.so_far)
         if time.monotonic() - self._status_at > SECONDS_BETWEEN_STATUS:
             self._status_at = time.monotonic()
             write_status(self.folder, record.so_far, synced=False)
@@ -136,6 +140,7 @@ class Archive:
         """Writes the last statistics of a run, and makes all it found durable where it stands."""
         self.wait()
         write_status(self.folder, summary, synced=True)
+        self._written += self._coverage.add(summary, last=True)
         sync_folders(self._unsynced)
         self._unsynced.clear()
         self._log.clear()
@@ -155,6 +160,7 @@ class Archive:
         """Lets another process go on with the campaign; the end of this one does that too."""
         self._background.close()
         self._journal.close()
+        self._coverage.close()
         self._log.close()
         self._lock.release()
 

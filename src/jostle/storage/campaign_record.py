@@ -36,15 +36,17 @@ class Origin:
     task: str = ""
     cut: float = 0.0  # above which a score says yes
     layout: Layout | None = None  # where in a row each of several inputs lies
+    command: str = ""  # that began it or last went on with it, as a shell takes it
 
     def as_json(self) -> dict[str, Any]:
-        known = {"working folder": self.folder, "task": self.task, "cut": self.cut}
+        known = {"working folder": self.folder, "task": self.task, "cut": self.cut, "command": self.command}
         return known if self.layout is None else {**known, LAYOUT: self.layout.as_json()}
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Origin:
         layout = Layout.parsed(fields(content, LAYOUT)) if LAYOUT in content else None
-        return Origin(text(content, "working folder"), text(content, "task"), number(content, "cut"), layout)
+        command = text(content, "command") if "command" in content else ""  # folders of before have none
+        return Origin(text(content, "working folder"), text(content, "task"), number(content, "cut"), layout, command)
 
 
 @dataclass(frozen=True)

@@ -348,7 +348,8 @@ def test_what_is_used_is_what_lies_there_also_after_the_log_was_emptied(tmp_path
     archive(record(1, findings=(finding(1),)))
     archive.conclude(so_far(1, 1.0))
     grown = sum(path.stat().st_size for path in (*tmp_path.rglob("*.npy"), *tmp_path.glob("findings/*/*.json")))
-    assert archive.used == before + grown + (tmp_path / "journal.jsonl").stat().st_size
+    lines = sum((tmp_path / name).stat().st_size for name in ("journal.jsonl", "coverage.jsonl"))
+    assert archive.used == before + grown + lines
     archive.release()
 
 

@@ -1,0 +1,1 @@
+"""Campaigns as pages: what a folder tells, gathered and rendered to one HTML file."""

@@ -1,0 +1,197 @@
+"""All that a page shows of a campaign, read from its folder; nothing of it is executed, and it may be running."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jostle.errors import OutputRefused
+from jostle.report.cards import CardMaker
+from jostle.report.contents import Contents, DefectCard, Fact, LayerFigures, TwinFigures
+from jostle.report.curves import coverage_curves, growth_curves
+from jostle.report.found import Found, all_found, content_in
+from jostle.report.input_form import read_forms
+from jostle.report.sentences import Workload, counted, duration, found_sentence, joined, workload_sentence
+from jostle.report.sheets import Sheets
+from jostle.report.yields import yields
+from jostle.storage.ancestry import Ancestry
+from jostle.storage.beginnings import Beginnings, beginnings, divergences
+from jostle.storage.campaign_record import CampaignRecord
+from jostle.storage.class_names import ClassNames
+from jostle.storage.coverage_history import read_coverage
+from jostle.storage.defects import read_defects
+from jostle.storage.divergence_plots import BAND, MOST_LAYERS
+from jostle.storage.environment import ENVIRONMENT
+from jostle.storage.files import parsed_json
+from jostle.storage.finding_record import InputType
+from jostle.storage.findings import FLAKY, finding_folders
+from jostle.storage.journal import JOURNAL, Journal, read_journal
+from jostle.storage.overview import is_at_work
+from jostle.storage.status import Statistics, read_status
+from jostle.triage.defect import Defect
+from jostle.triage.grouping import defects_of
+from jostle.triage.triaged_finding import gather as triaged
+from jostle.triage.words import Words
+
+
+def gather(folder: Path, record: CampaignRecord, classes: ClassNames) -> Contents:
+    """What the campaign in this folder tells, whose record this is; classes may have names."""
+    journal = read_journal(folder / JOURNAL)
+    found, unreadable = all_found(folder)
+    defects = _defects(folder, record, found, classes)
+    status, sheets = read_status(folder), Sheets()
+    maker = CardMaker(
+        folder,
+        read_forms(folder, record.origin.layout),
+        Words(classes),
+        _only_twin(record),
+        Ancestry.of(folder),
+        sheets,
+    )
+    records = [one.record for one in found]
+    cards = _cards(maker, defects, found)
+    of_graphs = record.input_type is InputType.GRAPH
+    tested = Workload(_subject(record), _seeds(journal), _executions(journal), status.seconds, of_graphs)
+    return Contents(
+        title=_subject(record),
+        sentences=(workload_sentence(tested), found_sentence(defects, len(found))),
+        figures=tuple(_figures(defects, found, tested, status)),
+        of_graphs=of_graphs,
+        defects=tuple(cards),
+        findings=tuple(maker.finding(one) for one in found),
+        unreadable=unreadable,
+        curves=tuple(coverage_curves(read_coverage(folder))),
+        growth=tuple(growth_curves(journal.lines)),
+        yields=() if of_graphs else tuple(yields(folder, journal.lines, records)),
+        twins=tuple(
+            _twin(some) for some in beginnings(divergences(records)) if any(one.layers for one in some.divergences)
+        ),
+        command=record.origin.command,
+        replay=shlex.join(["jostle", "replay", str(folder)]),
+        settings=tuple(_facts(record.all_settings)),
+        environment=tuple(_environment(folder, record)),
+        notes=tuple(_notes(folder, unreadable)),
+        at_work=is_at_work(folder),
+        sheets=sheets.encoded(),
+    )
+
+
+def _defects(folder: Path, record: CampaignRecord, found: Sequence[Found], classes: ClassNames) -> list[Defect]:
+    """As triage left them, if it saw the same findings; else grouped now."""
+    try:
+        known = read_defects(folder)
+    except OutputRefused:
+        known = []
+    if {name for one in known for name in one.findings} == {one.folder.name for one in found}:
+        return known
+    return defects_of(triaged(folder, record).findings, Words(classes))
+
+
+def _cards(maker: CardMaker, defects: Sequence[Defect], found: Sequence[Found]) -> list[DefectCard]:
+    places = {one.folder.name: place for place, one in enumerate(found)}
+    cards: list[DefectCard] = []
+    for number, defect in enumerate(defects):
+        there = tuple(places[name] for name in defect.findings if name in places)
+        if there:  # a running campaign may have found more since
+            cards.append(maker.card(defect, found[there[0]], there, number))
+    return cards
+
+
+def _subject(record: CampaignRecord) -> str:
+    """What was tested, in words."""
+    settings = record.all_settings
+    if record.input_type is InputType.GRAPH:
+        return joined([str(one) for one in settings.get("backends") or ["frameworks"]])
+    twins = _twins(record)
+    others = [Path(str(one)).name for one in settings.get("models") or ()]
+    model = Path(str(settings.get("model", "a model"))).name
+    beside = f" beside {joined(others)}" if others else ""
+    compared = f" with its {'twin' if len(twins) == 1 else 'twins'} {joined(twins)}" if twins else ""
+    return f"{model}{compared}{beside}"
+
+
+def _twins(record: CampaignRecord) -> list[str]:
+    named = record.all_settings.get("twin")
+    return [Path(str(one)).name for one in named] if isinstance(named, list) else []
+
+
+def _only_twin(record: CampaignRecord) -> str:
+    twins = _twins(record)
+    return twins[0] if len(twins) == 1 else ""
+
+
+def _seeds(journal: Journal) -> int:
+    return journal.lines[0].planned if journal.lines else 0
+
+
+def _executions(journal: Journal) -> int:
+    return journal.lines[-1].executions if journal.lines else 0
+
+
+def _figures(defects: Sequence[Defect], found: Sequence[Found], tested: Workload, status: Statistics) -> list[Fact]:
+    figures = [
+        Fact("distinct defects", f"{len(defects):,}"),
+        Fact("findings", f"{len(found):,}"),
+        Fact("models run" if tested.of_graphs else "inputs run", f"{tested.executions:,}"),
+    ]
+    if status.seconds is not None:
+        figures.append(Fact("time", duration(status.seconds)))
+    for name, values in (status.coverage or {}).items():
+        covered = values.get("covered")
+        if covered is not None and 0 <= covered <= 1:
+            figures.append(Fact(f"{name} covered", f"{covered:.1%}"))
+    return figures
+
+
+def _twin(some: Beginnings) -> TwinFigures:
+    """All findings of one twin together."""
+    by_layer: dict[str, list[tuple[float, float]]] = {}
+    for divergence in some.divergences:
+        for one in divergence.layers:
+            by_layer.setdefault(one.layer, []).append((one.value, one.on_seeds))
+    layers: list[LayerFigures] = []
+    for layer, seen in list(by_layer.items())[:MOST_LAYERS]:
+        values = sorted(value for value, _ in seen)
+        low, middle, high = (values[round(share * (len(values) - 1))] for share in BAND)
+        layers.append(LayerFigures(layer, seen[0][1], low, middle, high, some.layers[layer]))
+    return TwinFigures(some.name, str(some), tuple(layers))
+
+
+def _facts(content: Mapping[str, Any]) -> list[Fact]:
+    """Those that say something."""
+    return [Fact(name, _worded(value)) for name, value in content.items() if value not in (None, [], "", False)]
+
+
+def _worded(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_worded, value))
+    return "yes" if value is True else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _environment(folder: Path, record: CampaignRecord) -> list[Fact]:
+    try:
+        content = parsed_json(content_in(folder, ENVIRONMENT))
+    except ValueError:
+        content = {}
+    known = content if isinstance(content, dict) else {}
+    memory = known.get("memory")
+    if isinstance(memory, int):
+        known = {**known, "memory": f"{memory / 1e9:.0f} GB"}
+    facts = _facts(known)
+    for backend, versions in record.versions.items():
+        facts.append(Fact(backend, ", ".join(f"{name} {version}" for name, version in versions.items())))
+    if record.origin.folder:
+        facts.append(Fact("working folder", record.origin.folder))
+    return facts
+
+
+def _notes(folder: Path, unreadable: int) -> list[str]:
+    notes: list[str] = []
+    flaky = len(finding_folders(folder / FLAKY))
+    if flaky:
+        notes.append(f"{counted(flaky, 'more finding')} showed in a batch, but not alone: see {FLAKY}/ in the folder.")
+    if unreadable:
+        notes.append(f"{counted(unreadable, 'finding')} left out: damaged, or not yet complete.")
+    return notes

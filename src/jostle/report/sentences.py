@@ -1,0 +1,95 @@
+"""What was tested and what was found, in two sentences for somebody who runs no fuzzer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from jostle.triage.defect import Defect
+
+# By the first word of a kind, what one defect of it is, and what several are.
+KINDS: Mapping[str, tuple[str, str]] = {
+    "flip": (
+        "way to change its answer without changing the meaning",
+        "ways to change its answer without changing the meaning",
+    ),
+    "agree": ("disagreement with its twin", "disagreements with its twin"),
+    "differ": ("disagreement between models", "disagreements between models"),
+    "nan": ("way to make it compute with NaN or infinity", "ways to make it compute with NaN or infinity"),
+    "crash": ("crash", "crashes"),
+    "hang": ("computation that never ends", "computations that never end"),
+    "moved": ("prediction that moves too far", "predictions that move too far"),
+    "masks": ("mask that is not kept", "masks that are not kept"),
+    "boxes": ("detection that is not kept", "detections that are not kept"),
+    "embedding": ("embedding that moves too far", "embeddings that move too far"),
+    "sequence": ("sequence of answers that is not kept", "sequences of answers that are not kept"),
+    "property": ("violated property", "violated properties"),
+    "values": ("wrong result", "wrong results"),
+    "gradient": ("wrong gradient", "wrong gradients"),
+    "training": ("wrong training step", "wrong training steps"),
+    "nonfinite": ("NaN or infinity where there should be none", "NaNs or infinities where there should be none"),
+    "type": ("result of the wrong shape or type", "results of the wrong shape or type"),
+}
+NAMED = 3  # kinds in a sentence
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What a campaign was run on."""
+
+    subject: str  # "the model lenet5 and its twin int8"
+    seeds: int
+    executions: int
+    seconds: float | None
+    of_graphs: bool
+
+
+def workload_sentence(workload: Workload) -> str:
+    during = "" if workload.seconds is None else f" in {duration(workload.seconds)}"
+    if workload.of_graphs:
+        ran = f"ran {workload.executions:,} generated models{during}"
+        return f"The frameworks {workload.subject} {ran}, and their results were compared with exact ones."
+    varied = f"{workload.executions:,} inputs, made from {counted(workload.seeds, 'example')}"
+    return f"The model {workload.subject} was tested with {varied}{during}."
+
+
+def found_sentence(defects: Sequence[Defect], findings: int) -> str:
+    if not defects:
+        return "Nothing was found that it gets wrong."
+    total = counted(len(defects), "distinct defect")
+    kinds = Counter(one.cause.kind for one in defects).most_common()
+    each = [f"{count:,} {kind_words(kind, count)}" for kind, count in kinds[:NAMED]]
+    more = sum(count for _, count in kinds[NAMED:])
+    listed = joined([*each, *([f"{more:,} of other kinds"] if more else [])])
+    shown = f", shown by {counted(findings, 'input')}" if findings > len(defects) else ""
+    what = f" ({listed})" if len(kinds) == 1 else f": {listed}"
+    return f"Jostle found {total}{shown}{what}; the one to look at first: {_lowered(defects[0].title)}."
+
+
+def kind_words(kind: str, count: int = 1) -> str:
+    """A kind of defect in plain words; a property's own name where it has one."""
+    one, several = KINDS.get(kind.split(" ")[0], (f"of kind {kind}", f"of kind {kind}"))
+    return one if count == 1 else several
+
+
+def joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} seconds"
+    if seconds < 2 * 3600:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
+
+
+def _lowered(title: str) -> str:
+    """A title within a sentence."""
+    title = title.rstrip(".")
+    return title[:1].lower() + title[1:] if title[1:2].islower() else title

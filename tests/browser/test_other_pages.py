@@ -1,0 +1,117 @@
+"""Pages of two campaigns, of a running one and of other inputs than images, in a real browser."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from browsing import Browser
+
+from campaign_folders import written_campaign
+from jostle.commands.report import contents_of
+from jostle.report.compare import compared
+from jostle.report.contents import Contents, ReadableChange, Sound, TextEdit, Value
+from jostle.report.live import LivePage, live_page
+from jostle.report.render import rendered, rendered_comparison
+
+pytestmark = pytest.mark.slow
+Open = Callable[[str], Browser]
+MARKUP = "<img src=x onerror='canary=1'>"
+SILENCE = "data:audio/wav;base64,UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written_campaign(tmp_path_factory.mktemp("pages") / "campaign", 6, per_defect=2)
+
+
+@pytest.fixture(scope="module")
+def contents(campaign: Path) -> Contents:
+    return contents_of(campaign)
+
+
+def serious(page: Browser, axe: str) -> list[str]:
+    page.run(axe)
+    found = page.chrome.execute_async_script("axe.run().then(arguments[0])")
+    return [one["id"] for one in found["violations"] if one["impact"] in ("serious", "critical")]
+
+
+def test_two_campaigns_have_their_curves_in_one_plot(
+    contents: Contents, campaign: Path, tmp_path: Path, opened: Open, axe: str
+) -> None:
+    other = written_campaign(tmp_path / f"other{MARKUP}", 9)
+    page = opened(rendered_comparison(compared(contents, contents_of(other), (campaign, other))))
+    page.run("for (const place of [...Charts.waiting.keys()]) Charts.draw(place)")
+    page.until("return [...document.querySelectorAll('.chart')].every(one => one.querySelector('svg'))")
+    legend = [one.text for one in page.all(".chart .legendtext")]
+    assert legend[:2] == ["campaign", f"other{MARKUP}"] and not page.all("img")
+    assert serious(page, axe) == [] and page.console() == []
+
+
+@pytest.fixture
+def live(campaign: Path, tmp_path: Path) -> Iterator[tuple[LivePage, Path]]:
+    folder = tmp_path / "running"
+    shutil.copytree(campaign, folder)
+    page = live_page(lambda: contents_of(folder))
+    thread = threading.Thread(target=page.server.serve_forever)
+    thread.start()
+    yield page, folder
+    page.server.shutdown()
+    thread.join()
+    page.server.server_close()
+
+
+def test_a_live_page_follows_its_campaign(browser: Browser, live: tuple[LivePage, Path]) -> None:
+    page, folder = live
+    browser.open(page.address)
+    assert browser.text("#count") == "3 defects"
+    browser.until("return document.getElementById('live').textContent === 'finished'")
+    written_campaign(folder, 10, per_defect=2)
+    browser.until("return document.getElementById('count').textContent === '5 defects'")
+    assert browser.text("#figures dd") == "5" and browser.console() == []
+
+
+def test_texts_values_and_sounds_are_shown_as_words(contents: Contents, opened: Open, axe: str) -> None:
+    edits = (TextEdit("a ", "a "), TextEdit("cat", f"c\u0430t{MARKUP}"), TextEdit("", " new"))
+    changes = (
+        ReadableChange(f"words{MARKUP}", edits=edits),
+        ReadableChange("row", values=(Value(f"age{MARKUP}", "44", "40"),), left_out=2),
+    )
+    first = replace(
+        contents.defects[0],
+        panels=(),
+        changes=changes,
+        sounds=(Sound("seed", SILENCE),),
+        numbers=(Value("y", "1.0", f"2.0{MARKUP}"),),
+        script=f"print('{MARKUP}')\n",
+        script_path="defects/x/reproduce.py",
+    )
+    page = opened(rendered(replace(contents, defects=(first,))))
+    page.unfold()
+    assert page.text(".edits del") == "cat" and page.text(".edits ins") == f"c\u0430t{MARKUP}"
+    assert "U+0430" in page.text(".edits") and "2 more values changed" in page.text(".card")
+    assert page.one("audio").is_displayed() and MARKUP in page.text(".card pre code")
+    assert not page.all("img") and not page.run("return window.canary") and page.console() == []
+    assert serious(page, axe) == []
+
+
+def test_a_script_can_be_copied(contents: Contents, opened: Open) -> None:
+    first = replace(contents.defects[0], script="print(1)\n", script_path="defects/x/reproduce.py")
+    page = opened(rendered(replace(contents, defects=(first,))))
+    page.unfold()
+    page.run("window.copied = ''; navigator.clipboard.writeText = async text => { window.copied = text }")
+    page.run("document.querySelector('.card .copy').click()")
+    page.until("return window.copied === 'print(1)\\n'")
+    page.until("return document.querySelector('.card .copy').textContent === 'Copied'")
+
+
+def test_frameworks_are_shown_by_operator(contents: Contents, opened: Open) -> None:
+    findings = tuple(replace(one, label="avg_pool", said="torch") for one in contents.findings)
+    page = opened(rendered(replace(contents, of_graphs=True, findings=findings)))
+    assert page.text("#labels-heading") == "Operators and frameworks"
+    page.one(".matrix button").click()
+    assert page.text("#examples-heading") == "avg_pool of torch"
