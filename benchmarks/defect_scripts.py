@@ -1,6 +1,6 @@
 """Which share of the findings of all examples shows again by the script of its own, each in a new process.
 
-python benchmarks/defect_scripts.py [MOST]    so many findings of each campaign at most
+python benchmarks/defect_scripts.py [MOST]    so many findings of each campaign at most, else 20
 """
 
 from __future__ import annotations
@@ -65,4 +65,4 @@ def main(most: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
