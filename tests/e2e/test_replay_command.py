@@ -220,6 +220,12 @@ def test_a_campaign_stands_for_all_its_findings_and_loads_its_model_once(
         assert (project / "loaded.txt").read_text().splitlines() == ["once"]
 
 
+def test_of_a_finding_that_is_not_there_the_nearest_is_named(jostle: Run, campaign: Path) -> None:
+    finding = finding_of(campaign, 0, 1)
+    ended = jostle("replay", str(finding.with_name(f"{finding.name}0")))
+    assert ended.code == Exit.USAGE and f"did you mean {finding.name}?" in ended.err
+
+
 def test_a_campaign_without_findings_has_nothing_wrong(
     jostle: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

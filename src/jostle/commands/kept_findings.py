@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,8 +52,16 @@ def record_in(folder: Path) -> FindingRecord:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"{folder} holds no finding ({reason}): give one of the folders under CAMPAIGN/findings, or the campaign's"
+            f"{folder} holds no finding ({reason}): {_nearest(folder)}give one of the folders under CAMPAIGN/findings, "
+            f"or the campaign's"
         ) from error
+
+
+def _nearest(folder: Path) -> str:
+    """The finding beside it whose name is most like this one, as a question."""
+    beside = [place.name for place in finding_folders(folder.parent)]
+    near = difflib.get_close_matches(folder.name, beside, n=1)
+    return f"did you mean {near[0]}? Else " if near and not folder.exists() else ""
 
 
 def kept_finding(folder: Path, record: FindingRecord) -> KeptFinding:

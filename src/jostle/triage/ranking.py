@@ -79,7 +79,7 @@ def _confidence(finding: TriagedFinding) -> float | None:
 
 
 def wrong_answers(finding: TriagedFinding) -> Mapping[str, Answer]:
-    """What each model says of the input, by variant: of the minimised one, where there is such."""
+    """What each model says of the input, by variant: as it was found, because minimising ends where it is unsure."""
     answers = finding.finished.answers if finding.finished else {}
-    said = answers.get("minimised") or answers.get("input") or {}
+    said = answers.get("input") or answers.get("minimised") or {}
     return {MODEL: said[MODEL]} if finding.record.kind == "flip" and MODEL in said else said

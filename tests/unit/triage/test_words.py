@@ -85,6 +85,15 @@ def test_values_of_other_arrays_are_counted_too(tmp_path: Path) -> None:
     assert told == "Changed: 1 of 2 values by at most 0.5."
 
 
+def test_a_minimised_input_is_compared_with_what_was_moved_as_it_is(tmp_path: Path) -> None:
+    one = finding(tmp_path, "rotation 40", input=torch.ones(1, 28, 28))
+    moved, small = torch.full((1, 28, 28), 0.25), torch.full((1, 28, 28), 0.25)
+    small[0, 0, :3] += 0.1
+    for name, array in (("minimised", small), ("minimised-reference", moved)):
+        (tmp_path / f"{name}.npy").write_bytes(npy(array))
+    assert "(3 of 784 pixels by at most 0.1)" in Words().change(one)
+
+
 def test_a_seed_that_fails_as_it_is_says_so(tmp_path: Path) -> None:
     assert Words().change(finding(tmp_path)) == "Nothing changed: it is the seed itself."
 
