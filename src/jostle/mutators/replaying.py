@@ -70,7 +70,7 @@ def _few_digits(value: float) -> float:
 
 
 @dataclass(frozen=True)
-class Step:
+class MutationStep:
     """One step of the way: a transformation that can be made again, or else what it changed."""
 
     mutation: Mutation
@@ -90,11 +90,12 @@ class Gone:
 class Way:
     """From a seed to an input. Each step can be gone again by a share of how far it went then."""
 
-    def __init__(self, seed: Tensor, steps: Sequence[Step], placement: Tensor, bounds: tuple[float, float]):
-        """The placement [2, 3] is how the input was moved in all."""
+    def __init__(self, seed: Tensor, steps: Sequence[MutationStep], placement: Tensor, bounds: tuple[float, float]):
+        """The placement [2, 3] is how the input was moved in all; values without bounds are those of no image."""
         self._seed, self._steps, self._placement = seed, steps, placement
         self._low, self._high = bounds
-        self._known = [Transformation.of(step.mutation) if seed.ndim in IMAGE_LIKE else None for step in steps]
+        image = seed.ndim in IMAGE_LIKE and all(map(math.isfinite, bounds))
+        self._known = [Transformation.of(step.mutation) if image else None for step in steps]
 
     def __len__(self) -> int:
         return len(self._steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,15 +13,17 @@ from torch import Tensor
 from jostle.catalogue import PartOptions
 from jostle.domain import Domain
 from jostle.foreign import Crash, attempt
+from jostle.inputs.channel_range import ChannelRange
 from jostle.inputs.distances import as_image_file, lengths
-from jostle.inputs.geometry import Border, Placements, unmoved
+from jostle.inputs.geometry import IMAGE_LIKE, Border, Placements, unmoved
 from jostle.inputs.several import Several
 from jostle.inputs.tokens import Tokens
+from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import Differentiable, Oracle, Target
 from jostle.lineage import Compared, Lineage, Mutation, Untouched
 from jostle.mutators.gradient_part import GradientOptions
 from jostle.mutators.metamorphic import MetamorphicOptions
-from jostle.mutators.replaying import Gone, Step, Way
+from jostle.mutators.replaying import Gone, MutationStep, Way
 from jostle.options.campaign import BatchOptions, FindingOptions, InputOptions
 from jostle.options.schema import Settings
 from jostle.records import MODEL, Candidates, all_rows
@@ -32,6 +35,7 @@ from jostle.triage.fewer_steps import smallest_shares
 from jostle.triage.minimise import Boundary, Shrinking, minimised
 from jostle.triage.undo import undone
 
+ANY = (-math.inf, math.inf)  # values of inputs that are no images: what they may be, their domain knows
 NEARER = 1 + 1e-6  # times as far from the seed as the finding is not farther, but for rounding
 
 
@@ -78,14 +82,14 @@ class Shrinker:
 
         def tried(some: Sequence[int], shares: Sequence[Sequence[float]]) -> Tensor:
             ends = [ways[row].gone(share, self._border) for row, share in zip(some, shares, strict=True)]
-            return shows.rows(torch.tensor(some), _ended(rows.select(torch.tensor(some)), ends, self._border))
+            return shows.rows(torch.tensor(some), self._ended(rows.select(torch.tensor(some)), ends))
 
         best = smallest_shares([len(ways[row]) if row in ways else 0 for row in range(len(rows))], tried)
         ends = {row: ways[row].gone(share, self._border) for row, share in enumerate(best) if share is not None}
         if not ends:
             return Shrunk(rows, (None,) * len(rows))
         some = torch.tensor(list(ends))
-        made = _ended(rows.select(some), list(ends.values()), self._border)
+        made = self._ended(rows.select(some), list(ends.values()))
         told = torch.tensor([one.told for one in ends.values()])
         good = shows.alone(some, made) & (told | _no_farther(made, rows.select(some)))
         took = set(some[good].tolist())
@@ -103,10 +107,18 @@ class Shrinker:
             return None
         ends = [*arrays[1:], rows.inputs[row]]
         changes = [after.float() - before.float() for before, after in zip(arrays, ends, strict=True)]
-        steps = [Step(mutation, change) for mutation, change in zip(mutations, changes, strict=True)]
+        steps = [MutationStep(mutation, change) for mutation, change in zip(mutations, changes, strict=True)]
         placement = unmoved(1)[0] if isinstance(lineage, Untouched) else lineage.rows[row]
-        way = Way(rows.originals[row], steps, placement, self.settings[InputOptions].bounds)
+        images = isinstance(self.domain, ValueRange | ChannelRange) and rows.inputs[row].ndim in IMAGE_LIKE
+        way = Way(rows.originals[row], steps, placement, self.settings[InputOptions].bounds if images else ANY)
         return way if way.clear else None
+
+    def _ended(self, rows: Candidates, ends: Sequence[Gone]) -> Candidates:
+        """Rows with what their ways came to."""
+        placements = Placements(torch.stack([one.placement for one in ends]), self._border)
+        lineage: Lineage = placements if placements.moved.any() else Untouched(len(ends))
+        made = replace(rows, inputs=torch.stack([one.input for one in ends]), lineage=lineage)
+        return replace(made, inputs=self._storable(made.references)(made.inputs))
 
     def _towards_seeds(self, short: Shrunk, records: Sequence[FindingRecord], shows: _Shows) -> Candidates:
         """The same rows nearer to their seeds, moved as they are; what steps tell in full stays as they tell it."""
@@ -194,13 +206,6 @@ class _Shows:
         traces = [self.target.run(part, self.oracle.looks_inside) for part in parts]
         bugs = [self.oracle.judge(part, trace).bugs for part, trace in zip(parts, traces, strict=True)]
         return torch.cat(bugs) == self.bugs[some]
-
-
-def _ended(rows: Candidates, ends: Sequence[Gone], border: Border) -> Candidates:
-    """Rows with what their ways came to."""
-    placements = Placements(torch.stack([one.placement for one in ends]), border)
-    lineage: Lineage = placements if placements.moved.any() else Untouched(len(ends))
-    return replace(rows, inputs=torch.stack([one.input for one in ends]), lineage=lineage)
 
 
 def _no_farther(made: Candidates, than: Candidates) -> Tensor:

@@ -16,7 +16,9 @@ DROPPED = (0.5, 0.3, 0.15)  # share of the changed values that is tried to be le
 STEPS = 20  # of circling the reference, nearer and nearer
 TURN, CLOSER = 0.5, 0.1  # how far around and how much nearer the first step goes, in shares of the distance
 BETTER = 1e-4  # relative: what counts as nearer
-DIGITS = (1, 2)  # of plain values, the plainest first
+SINGLY = 16  # changes at most that are tried to be undone one after another, the smallest first
+DIGITS = (1, 2, 3)  # of plain values, the plainest first
+ROUNDING = 1e-5  # of a unit: values of so many digits are no farther than they are, though float32 misses them
 PLAINER = 1.05  # times as far may plain values be from the reference
 
 
@@ -54,6 +56,7 @@ def minimised(inputs: Tensor, how: Shrinking) -> Tensor:
         best.circle(how.boundary)
     for share in DROPPED:
         best.drop(share)
+    best.drop_singly()
     best.halve()
     if how.plain:
         best.round()
@@ -78,12 +81,24 @@ class _Best:
 
     def drop(self, share: float) -> None:
         """Undoes the smallest changes, this share of those that there are."""
+        ranks, changed = self._ranks()
+        self._undo(ranks < (share * changed)[:, None])
+
+    def drop_singly(self) -> None:
+        """Undoes one change after another, of those that are smallest now."""
+        ranks, changed = self._ranks()
+        for rank in range(min(SINGLY, int(changed.max()))):
+            self._undo((ranks == rank) & (rank < changed)[:, None])
+
+    def _ranks(self) -> tuple[Tensor, Tensor]:
+        """[findings, values] which change is the smallest, the next and so on, and how many [findings] there are."""
         change = (self.inputs.float() - self._how.references.float()).abs().flatten(1)
-        changed = (change > 0).sum(1)
         order = change.where(change > 0, torch.inf).argsort(dim=1)
         ranks = torch.empty_like(order).scatter_(1, order, torch.arange(order.shape[1]).expand_as(order))
-        undone = (ranks < (share * changed)[:, None]).view_as(self.inputs)
-        self._take(torch.where(undone, self._how.references, self.inputs))
+        return ranks, (change > 0).sum(1)
+
+    def _undo(self, which: Tensor) -> None:
+        self._take(torch.where(which.view_as(self.inputs), self._how.references, self.inputs))
 
     def circle(self, boundary: Callable[[Tensor], Boundary]) -> None:
         """Turns towards the bug at a distance that shrinks while the bug shows and grows while it does not.
@@ -107,14 +122,19 @@ class _Best:
 
     def round(self) -> None:
         """Gives changed values as few digits as show the bug, little farther away and never farther than at first."""
+        left = torch.full((len(self.inputs),), self.inputs.is_floating_point())
+        for digits in DIGITS:
+            for rounded in (_nearest, _farther):
+                if left.any():
+                    left &= ~self._take_plain(rounded(self.inputs, self._how.references, digits), left)
+
+    def _take_plain(self, values: Tensor, which: Tensor) -> Tensor:
+        """Takes values where they show the bug and are near enough; which rows [findings] do."""
         references = self._how.references
-        left = torch.ones(len(self.inputs), dtype=torch.bool)
-        for digits in DIGITS if self.inputs.is_floating_point() else ():
-            plain = torch.where(self.inputs == references, references, _rounded(self.inputs, digits))
-            tried = self._how.storable(plain).to(self.inputs.dtype)
-            limits = torch.minimum(PLAINER * self._lengths(self.inputs), self._first)
-            near = left & (self._lengths(tried) <= limits) & (tried != self.inputs).flatten(1).any(1)
-            left &= ~self._show(tried, near)
+        plain = torch.where(self.inputs == references, references, values.to(references.dtype))
+        tried = self._how.storable(plain).to(self.inputs.dtype)
+        limits = torch.minimum(PLAINER * self._lengths(self.inputs), self._first)
+        return self._show(tried, which & (self._lengths(tried) <= limits))
 
     def _lengths(self, inputs: Tensor) -> Tensor:
         return lengths(inputs.float() - self._how.references.float())
@@ -138,8 +158,20 @@ class _Best:
         return took
 
 
-def _rounded(values: Tensor, digits: int) -> Tensor:
+def _nearest(values: Tensor, references: Tensor, digits: int) -> Tensor:
     """The nearest values of so many digits."""
+    units = _units(values, digits)
+    return (values.double() / units).round() * units
+
+
+def _farther(values: Tensor, references: Tensor, digits: int) -> Tensor:
+    """The next values of so many digits, away from the references."""
+    units = _units(values, digits)
+    steps = values.double() / units
+    return torch.where(values > references, (steps - ROUNDING).ceil(), (steps + ROUNDING).floor()) * units
+
+
+def _units(values: Tensor, digits: int) -> Tensor:
+    """The last of so many digits that each value has."""
     sizes = values.double().abs()
-    units = 10.0 ** (torch.where(sizes > 0, sizes, 1.0).log10().floor() - digits + 1)
-    return ((values.double() / units).round() * units).to(values.dtype)
+    return 10.0 ** (torch.where(sizes > 0, sizes, 1.0).log10().floor() - digits + 1)

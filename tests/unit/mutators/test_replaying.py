@@ -8,7 +8,7 @@ import torch
 from jostle.inputs.geometry import Border, Placements, unmoved
 from jostle.lineage import SEED, Mutation
 from jostle.mutators.metamorphic import Metamorphic
-from jostle.mutators.replaying import NEUTRAL, Step, Transformation, Way
+from jostle.mutators.replaying import NEUTRAL, MutationStep, Transformation, Way
 from jostle.mutators.transforms import TRANSFORMS
 from jostle.randomness import randomness
 from jostle.zoo import mnist_sample
@@ -22,12 +22,12 @@ def mutants(names: list[str], seed: int, border: str = "dark", rounds: int = 1) 
     images, labels = mnist_sample()
     parents = seeds = batch_of(images[:16].clone(), labels[:16])
     mutator = Metamorphic(0, 1, beta=0.9, transforms={name: TRANSFORMS[name] for name in names}, border=border)
-    steps: list[list[Step]] = [[] for _ in range(16)]
+    steps: list[list[MutationStep]] = [[] for _ in range(16)]
     for number in range(rounds):
         children = mutator.mutate(parents, randomness(seed, number))
         for row, mutation in enumerate(children.mutations):
             if mutation.operations:
-                steps[row].append(Step(mutation, children.inputs[row] - parents.inputs[row]))
+                steps[row].append(MutationStep(mutation, children.inputs[row] - parents.inputs[row]))
         parents = children
     placements = Placements.of(parents.lineage).rows
     ways = [Way(seeds.inputs[row], steps[row], placements[row], (0.0, 1.0)) for row in range(16)]
@@ -64,7 +64,9 @@ def test_what_goes_less_far_is_nearer_and_says_how_far_it_went(name: str) -> Non
         assert name == "blur" or sizes == sorted(sizes)
         for end in ends:  # the text alone makes it again
             (mutation,) = end.mutations
-            again = Way(way._seed, [Step(mutation, end.input)], end.placement, (0.0, 1.0)).gone([1.0], Border.DARK)
+            again = Way(way._seed, [MutationStep(mutation, end.input)], end.placement, (0.0, 1.0)).gone(
+                [1.0], Border.DARK
+            )
             torch.testing.assert_close(again.input, end.input, rtol=0, atol=1e-4)
 
 
@@ -83,8 +85,8 @@ def test_a_shift_goes_less_far_in_the_same_direction() -> None:
 
 def test_a_step_that_is_left_out_is_not_there() -> None:
     seed = torch.zeros(1, 8, 8)
-    bright = Step(Mutation(("brightness 0.2",)), torch.zeros(()))
-    unknown = Step(Mutation(("noise",)), torch.ones(1, 8, 8))
+    bright = MutationStep(Mutation(("brightness 0.2",)), torch.zeros(()))
+    unknown = MutationStep(Mutation(("noise",)), torch.ones(1, 8, 8))
     way = Way(seed, [bright, unknown], unmoved(1)[0], (0.0, 1.0))
     assert torch.equal(way.gone([1.0, 0.0], Border.DARK).input, torch.full((1, 8, 8), 0.2))
     half = way.gone([0.0, 0.5], Border.DARK)
@@ -94,7 +96,7 @@ def test_a_step_that_is_left_out_is_not_there() -> None:
 
 def test_whole_numbers_stay_whole() -> None:
     seed = torch.full((1, 4, 4), 100, dtype=torch.uint8)
-    way = Way(seed, [Step(Mutation(("contrast 0.85",)), seed)], unmoved(1)[0], (0.0, 255.0))
+    way = Way(seed, [MutationStep(Mutation(("contrast 0.85",)), seed)], unmoved(1)[0], (0.0, 255.0))
     assert torch.equal(way.gone([1.0], Border.DARK).input, torch.full((1, 4, 4), 85, dtype=torch.uint8))
 
 
@@ -107,4 +109,6 @@ def test_what_a_text_does_not_tell_is_no_transformation(text: str) -> None:
 
 def test_an_image_that_was_moved_by_an_unknown_step_cannot_be_gone_again() -> None:
     moved = torch.tensor([[0.9, 0.1, 0.0], [-0.1, 0.9, 0.0]])
-    assert not Way(torch.zeros(1, 4, 4), [Step(Mutation(("noise",)), torch.zeros(1, 4, 4))], moved, (0, 1)).clear
+    assert not Way(
+        torch.zeros(1, 4, 4), [MutationStep(Mutation(("noise",)), torch.zeros(1, 4, 4))], moved, (0, 1)
+    ).clear

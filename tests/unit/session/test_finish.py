@@ -446,3 +446,102 @@ def test_finishing_stops_when_it_is_asked_to_and_goes_on_where_it_was(workshop: 
     done.finish()
     assert all(one.record.finished is not None for one in saved_findings(tmp_path / "out"))
     assert contents(first[0].folder) == before
+
+
+KINDS = """
+import torch
+from torch import nn
+
+class Lit(nn.Module):
+    "NaN where the first value is above 0.6."
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.root, self.scores = nn.Linear(6, 5), Root(), nn.Linear(5, 3)
+        nn.init.eye_(self.first.weight), nn.init.zeros_(self.first.bias)
+        self.first.weight.data[0, 0], self.first.bias.data[0] = -1.0, 0.6
+        self.first.bias.data[1:] = 1.0
+    def forward(self, rows):
+        return self.scores(self.root(self.first(rows)))
+
+class Root(nn.Module):
+    def forward(self, rows):
+        return rows.sqrt()
+
+class Plain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.scores = nn.Linear(6, 3)
+    def forward(self, rows):
+        return self.scores(rows)
+
+class Other(Plain):
+    "The twin of the one before, which disagrees where the second value is above 0.7."
+    def forward(self, rows):
+        return super().forward(rows) + torch.where(rows[:, 1:2] > 0.7, torch.tensor([9.0, -9.0, 0.0]), torch.zeros(3))
+
+def rows():
+    return torch.rand(12, 6, generator=torch.Generator().manual_seed(0)) * 0.5
+
+def bright(element):
+    return element.input[..., 2] > 0.8
+
+def dark(element):
+    return element.input[..., 3] < 0.01
+"""
+
+
+@pytest.mark.parametrize(
+    ("choices", "shows"),
+    [
+        ({"model": "kinds.py:Lit", "oracle": ("nan",)}, lambda input, record: float(input[0]) > 0.6),
+        (
+            {"model": "kinds.py:Plain", "twin": ("kinds.py:Other",), "oracle": ("agree",)},
+            lambda input, record: float(input[1]) > 0.7,
+        ),
+        (
+            {"model": "kinds.py:Plain", "oracle": ("kinds.py:bright", "kinds.py:dark")},
+            lambda input, record: float(input[2]) > 0.8 if "bright" in record.fingerprint else float(input[3]) < 0.01,
+        ),
+    ],
+    ids=["nan", "agree", "properties"],
+)
+@pytest.mark.parametrize("seed", range(2))
+def test_findings_of_every_kind_are_minimised(
+    choices: dict[str, Any], shows: Any, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what shows the bug is left of what was changed, in plain values."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kinds.py").write_text(KINDS)
+    usual: dict[str, Any] = {"recipe": "random", "seeds": "kinds.py:rows", "range": (0.0, 1.0), "sigma": 0.3}
+    usual |= {"radius": 1.0, "executions": 400, "minimise": True, "out": "out", "seed": seed}
+    session = assemble(options(**usual, **choices))
+    session.archive.conclude(session.search())
+    session.finisher.finish()
+    session.release()
+    findings = [one for one in saved_findings(tmp_path / "out") if finished_array(one).change.changed > 1]
+    assert len({one.record.fingerprint for one in findings}) >= (2 if len(choices["oracle"]) > 1 else 1)
+    for finding in findings:
+        known, small = finished_array(finding), minimised(finding)
+        assert known.minimised is not None and shows(small, finding.record)
+        assert known.minimised.changed < known.change.changed and minimised_size(finding) < known.change.euclidean
+        changed = small[small != finding.reference].tolist()
+        assert all(value == pytest.approx(float(f"{value:.3g}"), rel=1e-6) for value in changed), "few digits"
+
+
+def test_what_went_into_the_first_layer_that_is_not_finite_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kinds.py").write_text(KINDS)
+    usual: dict[str, Any] = {"recipe": "random", "seeds": "kinds.py:rows", "range": (0.0, 1.0), "sigma": 0.3}
+    session = assemble(options(**usual, radius=1.0, executions=400, out="out", model="kinds.py:Lit", oracle=("nan",)))
+    session.archive.conclude(session.search())
+    session.finisher.finish()
+    session.release()
+    (finding, *_) = saved_findings(tmp_path / "out")
+    location = finished_array(finding).location
+    assert location is not None and (location.layer, location.why) == ("root", "not finite")
+    assert location.low == pytest.approx(0.6 - float(finding.input[0]), abs=1e-5) and location.low < 0
+    assert location.high == pytest.approx(1 + float(finding.input[1:5].max()), abs=1e-5)
