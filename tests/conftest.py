@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import settings
+
+settings.register_profile("house", deadline=None, derandomize=True)  # the same on a busy machine, and in every run
+settings.load_profile("house")
 
 
 @pytest.fixture(autouse=True)

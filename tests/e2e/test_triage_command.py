@@ -76,6 +76,20 @@ def test_the_table_and_the_json_say_the_same_whatever_is_gone(jostle: Run, proje
     assert sum(len(defect["findings"]) for defect in told["defects"]) == told["findings"]
 
 
+def test_names_of_classes_are_in_the_folder_and_no_file_that_it_names_is_read(
+    jostle: Run, project: Path, campaign: Path
+) -> None:
+    (project / "secret.txt").write_text("a secret\n" * 3)
+    config = campaign / "config.json"
+    config.write_text(config.read_text().replace("names.txt", "secret.txt"))
+    titles = [defect["title"] for defect in jostle("triage", str(campaign), "--json").json()["defects"]]
+    assert any("green taken for blue" in title for title in titles)
+    (campaign / "classes.json").unlink()
+    (campaign / "classes.json").symlink_to(project / "secret.txt")
+    titles = [defect["title"] for defect in jostle("triage", str(campaign), "--json").json()["defects"]]
+    assert any("1 taken for 2" in title for title in titles)
+
+
 def test_defects_that_are_no_more_lose_their_folder_and_others_keep_what_is_theirs(jostle: Run, campaign: Path) -> None:
     first = read_defects(campaign)[0]
     for name in first.findings:

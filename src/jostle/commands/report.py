@@ -25,7 +25,7 @@ def contents_of(folder: Path, classes: Path | None = None) -> Contents:
         raise OutputRefused(
             f"{folder} holds no campaign: give the folder that jostle fuzz or jostle frameworks wrote to ({reason})"
         ) from error
-    names = campaign_class_names(record) if classes is None else read_class_names(classes)
+    names = campaign_class_names(folder) if classes is None else read_class_names(classes)
     return gather(folder, record, names)
 
 

@@ -51,7 +51,7 @@ def triage(folder: Path, classes: Path | None = None) -> Triaged:
     """
     campaign = _campaign(folder)
     gathered = gather(folder, campaign)
-    names = campaign_class_names(campaign) if classes is None else read_class_names(classes)
+    names = campaign_class_names(folder) if classes is None else read_class_names(classes)
     defects = defects_of(gathered.findings, Words(names))
     at_work = is_at_work(folder)
     if not at_work:

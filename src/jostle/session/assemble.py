@@ -30,7 +30,7 @@ from jostle.session.profiles import save_profile, saved_profile, take_profile
 from jostle.session.session import Session
 from jostle.storage.archive import Archive, open_campaign
 from jostle.storage.campaign_record import CampaignRecord
-from jostle.storage.class_names import read_class_names
+from jostle.storage.class_names import keep_class_names, read_class_names
 from jostle.storage.files import write_whole
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
@@ -43,8 +43,7 @@ FROM_SEEDS = "neurons are taken to range as they do on the seeds: give training 
 def assemble(given: Given, progress: Progress = quietly) -> Session:
     """Loads, checks and composes everything; the output folder is touched only after all checks passed."""
     refuse_contradictions(given)
-    if "classes" in given:
-        read_class_names(Path(given.get("classes")))  # refused before a campaign has run that would need them
+    names = read_class_names(Path(given.get("classes"))) if "classes" in given else {}
     with ExitStack() as undone:
         loaded = load(given)
         undone.callback(loaded.close)
@@ -56,6 +55,8 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         archive = open_campaign(folder, record)
         undone.callback(archive.release)
         _furnish(archive, loaded, composition)
+        if names:
+            keep_class_names(archive.folder, names)
         history = read_history(archive.folder, loaded.prepared.seeds, archive.quarantine)
         undone.pop_all()
     afresh = partial(in_new_process, given, loaded) if loaded.settings[FindingOptions].confirm else None

@@ -12,6 +12,7 @@ profile.safetensors             neuron ranges, where a criterion measures agains
 defects.json, defects/NAME/     what triage made of the findings, each with a script
 status.json                     statistics, and when they were written
 coverage.jsonl                  how far each criterion was covered after how many executions
+classes.json                    names of classes, where the user gave them
 quarantine/                     what was found damaged when the campaign went on
 lock                            held while a process works in the folder
 """
@@ -34,7 +35,7 @@ from filelock import FileLock, Timeout
 from jostle.errors import OutputRefused
 from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary
 from jostle.storage.background_writer import BackgroundWriter
-from jostle.storage.campaign_record import CONFIG, COPY, CampaignRecord, read_campaign, write_campaign
+from jostle.storage.campaign_record import CONFIG, COPY, CampaignRecord, write_campaign
 from jostle.storage.class_names import campaign_class_names
 from jostle.storage.coverage_history import CoverageHistory
 from jostle.storage.divergence_plots import draw_divergences
@@ -151,7 +152,7 @@ class Archive:
         try:
             self.wait()
             for name in self._folders:
-                draw_pictures(self.folder / name, campaign_class_names(read_campaign(self.folder)))
+                draw_pictures(self.folder / name, campaign_class_names(self.folder))
             draw_divergences(self.folder)
         finally:
             self.release()

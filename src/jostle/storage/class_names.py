@@ -1,4 +1,4 @@
-"""What classes are called, from a file that a user gives."""
+"""What classes are called, from a file that a user gives; a campaign keeps them in its folder."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import UsageError
-from jostle.storage.campaign_record import CampaignRecord
-from jostle.storage.files import parsed_json
+from jostle.storage.files import parsed_json, write_json
 
+CLASS_NAMES = "classes.json"  # in a campaign's folder
 MOST = 1_000_000  # bytes of such a file
 LONGEST = 60  # characters of a name
 FORMS = 'give a file with one name a line, a JSON list, or {"0": "cat"}'
@@ -36,11 +36,15 @@ def read_class_names(path: Path) -> ClassNames:
     return names
 
 
-def campaign_class_names(campaign: CampaignRecord) -> ClassNames:
-    """Those from the file that a campaign was run with, if it is still there."""
-    recorded = campaign.all_settings.get("classes")
-    path = Path(campaign.origin.folder) / recorded if isinstance(recorded, str) else None
-    return read_class_names(path) if path is not None and path.is_file() else {}
+def keep_class_names(folder: Path, names: ClassNames) -> None:
+    """Writes them into a campaign's folder, so that who opens it reads no file that the folder names."""
+    write_json(folder / CLASS_NAMES, {str(number): name for number, name in names.items()})
+
+
+def campaign_class_names(folder: Path) -> ClassNames:
+    """Those that the campaign in this folder was run with, none where it was run without."""
+    path = folder / CLASS_NAMES
+    return read_class_names(path) if path.is_file() and not path.is_symlink() else {}
 
 
 def _named(text: str) -> ClassNames:
