@@ -11,6 +11,7 @@ from torch import Tensor
 from jostle.lineage import Mutation
 from jostle.storage.campaign_record import CampaignRecord, Origin, write_campaign
 from jostle.storage.coverage_history import COVERAGE, CoveragePoint, encode_point
+from jostle.storage.defect_record import Cause, Defect
 from jostle.storage.defects import write_defects
 from jostle.storage.environment import ENVIRONMENT
 from jostle.storage.files import make_folder, write_json
@@ -31,7 +32,6 @@ from jostle.storage.finding_record import (
 from jostle.storage.findings import FINDINGS, RECORD, write_files
 from jostle.storage.journal import JOURNAL, JournalLine, encode_line
 from jostle.storage.status import STATUS
-from jostle.triage.defect import Cause, Defect
 from jostle.zoo import mnist_sample
 
 SIZES = ChangeSizes(10, 1.0, 0.1, 0.3)

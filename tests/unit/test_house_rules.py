@@ -49,7 +49,7 @@ KNOWS: dict[str, tuple[str, ...]] = {
     "feedback": ("options",),
     "oracles": ("options", "inputs"),
     "schedulers": ("options", "inputs"),
-    "storage": ("inputs", "triage.defect", "triage.step_words"),
+    "storage": ("inputs",),
     "triage": ("inputs", "storage"),
     "frameworks": ("options", "isolation", "untrusted"),
     "report": ("inputs", "storage", "triage", "untrusted"),

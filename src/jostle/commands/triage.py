@@ -12,10 +12,10 @@ from typing import Any
 from jostle.errors import OutputRefused
 from jostle.storage.campaign_record import CampaignRecord, read_campaign
 from jostle.storage.class_names import campaign_class_names, read_class_names
+from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS, defect_as_json, read_defects, write_defects
 from jostle.storage.files import remove
 from jostle.storage.overview import is_at_work
-from jostle.triage.defect import Defect
 from jostle.triage.defect_folder import ShownDefect
 from jostle.triage.grouping import defects_of
 from jostle.triage.triaged_finding import gather

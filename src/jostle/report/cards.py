@@ -30,14 +30,14 @@ from jostle.report.input_form import InputForms
 from jostle.report.readable_changes import readable_changes
 from jostle.report.sheets import Sheets, shrunk
 from jostle.storage.ancestry import Ancestry
+from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS
 from jostle.storage.divergence_plots import MOST_LAYERS
 from jostle.storage.finding_record import Divergence, FindingRecord, FinishedArray, InputType
 from jostle.storage.findings import FINDINGS
+from jostle.storage.step_words import step_words
 from jostle.triage.causes import label_pair
-from jostle.triage.defect import Defect
 from jostle.triage.defect_folder import SCRIPT
-from jostle.triage.step_words import step_words
 from jostle.triage.words import Words
 
 MOST_PIXELS = 6_000_000  # of pictures in all cards; cards beyond have their thumbnail

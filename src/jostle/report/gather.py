@@ -21,6 +21,7 @@ from jostle.storage.beginnings import Beginnings, beginnings, divergences
 from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.class_names import ClassNames
 from jostle.storage.coverage_history import read_coverage
+from jostle.storage.defect_record import Defect
 from jostle.storage.defects import read_defects
 from jostle.storage.divergence_plots import BAND, MOST_LAYERS
 from jostle.storage.environment import ENVIRONMENT
@@ -30,7 +31,6 @@ from jostle.storage.findings import FLAKY, finding_folders
 from jostle.storage.journal import JOURNAL, Journal, read_journal
 from jostle.storage.overview import is_at_work
 from jostle.storage.status import Statistics, read_status
-from jostle.triage.defect import Defect
 from jostle.triage.grouping import defects_of
 from jostle.triage.triaged_finding import gather as triaged
 from jostle.triage.words import Words

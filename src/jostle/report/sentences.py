@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jostle.triage.defect import Defect
+from jostle.storage.defect_record import Defect
 
 # By the first word of a kind, what one defect of it is, and what several are.
 KINDS: Mapping[str, tuple[str, str]] = {

@@ -14,7 +14,7 @@ from jostle.storage.files import parsed_json
 from jostle.storage.finding_record import FindingRecord
 from jostle.storage.journal import JournalLine
 from jostle.storage.repair import entries_path
-from jostle.triage.step_words import operation_class
+from jostle.storage.step_words import operation_class
 
 SEED_ITSELF = "seed itself"
 

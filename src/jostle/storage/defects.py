@@ -8,10 +8,10 @@ from typing import Any
 
 from jostle.errors import OutputRefused
 from jostle.storage.checksums import with_checksum, without_checksum
+from jostle.storage.defect_record import Cause, Defect
 from jostle.storage.files import portable, read_json, write_json
 from jostle.storage.json_fields import fields, number, records, text, texts, whole
 from jostle.storage.quarantine import portable_name
-from jostle.triage.defect import Cause, Defect
 
 DEFECTS_FILE = "defects.json"
 DEFECTS = "defects"  # the folder with one for each defect

@@ -20,8 +20,8 @@ from jostle.storage.campaign_record import read_campaign
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray, InputType
 from jostle.storage.findings import MINIMISED, MINIMISED_REFERENCE, PICTURE, array_in, recorded
+from jostle.storage.step_words import step_words
 from jostle.storage.waveforms import drawn_wave
-from jostle.triage.step_words import step_words
 
 CHANNELS = (1, 3)
 SMALLEST_SIDE = 140  # pixels; smaller images are enlarged

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from jostle.lineage import Mutation
+from jostle.storage.defect_record import SEVERAL
 from jostle.storage.finding_record import NOT_FINITE, FindingRecord, InputType
-from jostle.triage.defect import SEVERAL
-from jostle.triage.step_words import operation_class
+from jostle.storage.step_words import operation_class
 from jostle.triage.triaged_finding import TriagedFinding
 
 TO = " → "

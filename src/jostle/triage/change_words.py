@@ -10,7 +10,7 @@ from torch import Tensor
 
 from jostle.inputs.distances import LEVELS
 from jostle.storage.findings import MINIMISED_REFERENCE
-from jostle.triage.step_words import operation_class, phrase
+from jostle.storage.step_words import operation_class, phrase
 from jostle.triage.triaged_finding import TriagedFinding
 
 ROUNDING = 1e-6  # of the largest value: less is no change

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.class_names import ClassNames
+from jostle.storage.defect_record import Defect
 from jostle.storage.files import make_folder, remove, write_whole
 from jostle.storage.finding_record import InputType
 from jostle.storage.findings import PICTURE
 from jostle.storage.pictures import picture_in
-from jostle.triage.defect import Defect
 from jostle.triage.issue import issue_of
 from jostle.triage.script import Script
 from jostle.triage.triaged_finding import HIDDEN, TriagedFinding

@@ -9,10 +9,10 @@ from itertools import count
 
 import numpy as np
 
+from jostle.storage.defect_record import Cause, Defect
 from jostle.storage.finding_record import InputType
 from jostle.storage.quarantine import portable_name
 from jostle.triage.causes import TO, Trait, common_class, layer_of, mutation_classes, trait_of
-from jostle.triage.defect import Cause, Defect
 from jostle.triage.neighbours import regions
 from jostle.triage.ranking import order_of, reasons_together, weight_of
 from jostle.triage.triaged_finding import TriagedFinding

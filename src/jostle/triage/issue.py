@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jostle.storage.campaign_record import CampaignRecord
+from jostle.storage.defect_record import Defect
 from jostle.storage.finding_record import FindingRecord
-from jostle.triage.defect import Defect
 
 LONGEST = 4_000  # characters of a traceback
 FENCE = "~~~~~~"

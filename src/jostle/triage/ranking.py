@@ -9,7 +9,7 @@ from statistics import fmean
 from jostle.lineage import Mutation
 from jostle.records import MODEL
 from jostle.storage.finding_record import Answer, FinishedGraph
-from jostle.triage.step_words import operation_class, size_of
+from jostle.storage.step_words import operation_class, size_of
 from jostle.triage.triaged_finding import TriagedFinding
 
 USUAL_CHANGE = 0.1  # relative to the reference's length: a change of this size counts half

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from jostle.records import MODEL, NO_LABEL
 from jostle.storage.class_names import ClassNames
 from jostle.storage.finding_record import NOT_FINITE, Answer, FinishedGraph, InputType
+from jostle.storage.step_words import OF_VALUES
 from jostle.triage.causes import label_pair, mutation_classes, trait_of
 from jostle.triage.change_words import changes_of, values_changed
-from jostle.triage.step_words import OF_VALUES
 from jostle.triage.triaged_finding import TriagedFinding
 
 LONGEST_TITLE = 120  # characters

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from jostle.errors import OutputRefused
+from jostle.storage.defect_record import Cause, Defect
 from jostle.storage.defects import DEFECTS_FILE, read_defects, write_defects
-from jostle.triage.defect import Cause, Defect
 
 DEFECT = Defect(
     name="flip-4-to-9-rotation",

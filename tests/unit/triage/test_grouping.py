@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jostle.storage.campaign_record import read_campaign
-from jostle.triage.defect import SEVERAL, Defect
+from jostle.storage.defect_record import SEVERAL, Defect
 from jostle.triage.grouping import defects_of
 from jostle.triage.triaged_finding import gather
 from planted_defects import BUGS, plant

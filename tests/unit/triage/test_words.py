@@ -15,7 +15,7 @@ from jostle.records import MODEL
 from jostle.storage.class_names import read_class_names
 from jostle.storage.finding_block import npy
 from jostle.storage.finding_record import Answer, ChangeSizes, FindingRecord, FinishedArray, InputType
-from jostle.triage.step_words import step_words
+from jostle.storage.step_words import step_words
 from jostle.triage.triaged_finding import TriagedFinding
 from jostle.triage.words import Words
 

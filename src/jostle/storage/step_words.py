@@ -37,7 +37,7 @@ def _rotated(sizes: list[float]) -> str:
 
 
 def _shifted(sizes: list[float]) -> str:
-    return f"moved by {math.hypot(*sizes):.2g} of its side"
+    return f"moved by {math.hypot(*sizes):.1%} of its side"
 
 
 def _scaled(sizes: list[float]) -> str:
