@@ -29,8 +29,7 @@ from jostle.storage.finding_record import (
     encode_record,
     record_as_json,
 )
-from jostle.storage.findings import FINDINGS, write_files
-from jostle.triage.triaged_finding import HIDDEN
+from jostle.storage.findings import FINDINGS, HIDDEN, write_files
 
 SEEDS, NEURONS, INTRINSIC = 200, 84, 6
 LAYERS = ("conv1", "conv2", "fc1")

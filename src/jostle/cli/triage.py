@@ -18,6 +18,7 @@ from jostle.commands.triage import Triaged
 from jostle.commands.triage import triage as triaged
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS
+from jostle.triage.words import counted
 
 CLASSES_HELP = 'File with the names of classes: one a line, a JSON list, or {"0": "cat"}'
 
@@ -47,29 +48,29 @@ def print_defects(console: Console, result: Triaged, most: int | None = None) ->
     if not result.defects:
         say(console, "no findings, so no defects")
     if stable:
-        say(console, f"{_counted(len(stable), 'defect')} in {_counted(_findings(stable), 'finding')}")
+        say(console, f"{counted(len(stable), 'defect')} in {counted(_findings(stable), 'finding')}")
         _print(console, stable, most)
     if unstable:
-        say(console, f"{_counted(len(unstable), 'defect')} that only some runs show")
+        say(console, f"{counted(len(unstable), 'defect')} that only some runs show")
         _print(console, unstable, most)
     if result.defects and not result.at_work:
-        say(console, f"each with a script: {result.folder / DEFECTS}")
+        say(console, f"scripts that show them: {result.folder / DEFECTS}")
 
 
 def _remarks(result: Triaged) -> Iterator[str]:
     if result.at_work:
         yield "the campaign is running: this is what it has found so far, and nothing was written"
     elif result.unfinished:
-        yield f"{_counted(result.unfinished, 'finding')} not finished: let the campaign go on to have the model asked"
+        yield f"{counted(result.unfinished, 'finding')} not finished: let the campaign go on to have the model asked"
     if result.unreadable:
-        yield f"{_counted(result.unreadable, 'finding')} cannot be read and left out"
+        yield f"{counted(result.unreadable, 'finding')} cannot be read and left out"
 
 
 def _print(console: Console, defects: Sequence[Defect], most: int | None) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2))
     for defect in defects[:most]:
         rate = "" if defect.unstable is None else f"{defect.unstable:.0%} of runs"
-        cells = (defect.title, _counted(defect.seeds, "seed"), rate, defect.name)
+        cells = (defect.title, counted(defect.seeds, "seed"), rate, defect.name)
         table.add_row(*(escape(visible(cell)) for cell in cells))
     console.print(table, soft_wrap=True)
     if most is not None and len(defects) > most:
@@ -78,7 +79,3 @@ def _print(console: Console, defects: Sequence[Defect], most: int | None) -> Non
 
 def _findings(defects: Sequence[Defect]) -> int:
     return sum(len(defect.findings) for defect in defects)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

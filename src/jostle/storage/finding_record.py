@@ -81,11 +81,7 @@ class Confirmation:
     @property
     def rate(self) -> float:
         """The share of runs that showed it."""
-        return self.shown / self.runs
-
-    @property
-    def stable(self) -> bool:
-        return self.shown == self.runs
+        return self.shown / max(self.runs, 1)
 
 
 NOT_FINITE, DEPARTS = "not finite", "departs"  # why a layer is named

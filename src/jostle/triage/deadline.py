@@ -28,6 +28,3 @@ class Deadline:
     def share(self, part: int, whole: int) -> Deadline:
         """When a part of the work that is left must be over, so that the rest gets as much time in proportion."""
         return Deadline.after(self.left * part / max(whole, 1))
-
-
-NEVER = Deadline(float("inf"))

@@ -13,9 +13,8 @@ from jostle.lineage import Mutation
 from jostle.storage.ancestry import Ancestry
 from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.finding_record import FindingRecord, FinishedArray, FinishedGraph, InputType
-from jostle.storage.findings import FINDINGS, UNREADABLE, array_in, finding_folders, read_record
+from jostle.storage.findings import FINDINGS, HIDDEN, UNREADABLE, array_in, finding_folders, read_record
 
-HIDDEN = "hidden"  # the array of a finding with the last hidden layer's activations
 ON_GRID = 1e-3  # of a level: how far a value may be from one that a file holds
 
 
@@ -44,7 +43,7 @@ class TriagedFinding:
         if isinstance(self.record.finished, FinishedGraph):
             return 1.0 if self.record.finished.reproduced else 0.0
         confirmation = self.finished.confirmation if self.finished else None
-        return confirmation.shown / max(confirmation.runs, 1) if confirmation else 1.0
+        return confirmation.rate if confirmation else 1.0
 
     def array(self, name: str) -> Tensor | None:
         """One of the arrays in its folder; None where it has none that can be read."""

@@ -157,7 +157,7 @@ def _shown_by(findings: Sequence[TriagedFinding]) -> str:
     """How many findings show a defect, from how many seeds, by which mutations."""
     seeds = len({finding.record.root for finding in findings})
     by_class = Counter(kind for finding in findings for kind in mutation_classes(finding.steps))
-    return f"Shown by {_counted(len(findings), 'finding')} from {_counted(seeds, 'seed')}{_by(by_class)}."
+    return f"Shown by {counted(len(findings), 'finding')} from {counted(seeds, 'seed')}{_by(by_class)}."
 
 
 def _by(by_class: Mapping[str, int]) -> str:
@@ -166,5 +166,6 @@ def _by(by_class: Mapping[str, int]) -> str:
     return f", by {', '.join(named)}{f' and {more} more' if more else ''}" if named else ""
 
 
-def _counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """So many of something, in words."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
