@@ -237,6 +237,12 @@ def test_every_module_says_in_its_first_line_what_it_is() -> None:
         assert docstring and docstring.splitlines()[0].rstrip().endswith((".", "?", ":")), name_of(path)
 
 
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """Pytest imports them by their bare names."""
+    names = [path.name for path in Path(__file__).parents[1].rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_the_public_names_are_all_there() -> None:
     assert all(hasattr(jostle, name) for name in jostle.__all__)
     assert len(set(jostle.__all__)) == len(jostle.__all__)

@@ -98,7 +98,9 @@ class _Best:
         return ranks, (change > 0).sum(1)
 
     def _undo(self, which: Tensor) -> None:
-        self._take(torch.where(which.view_as(self.inputs), self._how.references, self.inputs))
+        """Undoes the changes which [findings, values] is true of, however small, where the bug shows without them."""
+        undone = torch.where(which.view_as(self.inputs), self._how.references, self.inputs)
+        self._show(undone, (undone != self.inputs).flatten(1).any(1))
 
     def circle(self, boundary: Callable[[Tensor], Boundary]) -> None:
         """Turns towards the bug at a distance that shrinks while the bug shows and grows while it does not.
