@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 from hypothesis import settings
 
 settings.register_profile("house", deadline=None, derandomize=True)  # the same on a busy machine, and in every run
@@ -33,7 +35,17 @@ def rng() -> torch.Generator:
 @pytest.fixture(scope="session")
 def litert_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """LeNet-1 for LiteRT: float, dynamic, int8, and row, which takes rows alone; pooled takes more than it says."""
-    folder = tmp_path_factory.mktemp("litert")
-    script = Path(__file__).with_name("writing_litert.py")
-    subprocess.run([sys.executable, str(script), str(folder)], check=True, capture_output=True)
+    folder = _shared(tmp_path_factory) / "litert"
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "written").exists():
+            folder.mkdir(exist_ok=True)
+            script = Path(__file__).with_name("writing_litert.py")
+            subprocess.run([sys.executable, str(script), str(folder)], check=True, capture_output=True)
+            (folder / "written").touch()
     return folder
+
+
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of this run have in common."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own

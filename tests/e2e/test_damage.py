@@ -295,7 +295,7 @@ def tampered(out: Path, chance: random.Random) -> None:
 def test_tampering_never_ends_in_a_traceback(
     some: int, in_workshop: Path, finished: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    for number in range(10):
+    for number in range(times(4, 10)):
         out = Path(shutil.copytree(finished(SHORT), tmp_path / str(number)))
         tampered(out, random.Random(10 * some + number))
         for call in (["status", str(out)], [*CALL, LONG, "--json", "--out", str(out)], ["status", str(out)]):

@@ -67,12 +67,12 @@ def undisturbed(workshop: Path, tmp_path_factory: pytest.TempPathFactory) -> tup
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("point", range(times(15, 100)))
+@pytest.mark.parametrize("point", range(times(8, 100)))
 def test_a_full_disk_gives_one_line_and_the_same_command_goes_on(
     point: int, in_workshop: Path, undisturbed: tuple[Path, int], tmp_path: Path
 ) -> None:
     whole, writes = undisturbed
-    out, points = tmp_path / "out", times(15, 100)
+    out, points = tmp_path / "out", times(8, 100)
     with room_for(point * (writes - 1) // (points - 1)):
         ended = in_this_process(*CALL, str(out))
     line = ended.err.splitlines()[-1]
