@@ -115,6 +115,56 @@ def test_a_list_that_names_other_folders_removes_nothing(name: str, jostle: Run,
     assert precious.is_dir() and read_defects(campaign)[0].name != name
 
 
+@pytest.mark.parametrize("gone", [False, True], ids=["a defect that stays", "a defect that is no more"])
+@pytest.mark.parametrize("linked", [True, False], ids=["a link", "a file"])
+@pytest.mark.parametrize("depth", ["all", "one"])
+def test_links_in_place_of_folders_of_defects_are_refused_and_nothing_behind_them_changes(
+    depth: str, linked: bool, gone: bool, jostle: Run, campaign: Path
+) -> None:
+    defect = read_defects(campaign)[0]
+    if gone:
+        for name in defect.findings:
+            shutil.rmtree(campaign / "findings" / name)
+    place = campaign / "defects" if depth == "all" else campaign / "defects" / defect.name
+    home = campaign.parent / "home"
+    kept = [home / name for name in ("id_rsa", "issue.md", "input.npy", f"{defect.name}/notes.txt", "mine/notes.txt")]
+    for path in kept:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("precious")
+    shutil.rmtree(place)
+    if linked:
+        place.symlink_to(home)
+    else:
+        place.write_text("in the way")
+    ended = jostle("triage", str(campaign))
+    assert ended.code == Exit.USAGE and str(place) in ended.err and len(ended.err.strip().splitlines()) == 1
+    assert ("remove the link" if linked else "move it away") in ended.err
+    assert sorted(path for path in home.rglob("*") if path.is_file()) == sorted(kept)
+    assert all(path.read_text() == "precious" for path in kept)
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_links_and_folders_in_the_folder_of_a_defect_stay_and_lead_nowhere(
+    gone: bool, jostle: Run, campaign: Path
+) -> None:
+    defect = read_defects(campaign)[0]
+    if gone:
+        for name in defect.findings:
+            shutil.rmtree(campaign / "findings" / name)
+    home = campaign.parent / "home"
+    home.mkdir()
+    (home / "id_rsa").write_text("precious")
+    place = campaign / "defects" / defect.name
+    (place / "home").symlink_to(home)
+    (place / "old.txt").write_text("ours")
+    (place / "issue.md").unlink()
+    (place / "issue.md").symlink_to(home / "id_rsa")
+    assert jostle("triage", str(campaign)).code == Exit.CLEAN
+    assert [(path.name, path.read_text()) for path in home.iterdir()] == [("id_rsa", "precious")]
+    assert (place / "home").is_symlink() and not (place / "old.txt").exists()
+    assert gone == (place / "issue.md").is_symlink()
+
+
 def test_a_running_campaign_is_told_of_and_left_alone(jostle: Run, campaign: Path) -> None:
     (campaign / "defects.json").unlink()
     code = (
