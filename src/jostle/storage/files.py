@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from jostle.errors import OutputRefused, WriteFailed
+from jostle.untrusted.files import HEADER_LIMIT, read_plain
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 OF_THE_DISK = {*NO_ROOM, errno.EIO}  # nobody asked for the wrong thing
@@ -104,7 +105,8 @@ def portable(value: Any) -> Any:
 
 
 def read_json(path: Path) -> Any:
-    return parsed_json(path.read_bytes())
+    """What a file says that lies there itself; ValueError if it is a link, or no JSON."""
+    return parsed_json(read_plain(path, HEADER_LIMIT))
 
 
 def parsed_json(content: bytes | str) -> Any:
