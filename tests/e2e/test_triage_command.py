@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 import torch
 from running import Ended
 
+from campaign_folders import written_campaign
 from jostle.cli.terminal import Exit
 from jostle.storage.defects import read_defects
 
@@ -53,6 +55,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def campaign(project: Path, tmp_path: Path) -> Path:
     return shutil.copytree(project / "out", tmp_path / "out")
+
+
+@pytest.fixture
+def digits(tmp_path: Path) -> Path:
+    """A campaign with findings that are images."""
+    return written_campaign(tmp_path / "campaign", 3)
 
 
 def test_a_campaign_ends_with_its_defects_in_words(project: Path) -> None:
@@ -115,6 +123,56 @@ def test_a_list_that_names_other_folders_removes_nothing(name: str, jostle: Run,
     assert precious.is_dir() and read_defects(campaign)[0].name != name
 
 
+@pytest.mark.parametrize("gone", [False, True], ids=["a defect that stays", "a defect that is no more"])
+@pytest.mark.parametrize("linked", [True, False], ids=["a link", "a file"])
+@pytest.mark.parametrize("depth", ["all", "one"])
+def test_links_in_place_of_folders_of_defects_are_refused_and_nothing_behind_them_changes(
+    depth: str, linked: bool, gone: bool, jostle: Run, campaign: Path
+) -> None:
+    defect = read_defects(campaign)[0]
+    if gone:
+        for name in defect.findings:
+            shutil.rmtree(campaign / "findings" / name)
+    place = campaign / "defects" if depth == "all" else campaign / "defects" / defect.name
+    home = campaign.parent / "home"
+    kept = [home / name for name in ("id_rsa", "issue.md", "input.npy", f"{defect.name}/notes.txt", "mine/notes.txt")]
+    for path in kept:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("precious")
+    shutil.rmtree(place)
+    if linked:
+        place.symlink_to(home)
+    else:
+        place.write_text("in the way")
+    ended = jostle("triage", str(campaign))
+    assert ended.code == Exit.USAGE and str(place) in ended.err and len(ended.err.strip().splitlines()) == 1
+    assert ("remove the link" if linked else "move it away") in ended.err
+    assert sorted(path for path in home.rglob("*") if path.is_file()) == sorted(kept)
+    assert all(path.read_text() == "precious" for path in kept)
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_links_and_folders_in_the_folder_of_a_defect_stay_and_lead_nowhere(
+    gone: bool, jostle: Run, campaign: Path
+) -> None:
+    defect = read_defects(campaign)[0]
+    if gone:
+        for name in defect.findings:
+            shutil.rmtree(campaign / "findings" / name)
+    home = campaign.parent / "home"
+    home.mkdir()
+    (home / "id_rsa").write_text("precious")
+    place = campaign / "defects" / defect.name
+    (place / "home").symlink_to(home)
+    (place / "old.txt").write_text("ours")
+    (place / "issue.md").unlink()
+    (place / "issue.md").symlink_to(home / "id_rsa")
+    assert jostle("triage", str(campaign)).code == Exit.CLEAN
+    assert [(path.name, path.read_text()) for path in home.iterdir()] == [("id_rsa", "precious")]
+    assert (place / "home").is_symlink() and not (place / "old.txt").exists()
+    assert gone == (place / "issue.md").is_symlink()
+
+
 def test_a_running_campaign_is_told_of_and_left_alone(jostle: Run, campaign: Path) -> None:
     (campaign / "defects.json").unlink()
     code = (
@@ -139,6 +197,79 @@ def test_findings_that_are_damaged_or_linked_elsewhere_are_left_out(jostle: Run,
     ended = jostle("triage", str(campaign))
     assert ended.code == Exit.CLEAN and "1 finding cannot be read and left out" in ended.out
     assert not list(campaign.glob("defects/*/notes.txt"))
+
+
+def put_in_place(path: Path, what: str) -> None:
+    """Puts something else where a file was, or could be."""
+    content = path.read_bytes() if path.is_file() else b"a secret"
+    path.unlink(missing_ok=True)
+    elsewhere = path.parents[3] / f"elsewhere-{path.name}"
+    elsewhere.write_bytes(b"a secret" if path.suffix == ".txt" else content)
+    if what == "link":
+        path.symlink_to(elsewhere)
+    elif what == "pipe":
+        os.mkfifo(path)
+    elif what == "folder":
+        path.mkdir()
+    elif what == "truncated":
+        path.write_bytes(content[: len(content) * 2 // 3])
+    elif what == "empty":
+        path.write_bytes(b"")
+    elif what == "other shape":
+        np.save(path, np.zeros((2, 7), np.float32))
+    elif what == "no values":
+        np.save(path, np.zeros((1, 0, 0), np.float32))
+
+
+OF_ARRAYS = ["other shape", "no values"]
+ODD = ["link", "pipe", "folder", "truncated", "empty", "missing", *OF_ARRAYS]
+TEXTS = ["change.txt", "minimised-change.txt"]
+ARRAYS = ["input.npy", "reference.npy", "seed.npy", "label.npy", "minimised.npy", "hidden.npy"]
+
+
+@pytest.mark.parametrize("command", ["triage", "report"])
+@pytest.mark.parametrize("what", ODD)
+def test_files_of_findings_that_are_not_as_we_write_them_are_not_waited_for_followed_or_stumbled_over(
+    what: str, command: str, jostle: Run, tmp_path: Path
+) -> None:
+    """Each finding has one of its files spoiled, and each is a defect of its own as far as the report knows."""
+    names = [*TEXTS, *ARRAYS] if what in OF_ARRAYS else [*TEXTS, *ARRAYS, "finding.json"]
+    digits = written_campaign(tmp_path / "campaign", len(names) + 1, per_defect=1)
+    for place, name in zip(sorted((digits / "findings").iterdir()), names, strict=False):
+        put_in_place(place / name, what)
+    ended = jostle(command, str(digits))
+    assert ended.code == Exit.CLEAN, ended.err
+    written = [path for path in (*digits.glob("defects/*/*"), digits / "report.html") if path.is_file()]
+    assert written and not any(path.is_symlink() or b"a secret" in path.read_bytes() for path in written)
+
+
+@pytest.mark.parametrize("command", ["triage", "report"])
+@pytest.mark.parametrize("what", ["link", "pipe", "folder"])
+@pytest.mark.parametrize(
+    "name",
+    ["config.json", "status.json", "journal.jsonl", "coverage.jsonl", "environment.json", "defects.json", "lock"],
+)
+def test_files_of_a_campaign_that_are_links_or_pipes_are_left_out_or_refused_in_one_line(
+    name: str, what: str, command: str, jostle: Run, digits: Path
+) -> None:
+    if what == "link":
+        (digits / name).touch()
+        (digits / name).replace(digits.parent / name)
+        (digits / name).symlink_to(digits.parent / name)
+    else:
+        (digits / name).unlink(missing_ok=True)
+        (digits / name).mkdir() if what == "folder" else os.mkfifo(digits / name)
+    ended = jostle(command, str(digits))
+    assert ended.code in (Exit.CLEAN, Exit.USAGE, Exit.OUR_ERROR), ended.err
+    assert "Traceback" not in ended.err and len(ended.err.strip().splitlines()) <= 1
+
+
+def test_a_link_to_the_folder_of_a_finding_is_no_finding(jostle: Run, digits: Path) -> None:
+    before = jostle("triage", str(digits), "--json").json()["findings"]
+    first = min((digits / "findings").iterdir())
+    first.replace(digits.parent / "elsewhere")
+    first.symlink_to(digits.parent / "elsewhere")
+    assert jostle("triage", str(digits), "--json").json()["findings"] == before - 1
 
 
 def test_what_is_no_campaign_is_refused_in_one_line(jostle: Run, tmp_path: Path, campaign: Path) -> None:

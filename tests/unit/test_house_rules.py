@@ -49,8 +49,8 @@ KNOWS: dict[str, tuple[str, ...]] = {
     "feedback": ("options",),
     "oracles": ("options", "inputs"),
     "schedulers": ("options", "inputs"),
-    "storage": ("inputs",),
-    "triage": ("inputs", "storage"),
+    "storage": ("inputs", "untrusted"),
+    "triage": ("inputs", "storage", "untrusted"),
     "frameworks": ("options", "isolation", "untrusted"),
     "report": ("inputs", "storage", "triage", "untrusted"),
 }

@@ -5,6 +5,7 @@ Nothing of the folder is executed: no model is loaded, and no code of the user's
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,8 @@ from jostle.storage.campaign_record import CampaignRecord, read_campaign
 from jostle.storage.class_names import campaign_class_names, read_class_names
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS, defect_as_json, read_defects, write_defects
-from jostle.storage.files import remove
 from jostle.storage.overview import is_at_work
-from jostle.triage.defect_folder import ShownDefect
+from jostle.triage.defect_folder import ShownDefect, remove_files
 from jostle.triage.grouping import defects_of
 from jostle.triage.triaged_finding import gather
 from jostle.triage.words import Words
@@ -55,7 +55,10 @@ def triage(folder: Path, classes: Path | None = None) -> Triaged:
     defects = defects_of(gathered.findings, Words(names))
     at_work = is_at_work(folder)
     if not at_work:
-        _remove_others(folder, defects)
+        gone = _earlier(folder) - {defect.name for defect in defects}
+        _check_places(folder, [*(defect.name for defect in defects), *gone])
+        for name in sorted(gone):
+            remove_files(folder / DEFECTS / name)
         write_defects(folder, defects)
         findings = {finding.name: finding for finding in gathered.findings}
         for defect in defects:
@@ -75,11 +78,13 @@ def _campaign(folder: Path) -> CampaignRecord:
         ) from error
 
 
-def _remove_others(folder: Path, defects: list[Defect]) -> None:
-    """Folders that an earlier list names and this one does not."""
-    for name in sorted(_earlier(folder) - {defect.name for defect in defects}):
-        if (folder / DEFECTS / name).is_dir():
-            remove(folder / DEFECTS / name)
+def _check_places(folder: Path, names: Iterable[str]) -> None:
+    """Refuses links in place of the folders of defects: whoever made them chose what is removed behind them."""
+    for place in (folder / DEFECTS, *(folder / DEFECTS / name for name in sorted(names))):
+        if place.is_symlink():
+            raise OutputRefused(f"{place} is a link, behind which nothing is written or removed: remove the link")
+        if place.exists() and not place.is_dir():
+            raise OutputRefused(f"{place} is no folder, and the folder of a defect goes there: move it away")
 
 
 def _earlier(folder: Path) -> set[str]:

@@ -26,10 +26,10 @@ class Found:
     record: FindingRecord
 
     def arrays(self) -> dict[str, Tensor]:
-        """What can be read of its arrays, all of one shape; none without both an input and its reference."""
+        """What can be read of its arrays, all of one shape; none without both an input and a reference that fits it."""
         known = {name: _array(self.folder, name) for name in ARRAYS}
         arrays = {name: array for name, array in known.items() if array is not None}
-        if not {"input", "reference"} <= arrays.keys():
+        if not {"input", "reference"} <= arrays.keys() or arrays["input"].shape != arrays["reference"].shape:
             return {}
         shape = arrays["input"].shape
         return {name: array for name, array in arrays.items() if array.shape == shape}

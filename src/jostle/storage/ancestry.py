@@ -16,6 +16,7 @@ from jostle.storage.files import parsed_json
 from jostle.storage.finding_record import FindingRecord
 from jostle.storage.journal import JOURNAL, read_journal
 from jostle.storage.repair import entries_path
+from jostle.untrusted.files import check_plain
 
 LONGEST = 100_000  # generations; more are a damaged corpus
 
@@ -95,6 +96,7 @@ class Ancestry:
 
 def _read(path: Path) -> _Entries:
     try:
+        check_plain(path)
         with safe_open(path, "pt") as file:
             parents = tuple(map(int, file.get_tensor("parents").tolist()))
             mutations = tuple(map(str, parsed_json((file.metadata() or {})["steps"])))

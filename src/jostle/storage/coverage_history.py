@@ -14,6 +14,7 @@ from typing import Any
 
 from jostle.records import Summary
 from jostle.storage.files import Appended, parsed_json
+from jostle.untrusted.files import read_plain
 
 COVERAGE = "coverage.jsonl"
 GROWTH = 1.01  # executions from one point to the next, which bounds the file: 1,400 points in a billion executions
@@ -56,8 +57,8 @@ def encode_point(point: CoveragePoint) -> bytes:
 def read_coverage(folder: Path) -> list[CoveragePoint]:
     """The points in order; what cannot be read is left out, and what was done again counts as it was last."""
     try:
-        lines = (folder / COVERAGE).read_bytes().splitlines()
-    except OSError:
+        lines = read_plain(folder / COVERAGE).splitlines()
+    except (OSError, ValueError):
         return []
     points: list[CoveragePoint] = []
     for point in filter(None, map(_point, lines)):

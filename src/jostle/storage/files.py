@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from jostle.errors import OutputRefused, WriteFailed
+from jostle.untrusted.files import HEADER_LIMIT, read_plain
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 OF_THE_DISK = {*NO_ROOM, errno.EIO}  # nobody asked for the wrong thing
 IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY}
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # not on Windows
+READ_AND_WRITE = 0o666  # by all whom the user's umask does not keep out, as open() has it
 DEEPEST = 100  # levels of JSON, of which we write fewer than ten
 
 
@@ -45,7 +48,7 @@ def _written(path: Path, content: bytes, synced: bool) -> int:
     beside = temporary(path)
     with _as_write_failed(path):
         try:
-            with beside.open("wb") as file:
+            with _opened_anew(beside) as file:
                 put(file, content)
                 file.flush()
                 if synced:
@@ -60,9 +63,22 @@ def _written(path: Path, content: bytes, synced: bool) -> int:
 
 def write_plain(path: Path, content: bytes) -> int:
     """Writes a file that may be left half written, because it can be told and there is another copy."""
-    with _as_write_failed(path), path.open("wb", buffering=0) as file:
+    with _as_write_failed(path), open(path, "wb", buffering=0, opener=_not_through_links) as file:
         put(file, content)
     return len(content)
+
+
+def _opened_anew(path: Path) -> BinaryIO:
+    """A file of our own to write: what another process left there, or a link that a stranger put there, goes first."""
+    try:
+        return open(path, "xb", opener=_not_through_links)
+    except FileExistsError:
+        path.unlink()
+        return open(path, "xb", opener=_not_through_links)
+
+
+def _not_through_links(path: str, flags: int) -> int:
+    return os.open(path, flags | NO_LINKS, READ_AND_WRITE)
 
 
 def temporary(path: Path) -> Path:
@@ -89,7 +105,8 @@ def portable(value: Any) -> Any:
 
 
 def read_json(path: Path) -> Any:
-    return parsed_json(path.read_bytes())
+    """What a file says that lies there itself; ValueError if it is a link, or no JSON."""
+    return parsed_json(read_plain(path, HEADER_LIMIT))
 
 
 def parsed_json(content: bytes | str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tokenize
 import zipfile
@@ -30,6 +31,7 @@ from jostle.storage.finding_record import (
     record_as_json,
 )
 from jostle.storage.quarantine import portable_name
+from jostle.untrusted.files import HEADER_LIMIT, opened_plain, read_plain
 
 FINDINGS, FLAKY = "findings", "flaky"  # where bugs stand that show again when their input runs alone, and others
 PICTURE = "picture.png"
@@ -58,10 +60,12 @@ def number_of(folder: Path) -> int:
 
 
 def finding_folders(findings: Path) -> list[Path]:
-    """Those of ours, in order; what else lies there is not ours to touch."""
+    """Those of ours, in order; what else lies there, links too, is not ours to touch."""
     if not findings.is_dir():
         return []
-    return sorted(path for path in findings.iterdir() if path.is_dir() and FOLDER.match(path.name))
+    with os.scandir(findings) as entries:
+        names = [entry.name for entry in entries if FOLDER.match(entry.name) and entry.is_dir(follow_symlinks=False)]
+    return [findings / name for name in sorted(names)]
 
 
 def write_files(folder: Path, files: Mapping[str, bytes], synced: bool = False) -> int:
@@ -73,8 +77,8 @@ def write_files(folder: Path, files: Mapping[str, bytes], synced: bool = False) 
 
 
 def read_record(folder: Path) -> FindingRecord:
-    """What a finding's record says; ValueError where it is damaged."""
-    return decode_record((folder / RECORD).read_bytes())
+    """What a finding's record says; ValueError where it is damaged, or a link."""
+    return decode_record(read_plain(folder / RECORD, HEADER_LIMIT))
 
 
 def recorded(findings: Path) -> Iterator[Recorded]:
@@ -183,6 +187,9 @@ def _if_there(folder: Path, name: str) -> Tensor | None:
 
 
 def array_in(folder: Path, name: str) -> Tensor | None:
-    """The array of a finding under this name, None if it has none."""
-    path = folder / f"{name}.npy"
-    return torch.from_numpy(np.load(path, allow_pickle=False)) if path.exists() else None
+    """The array of a finding under this name, None if it has none; ValueError where that is a link."""
+    try:
+        with opened_plain(folder / f"{name}.npy") as file:
+            return torch.from_numpy(np.load(file, allow_pickle=False))
+    except FileNotFoundError:
+        return None

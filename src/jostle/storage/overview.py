@@ -13,6 +13,7 @@ from jostle.storage.findings import FINDINGS, FLAKY, Recorded, finding_folders, 
 from jostle.storage.journal import JOURNAL, read_journal
 from jostle.storage.quarantine import QUARANTINE
 from jostle.storage.status import Statistics, read_status
+from jostle.untrusted.files import opened_plain
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,10 @@ def is_at_work(folder: Path) -> bool:
     except ImportError:
         return False
     try:
-        with (folder / "lock").open("rb") as file:
+        with opened_plain(folder / "lock") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return False
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # a link or a pipe is no lock of ours
         return False
     except BlockingIOError:
         return True

@@ -19,10 +19,11 @@ from jostle.storage.ancestry import Ancestry
 from jostle.storage.campaign_record import read_campaign
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray, InputType
-from jostle.storage.findings import MINIMISED, MINIMISED_REFERENCE, PICTURE, array_in, recorded
+from jostle.storage.findings import MINIMISED, MINIMISED_REFERENCE, PICTURE, UNREADABLE, array_in, recorded
 from jostle.storage.step_words import step_words
 from jostle.storage.waveforms import drawn_wave
 
+DRAWN = ("seed", "reference", "input", MINIMISED, MINIMISED_REFERENCE)
 CHANNELS = (1, 3)
 SMALLEST_SIDE = 140  # pixels; smaller images are enlarged
 GAP = 4
@@ -59,8 +60,9 @@ def picture_in(
     """The picture of the finding in a folder, as a file; None where it cannot be drawn."""
     if record.input_type is InputType.GRAPH:
         return None
-    arrays = {name: array_in(folder, name) for name in ("seed", "reference", "input", MINIMISED, MINIMISED_REFERENCE)}
-    known = {name: array for name, array in arrays.items() if array is not None}
+    known = _drawn_arrays(folder)
+    if not known:
+        return None
     left = record.finished.steps if isinstance(record.finished, FinishedArray) else None
     way = [step_words(step) for step in (steps if left is None else left)]
     captions = _answers(record, classes)
@@ -73,11 +75,12 @@ def picture_in(
 
 def readable(folder: Path, record: FindingRecord, bounds: tuple[float, float] | None) -> dict[str, bytes]:
     """The arrays of a finding as images or tables, where the domain of its inputs wrote nothing that opens."""
-    input, reference = (array_in(folder, name) for name in ("input", "reference"))
-    if record.input_type is InputType.GRAPH or input is None or reference is None:
+    arrays = {} if record.input_type is InputType.GRAPH else _drawn_arrays(folder)
+    if not arrays:
         return {}
+    input, reference = arrays["input"], arrays["reference"]
     if input.ndim == 3 and input.shape[0] in CHANNELS:
-        images = {name: array_in(folder, name) for name in ("input", "minimised")}
+        images = {name: arrays.get(name) for name in ("input", MINIMISED)}
         low, high = bounds or (float(input.min()), float(input.max()))
         return {
             f"{name}.png": _image(array, low, high)
@@ -93,6 +96,17 @@ def readable(folder: Path, record: FindingRecord, bounds: tuple[float, float] | 
     return {"input.csv": "".join(["place,seed,input\n", *(f"{n},{a},{b}\n" for n, (a, b) in rows)]).encode()}
 
 
+def _drawn_arrays(folder: Path) -> dict[str, Tensor]:
+    """The arrays of a finding that pictures show; none where one is damaged or they do not fit together."""
+    try:
+        arrays = {name: array_in(folder, name) for name in DRAWN}
+    except UNREADABLE:
+        return {}
+    known = {name: array for name, array in arrays.items() if array is not None}
+    fit = len({array.shape for array in known.values()}) == 1 and all(array.numel() for array in known.values())
+    return known if fit and {"input", "reference"} <= known.keys() else {}
+
+
 def _bounds(campaign: Path) -> tuple[float, float] | None:
     try:
         return read_campaign(campaign).value_range
@@ -102,8 +116,11 @@ def _bounds(campaign: Path) -> tuple[float, float] | None:
 
 def _truth(folder: Path, classes: Mapping[int, str]) -> str:
     """The true label of the seed, "" where it is unknown or no class."""
-    label = array_in(folder, "label")
-    if label is None or label.ndim or label.is_floating_point() or int(label) == NO_LABEL:
+    try:
+        label = array_in(folder, "label")
+    except UNREADABLE:
+        return ""
+    if label is None or label.ndim or label.is_floating_point() or label.is_complex() or int(label) == NO_LABEL:
         return ""
     return classes.get(int(label), str(int(label)))
 
@@ -158,7 +175,7 @@ def picture_of(
     """
     input, reference = arrays["input"].float(), arrays["reference"].float()
     image_like = input.ndim in (3, 4) and input.shape[0] in CHANNELS
-    if not (image_like or sound) or not input.isfinite().all():
+    if not (image_like or (sound and input.ndim)) or not input.isfinite().all():
         return None
     if input.ndim == 4:
         number = int((input - reference).abs().amax((0, 2, 3)).argmax())

@@ -41,7 +41,7 @@ class ShownDefect:
         else:
             files |= self._written("minimised.npy" if "minimised.npy" in files else "input.npy")
         make_folder(place)
-        for left in {path.name for path in place.iterdir() if path.is_file()} - files.keys():
+        for left in _plain_names(place) - files.keys():
             remove(place / left)
         for name, content in files.items():
             write_whole(place / name, content)
@@ -54,6 +54,20 @@ class ShownDefect:
         picture = picture_in(self.finding.folder, record, self.finding.steps, self.classes)
         files |= {} if picture is None else {PICTURE: picture}
         return files if script is None else {SCRIPT: script.encode(), **files}
+
+
+def remove_files(place: Path) -> None:
+    """Removes the folder of a defect that is no more; one in which others put folders or links stays with these."""
+    if place.is_dir():
+        for name in _plain_names(place):
+            remove(place / name)
+        if not any(place.iterdir()):
+            remove(place)
+
+
+def _plain_names(place: Path) -> set[str]:
+    """Files in a folder; we write no folders and links there, so that these are somebody else's."""
+    return {path.name for path in place.iterdir() if path.is_file() and not path.is_symlink()}
 
 
 def _copied(finding: Path) -> Iterator[tuple[str, bytes]]:

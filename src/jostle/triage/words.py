@@ -71,7 +71,7 @@ class Words:
     def truth(self, finding: TriagedFinding) -> str:
         """The true label of the seed, "" where it is unknown or no class."""
         label = finding.array("label")
-        if label is None or label.ndim or label.is_floating_point() or int(label) == NO_LABEL:
+        if label is None or label.ndim or label.is_floating_point() or label.is_complex() or int(label) == NO_LABEL:
             return ""
         return self.label(int(label))
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO
 
 from jostle.errors import ModelRefused
 
 HEADER_LIMIT = 100 * 2**20  # bytes, the limit of safetensors too
+LARGEST = 2**32  # bytes of any other file
 VALUE_LIMIT = 4_000_000  # in JSON, each of up to a hundred bytes in memory
+# Neither follow a link nor wait for a pipe that took the place of a file since it was looked at; not on Windows.
+WARY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 TENSOR_LIMIT = 100_000
 MEMBER_LIMIT = 100_000
 NAME_LIMIT = 200  # characters, fewer than any file system takes
@@ -48,6 +53,31 @@ def read_bounded(path: Path, limit: int) -> bytes:
     if path.stat().st_size > limit:
         raise ValueError(f"it is larger than {limit} bytes")
     return path.read_bytes()
+
+
+def check_plain(path: Path, limit: int = LARGEST) -> None:
+    """A file of at most so many bytes, and no link to one, which could lead anywhere; OSError where there is none."""
+    seen = path.lstat()
+    if not stat.S_ISREG(seen.st_mode):
+        raise ValueError("it is a link, a folder, a pipe or a device: put a copy of the file there")
+    if seen.st_size > limit:
+        raise ValueError(f"it is larger than {limit} bytes")
+
+
+def opened_plain(path: Path, limit: int = LARGEST) -> BinaryIO:
+    """Such a file, opened to be read."""
+    check_plain(path, limit)
+    return open(path, "rb", opener=_warily)
+
+
+def _warily(path: str, flags: int) -> int:
+    return os.open(path, flags | WARY)
+
+
+def read_plain(path: Path, limit: int = LARGEST) -> bytes:
+    """The content of such a file."""
+    with opened_plain(path, limit) as file:
+        return file.read(limit)
 
 
 def inside(folder: Path, name: str) -> Path:

@@ -11,7 +11,7 @@ import pytest
 
 from jostle.errors import OutputRefused, WriteFailed
 from jostle.storage import files
-from jostle.storage.files import Appended, make_folder, usable, write_json, write_whole
+from jostle.storage.files import Appended, make_folder, temporary, usable, write_json, write_plain, write_whole
 
 
 @pytest.fixture
@@ -74,3 +74,41 @@ def test_what_is_in_the_way_is_named_and_no_room_asked_for(tmp_path: Path) -> No
         with pytest.raises(WriteFailed, match="is in the way there, move it") as told:
             write()
         assert "make room" not in str(told.value)
+
+
+@pytest.mark.parametrize("synced", [False, True])
+@pytest.mark.parametrize("left", ["link", "dangling link", "hard link", "pipe", "half a file"])
+@pytest.mark.parametrize("name", ["report.html", "defects.json", "issue.md", "input.npy"])
+def test_what_stands_where_a_file_is_written_first_is_replaced_and_not_written_through(
+    name: str, left: str, synced: bool, tmp_path: Path
+) -> None:
+    precious, beside = tmp_path / "precious", temporary(tmp_path / name)
+    precious.write_bytes(b"precious")
+    if left == "link":
+        beside.symlink_to(precious)
+    elif left == "dangling link":
+        beside.symlink_to(tmp_path / "startup")
+    elif left == "hard link":
+        beside.hardlink_to(precious)
+    elif left == "pipe":
+        os.mkfifo(beside)
+    else:
+        beside.write_bytes(b"hal")
+    assert write_whole(tmp_path / name, b"new", synced) == 3
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"precious": b"precious", name: b"new"}
+    assert not (tmp_path / name).is_symlink()
+
+
+def test_a_written_file_has_the_rights_of_any_other(tmp_path: Path) -> None:
+    (tmp_path / "any").touch()
+    write_whole(tmp_path / "whole", b"")
+    write_plain(tmp_path / "plain", b"")
+    assert len({path.stat().st_mode for path in tmp_path.iterdir()}) == 1
+
+
+def test_a_file_that_may_be_left_half_written_is_not_written_through_a_link_either(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_bytes(b"precious")
+    (tmp_path / "input.npy").symlink_to(tmp_path / "precious")
+    with pytest.raises(WriteFailed, match="cannot write"):
+        write_plain(tmp_path / "input.npy", b"new")
+    assert (tmp_path / "precious").read_bytes() == b"precious"

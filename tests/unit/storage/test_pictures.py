@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from io import BytesIO
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from torch import Tensor
 from jostle.lineage import Mutation
 from jostle.storage.finding_block import npy
 from jostle.storage.finding_record import FindingRecord, InputType
-from jostle.storage.pictures import CAPTION, SMALLEST_SIDE, picture_of, readable
+from jostle.storage.pictures import CAPTION, DRAWN, SMALLEST_SIDE, picture_in, picture_of, readable
 
 RECORD = FindingRecord(
     *(InputType.ARRAY, "flip", "label 1 became 2", "flip:0:1:2", True, 1, 1, 1, "a seed", 0, -1),
@@ -136,3 +137,53 @@ def test_an_image_has_a_file_that_other_programs_open_and_an_array_a_table(tmp_p
     for name, row in (("input", [1.0, 2.5]), ("reference", [1.0, 2.0])):
         (tmp_path / f"{name}.npy").write_bytes(npy(torch.tensor(row)))
     assert readable(tmp_path, RECORD, None) == {"input.csv": b"place,seed,input\n0,1.0,1.0\n1,2.0,2.5\n"}
+
+
+def spoil(path: Path, what: str) -> None:
+    whole = path.read_bytes()
+    path.unlink()
+    if what == "link":
+        path.with_name("elsewhere").write_bytes(whole)
+        path.symlink_to(path.with_name("elsewhere"))
+    elif what == "pipe":
+        os.mkfifo(path)
+    elif what == "truncated":
+        path.write_bytes(whole[:-1])
+    elif what == "no header":
+        path.write_bytes(whole[:20])
+    elif what == "empty":
+        path.write_bytes(b"")
+    elif what == "other shape":
+        path.write_bytes(npy(torch.zeros(3, 5, 4)))
+    elif what == "no values":
+        path.write_bytes(npy(torch.zeros(1, 0, 4)))
+
+
+@pytest.mark.parametrize("wave", [False, True])
+@pytest.mark.parametrize(
+    "what", ["link", "pipe", "truncated", "no header", "empty", "other shape", "no values", "missing"]
+)
+@pytest.mark.parametrize("name", [*DRAWN, "label"])
+def test_no_picture_is_drawn_of_arrays_that_are_damaged_or_do_not_fit_together(
+    name: str, what: str, wave: bool, tmp_path: Path
+) -> None:
+    for one in DRAWN:
+        (tmp_path / f"{one}.npy").write_bytes(npy(torch.rand(1, 4, 4)))
+    (tmp_path / "label.npy").write_bytes(npy(torch.tensor(3)))
+    if wave:
+        (tmp_path / "input.wav").touch()
+    assert picture_in(tmp_path, RECORD, (), {}) is not None and (readable(tmp_path, RECORD, None) or wave)
+    spoil(tmp_path / f"{name}.npy", what)
+    optional = name == "label" or (what == "missing" and name not in ("input", "reference"))
+    assert (picture_in(tmp_path, RECORD, (), {}) is not None) == optional
+    assert bool(readable(tmp_path, RECORD, None)) == optional
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1, 0, 0), (1, 0, 2, 2)])
+@pytest.mark.parametrize("wave", [False, True])
+def test_no_picture_is_drawn_of_all_arrays_without_values(wave: bool, shape: tuple[int, ...], tmp_path: Path) -> None:
+    for one in ("input", "reference"):
+        (tmp_path / f"{one}.npy").write_bytes(npy(torch.zeros(shape)))
+    if wave:
+        (tmp_path / "input.wav").touch()
+    assert picture_in(tmp_path, RECORD, (), {}) is None
