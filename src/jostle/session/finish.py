@@ -63,7 +63,7 @@ from jostle.storage.pictures import write_png
 from jostle.targets.contained import ContainedLayers
 from jostle.triage.deadline import Clock, Deadline
 
-AT_ONCE = 64  # findings, because the graph behind a gradient takes memory
+AT_ONCE = 64  # findings at most, because the graph behind a gradient takes memory
 Afresh = Callable[[], AbstractContextManager[Target]]  # the model, loaded in a process of its own
 
 
@@ -122,10 +122,11 @@ class InputFinisher:
     ) -> int:
         """Works through findings of the campaign, some at a time; how many there was no time to minimise to the end."""
         late = 0
-        deadline, left = Deadline.after(self.options.finishing, self.clock), len(open_ones)
+        left = len(open_ones)
         with ExitStack() as stack:
             again = self._opened(stack) if left else None
-            for some in progress(_batches(open_ones), left):
+            deadline = Deadline.after(self.options.finishing, self.clock)  # loading the model does not count
+            for some in progress(_batches(open_ones, self._at_once), left):
                 if stopped():
                     return late  # the same command goes on from here
                 findings = [read_finding(place, record) for place, record in some]
@@ -135,6 +136,11 @@ class InputFinisher:
 
     def _open(self) -> list[Recorded]:
         return [(place, record) for place, record in recorded(self.folder / FINDINGS) if record.finished is None]
+
+    @property
+    def _at_once(self) -> int:
+        """How many findings are worked on together: no more than the model runs in one batch."""
+        return min(AT_ONCE, self.settings[BatchOptions].batch)
 
     def _opened(self, stack: ExitStack) -> Target | None:
         """The model in a new process, where findings are confirmed; that it cannot be loaded twice ends nothing."""
@@ -209,7 +215,9 @@ class InputFinisher:
         oracle, known = self._oracle(like), [_confirmation(finding.record) for finding in findings]
         if again is None or oracle is None or like.of_gradient or None not in known:
             return known
-        return Confirming(again, oracle, like.kind).confirmed(rows, _bugs(findings), deadline)
+        confirming = Confirming(again, oracle, like.kind, self.settings[BatchOptions].batch)
+        half = deadline.share(1, 2) if self._shrinks(like) else deadline  # the rest is for minimising
+        return confirming.confirmed(rows, _bugs(findings), half)
 
     def _locations(
         self, rows: Candidates, traces: Mapping[str, Trace | None], like: FindingRecord
@@ -340,7 +348,7 @@ class _Known:
         )
 
 
-def _batches(findings: Sequence[Recorded]) -> list[list[Recorded]]:
+def _batches(findings: Sequence[Recorded], at_once: int) -> list[list[Recorded]]:
     """Findings of one kind each, so many as can be worked on at once: one that ends its process, only alone."""
     alike: dict[tuple[object, ...], list[Recorded]] = {}
     for place, record in findings:
@@ -348,7 +356,7 @@ def _batches(findings: Sequence[Recorded]) -> list[list[Recorded]]:
         alike.setdefault((name, record.of_gradient, record.fatal), []).append((place, record))
     batches = []
     for group in alike.values():
-        size = 1 if group[0][1].fatal else AT_ONCE
+        size = 1 if group[0][1].fatal else at_once
         batches += [group[start : start + size] for start in range(0, len(group), size)]
     return batches
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,11 @@ from jostle.errors import OutputRefused
 from jostle.inputs.distances import as_image_file, relative_distances
 from jostle.inputs.geometry import place
 from jostle.inputs.seeds import SeedForm, load_seeds
+from jostle.interfaces import Target
 from jostle.mutators.transforms import rotation
+from jostle.options.campaign import BatchOptions
 from jostle.options.schema import Given, Settings
+from jostle.records import Candidates, Trace
 from jostle.session.assemble import assemble
 from jostle.session.finish import InputFinisher
 from jostle.session.session import Session
@@ -29,6 +33,7 @@ from jostle.storage.finding_record import (
     RECORD,
     Answer,
     ChangeSizes,
+    Confirmation,
     FinishedArray,
     encode_record,
     record_as_json,
@@ -465,6 +470,51 @@ def test_less_time_than_before_loses_nothing(unfinished: tuple[InputFinisher, Pa
     again = replace(finisher, clock=TickingClock(), prepared=replace(finisher.prepared, settings=hurried(finisher)))
     assert again.finish_these([(one.folder, one.record) for one in cut]) == len(cut)
     assert contents(copied / "findings") == before
+
+
+def test_finishing_runs_no_more_inputs_at_once_than_the_search(
+    unfinished: tuple[InputFinisher, Path], copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finisher = unfinished[0]
+    sizes: list[int] = []
+    target, count = finisher.target, len(saved_findings(copied))
+    run_whole = type(target).run
+
+    def noted(self: Any, batch: Candidates, *more: Any, **named: Any) -> Trace:
+        sizes.append(len(batch))
+        return run_whole(self, batch, *more, **named)
+
+    monkeypatch.setattr(type(target), "run", noted)
+    settings = finisher.settings.over(replace(finisher.settings[BatchOptions], batch=4))
+    prepared = replace(finisher.prepared, settings=settings)
+    replace(finisher, folder=copied, prepared=prepared, afresh=lambda: nullcontext(target)).finish()
+    assert max(sizes) == 4 < count
+    assert {finished_array(one).confirmation for one in saved_findings(copied)} == {Confirmation(4, 4)}
+
+
+@dataclass
+class SlowTarget:
+    """Takes a second for each batch."""
+
+    target: Target
+    seconds: float = 0.0
+
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
+        self.seconds += 1
+        return self.target.run(batch, watched)
+
+
+def test_confirming_leaves_half_of_the_time_for_minimising(
+    unfinished: tuple[InputFinisher, Path], copied: Path
+) -> None:
+    finisher, count = unfinished[0], len(saved_findings(copied))
+    settings = finisher.settings.over(replace(finisher.options, finishing=2.0 * count))  # each runs more often
+    prepared = replace(finisher.prepared, settings=settings)
+    slow = SlowTarget(finisher.target)
+    again = replace(finisher, folder=copied, prepared=prepared, afresh=lambda: nullcontext(slow), remarks=[])
+    replace(again, clock=lambda: slow.seconds).finish()
+    assert count <= slow.seconds <= count + 1
+    assert all(finished_array(one).minimised is not None for one in saved_findings(copied))
 
 
 def hurried(finisher: InputFinisher) -> Settings:
