@@ -37,13 +37,9 @@ def tmin(
     moving = Console(stderr=True, quiet=as_json)
     results = smaller(findings, FUZZ.parsed(FUZZ.read(flags)), partial(shown, moving, "minimising findings"))
     if as_json:
-        print(json.dumps({"findings": [one.as_json() for one in results], "left": sum(map(_left, results))}))
+        print(json.dumps({"findings": [one.as_json() for one in results], "left": sum(one.left for one in results)}))
     else:
         _print(output(), results)
-
-
-def _left(result: Smaller) -> bool:
-    return result.after is None and not result.record.of_gradient
 
 
 def _print(console: Console, results: Sequence[Smaller]) -> None:
@@ -81,10 +77,10 @@ def _remarks(results: Sequence[Smaller]) -> list[str]:
         if one.after is not None and one.before is not None and one.before.euclidean > 0
     ]
     lines = [f"median L2 after / before: {median(ratios):.2f}"] if ratios else []
-    before = sum(not one.worked_on and one.after is not None for one in results)
+    before = sum(not one.worked_on and not one.left and one.after is not None for one in results)
     if before:
         lines.append(f"{before:,} had been minimised before, and were left alone")
-    left = sum(map(_left, results))
+    left = sum(one.left for one in results)
     if left:
         lines.append(f"{left:,} are left, because the time was over: the same command goes on, --budget gives more")
     return lines

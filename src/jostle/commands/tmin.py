@@ -57,11 +57,17 @@ class Smaller:
         """None where the way from the seed could not be gone again."""
         return None if self.known is None else self.known.steps
 
+    @property
+    def left(self) -> bool:
+        """Whether the same command goes on with it."""
+        return is_open(self.record)
+
     def as_json(self) -> dict[str, Any]:
         return {
             "folder": str(self.folder),
             "fingerprint": self.record.fingerprint,
             "worked_on": self.worked_on,
+            "left": self.left,
             "before": None if self.before is None else sizes_as_json(self.before),
             "after": None if self.after is None else sizes_as_json(self.after),
             "steps": list(map(str, self.steps)),
@@ -81,7 +87,7 @@ def smaller(places: Sequence[Path], changes: Given, progress: Progress = quietly
         campaigns.setdefault(folder.parent.parent, []).append((folder, record_in(folder)))
     worked_on: set[Path] = set()
     for campaign, findings in campaigns.items():
-        open_ones = [one for one in findings if _is_open(one[1])]
+        open_ones = [one for one in findings if is_open(one[1])]
         if open_ones:
             _minimise(campaign, open_ones, changes, progress)
             worked_on |= {folder for folder, _ in open_ones}
@@ -102,9 +108,10 @@ def _findings_in(place: Path) -> list[Path]:
     return findings_in(place)
 
 
-def _is_open(record: FindingRecord) -> bool:
+def is_open(record: FindingRecord) -> bool:
+    """Whether it can be minimised and is not yet, or not to the end."""
     done = record.finished
-    return not record.of_gradient and (not isinstance(done, FinishedArray) or done.minimised is None)
+    return not record.of_gradient and not (isinstance(done, FinishedArray) and done.small)
 
 
 def _minimise(folder: Path, findings: Sequence[Recorded], changes: Given, progress: Progress) -> None:

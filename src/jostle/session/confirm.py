@@ -54,19 +54,25 @@ class Confirming:
     target: Target
     oracle: Oracle
     kind: str
+    batch: int  # rows that run together, at most
 
     def confirmed(self, rows: Candidates, bugs: Tensor, deadline: Deadline) -> list[Confirmation | None]:
-        """How often each row shows its bug [rows]: alone in turn, then all together with seeds, as time allows."""
+        """How often each row shows its bug [rows]: alone in turn, then in batches with seeds, as time allows."""
         counts = [_Runs() for _ in range(len(rows))]
         for number in list(range(len(rows))) * ALONE:
             if not counts[number].died and not deadline.passed:
                 row = torch.tensor([number])
                 self._run(rows.select(row), bugs[row], [counts[number]])
         alive = [number for number, one in enumerate(counts) if not one.died]
-        if alive and not deadline.passed:
-            some = torch.tensor(alive)
-            self._run(_accompanied(rows.select(some)), bugs[some], [counts[number] for number in alive])
+        for some in torch.tensor(alive, dtype=torch.long).split(max(1, self.batch - self._companions)):
+            if len(some) and not deadline.passed:
+                together = _accompanied(rows.select(some), self._companions)
+                self._run(together, bugs[some], [counts[number] for number in some.tolist()])
         return [Confirmation(one.runs, one.shown) if one.runs else None for one in counts]
+
+    @property
+    def _companions(self) -> int:
+        return min(COMPANIONS, self.batch // 2)
 
     def _run(self, batch: Candidates, bugs: Tensor, counts: Sequence[_Runs]) -> None:
         """All rows at once; the first of them have bugs [findings] to show."""
@@ -77,9 +83,9 @@ class Confirming:
             one.add(bool(shows[number]) or (died and self.kind == CRASH), died)
 
 
-def _accompanied(rows: Candidates) -> Candidates:
+def _accompanied(rows: Candidates, companions: int) -> Candidates:
     """The same rows, and some seeds after them."""
-    return Candidates.joined([rows, rows.seeds.as_candidates().select(all_rows(len(rows.seeds))[:COMPANIONS])])
+    return Candidates.joined([rows, rows.seeds.as_candidates().select(all_rows(len(rows.seeds))[:companions])])
 
 
 def _died(trace: Trace, row: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
@@ -60,9 +61,9 @@ from jostle.storage.findings import (
 from jostle.storage.journal import JOURNAL
 from jostle.storage.pictures import write_png
 from jostle.targets.contained import ContainedLayers
-from jostle.triage.deadline import Deadline
+from jostle.triage.deadline import Clock, Deadline
 
-AT_ONCE = 64  # findings, because the graph behind a gradient takes memory
+AT_ONCE = 64  # findings at most, because the graph behind a gradient takes memory
 Afresh = Callable[[], AbstractContextManager[Target]]  # the model, loaded in a process of its own
 
 
@@ -75,6 +76,7 @@ class InputFinisher:
     folder: Path  # of the campaign
     afresh: Afresh | None = None  # where findings are confirmed; None where they are not
     remarks: list[str] = field(default_factory=list)  # what to say when it is over
+    clock: Clock = time.monotonic
 
     @property
     def seeds(self) -> Seeds:
@@ -108,7 +110,7 @@ class InputFinisher:
         late = self.finish_these(open_ones, progress, stopped)
         if late:
             self.remarks.append(
-                f"{late:,} of {len(open_ones):,} findings were not minimised, because --finishing "
+                f"{late:,} of {len(open_ones):,} findings were not minimised to the end, because --finishing "
                 f"{self.options.finishing:g}s was over: jostle tmin {self.folder} goes on"
             )
 
@@ -118,12 +120,13 @@ class InputFinisher:
         progress: Progress = quietly,
         stopped: Callable[[], bool] = lambda: False,
     ) -> int:
-        """Works through findings of the campaign, some at a time; how many there was no time to minimise."""
+        """Works through findings of the campaign, some at a time; how many there was no time to minimise to the end."""
         late = 0
-        deadline, left = Deadline.after(self.options.finishing), len(open_ones)
+        left = len(open_ones)
         with ExitStack() as stack:
             again = self._opened(stack) if left else None
-            for some in progress(_batches(open_ones), left):
+            deadline = Deadline.after(self.options.finishing, self.clock)  # loading the model does not count
+            for some in progress(_batches(open_ones, self._at_once), left):
                 if stopped():
                     return late  # the same command goes on from here
                 findings = [read_finding(place, record) for place, record in some]
@@ -133,6 +136,11 @@ class InputFinisher:
 
     def _open(self) -> list[Recorded]:
         return [(place, record) for place, record in recorded(self.folder / FINDINGS) if record.finished is None]
+
+    @property
+    def _at_once(self) -> int:
+        """How many findings are worked on together: no more than the model runs in one batch."""
+        return min(AT_ONCE, self.settings[BatchOptions].batch)
 
     def _opened(self, stack: ExitStack) -> Target | None:
         """The model in a new process, where findings are confirmed; that it cannot be loaded twice ends nothing."""
@@ -145,12 +153,13 @@ class InputFinisher:
             return None
 
     def _finish(self, findings: list[SavedFinding], again: Target | None, deadline: Deadline) -> int:
-        """Works through findings of one kind and writes what came of it; how many there was no time to minimise."""
+        """Works through findings of one kind and writes what came of it; how many there was no time to make small."""
         like, rows = findings[0].record, self._candidates(findings)
         references = torch.stack([finding.reference for finding in findings])
         confirmations = self._confirmed(rows, findings, again, deadline)
-        late = self._shrinks(like) and deadline.passed
-        small = self._shrunk(rows, findings, deadline) if self._shrinks(like) and not late else None
+        shrinks = self._shrinks(like)
+        small = self._shrunk(rows, findings, deadline) if shrinks and not deadline.passed else None
+        late = shrinks and deadline.passed  # also where the time was over in the midst of it
         traces = self._traces(rows, references, small, like.kind)
         known = _Known(
             changes=_sized(rows.inputs, references, self.seeds.domain),
@@ -160,10 +169,12 @@ class InputFinisher:
             divergences=self._divergences(rows.inputs, like),
             confirmations=confirmations,
             locations=self._locations(rows, traces, like),
+            cut_off=late and small is not None,
         )
         arrays = self._arrays(rows, small, traces)
         for row, finding in enumerate(findings):
-            self._write(finding, {name: array[row] for name, array in arrays.items()}, known.of(row))
+            if not _smaller_before(finding.record, known.of(row)):
+                self._write(finding, {name: array[row] for name, array in arrays.items()}, known.of(row))
         return len(findings) if late else 0
 
     @property
@@ -204,7 +215,9 @@ class InputFinisher:
         oracle, known = self._oracle(like), [_confirmation(finding.record) for finding in findings]
         if again is None or oracle is None or like.of_gradient or None not in known:
             return known
-        return Confirming(again, oracle, like.kind).confirmed(rows, _bugs(findings), deadline)
+        confirming = Confirming(again, oracle, like.kind, self.settings[BatchOptions].batch)
+        half = deadline.share(1, 2) if self._shrinks(like) else deadline  # the rest is for minimising
+        return confirming.confirmed(rows, _bugs(findings), half)
 
     def _locations(
         self, rows: Candidates, traces: Mapping[str, Trace | None], like: FindingRecord
@@ -243,6 +256,8 @@ class InputFinisher:
             if name in arrays:
                 self._write_readable(finding, name, arrays[name])
         finish_finding(finding, finished, {name: array for name, array in arrays.items() if name != "input"})
+        if MINIMISED in arrays and MINIMISED_REFERENCE not in arrays:
+            (finding.folder / f"{MINIMISED_REFERENCE}.npy").unlink(missing_ok=True)  # of what was minimised before
 
     def _write_readable(self, finding: SavedFinding, name: str, array: Tensor) -> None:
         """The array as files that other programs open."""
@@ -318,6 +333,7 @@ class _Known:
     divergences: Sequence[Divergence | None]
     confirmations: Sequence[Confirmation | None]
     locations: Sequence[Location | None]
+    cut_off: bool  # minimising, of all of them
 
     def of(self, row: int) -> FinishedArray:
         return FinishedArray(
@@ -328,10 +344,11 @@ class _Known:
             self.confirmations[row],
             self.locations[row],
             None if self.steps is None else self.steps[row],
+            self.cut_off,
         )
 
 
-def _batches(findings: Sequence[Recorded]) -> list[list[Recorded]]:
+def _batches(findings: Sequence[Recorded], at_once: int) -> list[list[Recorded]]:
     """Findings of one kind each, so many as can be worked on at once: one that ends its process, only alone."""
     alike: dict[tuple[object, ...], list[Recorded]] = {}
     for place, record in findings:
@@ -339,13 +356,21 @@ def _batches(findings: Sequence[Recorded]) -> list[list[Recorded]]:
         alike.setdefault((name, record.of_gradient, record.fatal), []).append((place, record))
     batches = []
     for group in alike.values():
-        size = 1 if group[0][1].fatal else AT_ONCE
+        size = 1 if group[0][1].fatal else at_once
         batches += [group[start : start + size] for start in range(0, len(group), size)]
     return batches
 
 
 def _confirmation(record: FindingRecord) -> Confirmation | None:
     return record.finished.confirmation if isinstance(record.finished, FinishedArray) else None
+
+
+def _smaller_before(record: FindingRecord, now: FinishedArray) -> bool:
+    """Whether less time than before came to nothing smaller, so that what stands there is better."""
+    before = record.finished.minimised if isinstance(record.finished, FinishedArray) else None
+    if before is None or now.small:
+        return False
+    return now.minimised is None or now.minimised.euclidean >= before.euclidean
 
 
 def _bugs(findings: Sequence[SavedFinding]) -> Tensor:

@@ -44,8 +44,12 @@ class GraphFinisher:
     timeout: float  # seconds for one model on one backend
 
     def outlook(self) -> str:
-        """What is about to be done."""
-        return f"{len(self._open()):,} findings: smaller models, scripts that reproduce them"
+        """What is about to be done, and how long the searches take at most."""
+        count = len(self._open())
+        return (
+            f"{count:,} findings: smaller models, searched for at most {count:,} × {REDUCING:g} s, and scripts that "
+            f"reproduce them"
+        )
 
     def finish(self, progress: Progress = quietly, stopped: Callable[[], bool] = lambda: False) -> None:
         """Works through all findings in the campaign's folder that are not finished yet."""

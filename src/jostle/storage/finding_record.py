@@ -18,6 +18,7 @@ from jostle.storage.json_fields import fields, flag, json_object, number, record
 
 RECORD = "finding.json"
 INPUT_TYPE = "input type"
+CUT_OFF = "minimising was cut off"
 SEED_ITSELF = "none: the seed itself"  # in place of a mutation
 VERSION = 2  # of a record
 
@@ -112,6 +113,12 @@ class FinishedArray:
     confirmation: Confirmation | None = None  # None where it was not run again
     location: Location | None = None  # None where no layer tells
     steps: tuple[Mutation, ...] | None = None  # what is left of the mutations from the seed on; None if not tried
+    cut_off: bool = False  # the time was over before minimising was: what is minimised is smaller, not yet small
+
+    @property
+    def small(self) -> bool:
+        """Whether it was minimised to the end."""
+        return self.minimised is not None and not self.cut_off
 
 
 @dataclass(frozen=True)
@@ -243,6 +250,7 @@ def _finished_as_json(finished: FinishedArray | FinishedGraph | None) -> dict[st
     return {
         "change": sizes_as_json(finished.change),
         **minimised,
+        **({CUT_OFF: True} if finished.cut_off else {}),
         **steps,
         "answers": answers,
         **_confirmation_as_json(finished.confirmation),
@@ -334,6 +342,7 @@ def _finished_array(record: Mapping[str, Any]) -> FinishedArray | None:
         _confirmation(fields(record, "confirmation")) if "confirmation" in record else None,
         _location(fields(record, "location")) if "location" in record else None,
         tuple(map(Mutation.parsed, texts(record, "steps"))) if "steps" in record else None,
+        flag(record, CUT_OFF) if CUT_OFF in record else False,
     )
 
 

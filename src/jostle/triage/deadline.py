@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+
+Clock = Callable[[], float]  # seconds
 
 
 @dataclass(frozen=True)
@@ -11,20 +14,21 @@ class Deadline:
     """A point in time, by the clock that only goes on."""
 
     end: float
+    clock: Clock = time.monotonic
 
     @staticmethod
-    def after(seconds: float) -> Deadline:
-        return Deadline(time.monotonic() + seconds)
+    def after(seconds: float, clock: Clock = time.monotonic) -> Deadline:
+        return Deadline(clock() + seconds, clock)
 
     @property
     def left(self) -> float:
         """Seconds, never below 0."""
-        return max(0.0, self.end - time.monotonic())
+        return max(0.0, self.end - self.clock())
 
     @property
     def passed(self) -> bool:
-        return time.monotonic() >= self.end
+        return self.clock() >= self.end
 
     def share(self, part: int, whole: int) -> Deadline:
         """When a part of the work that is left must be over, so that the rest gets as much time in proportion."""
-        return Deadline.after(self.left * part / max(whole, 1))
+        return Deadline.after(self.left * part / max(whole, 1), self.clock)

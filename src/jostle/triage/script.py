@@ -14,8 +14,10 @@ from jostle.storage.finding_record import FindingRecord
 from jostle.triage import script_code as code
 from jostle.triage.causes import label_pair
 
-PATIENCE = 300.0  # seconds for a model that may never end
+PATIENCE = 300.0  # seconds for a model that may never end, where the campaign set no limit
+IN_LIMITS = ("MemoryLimit",)  # errors that only a process with limits shows
 OF_LABELS = ("classes", "binary")  # tasks whose answer is one label
+A_LAYER = re.compile(r"\w+(\.\w+)*", re.ASCII)  # as named_modules names them
 TEST = re.compile(r"^def (test_\w+)", re.MULTILINE)
 
 
@@ -66,7 +68,7 @@ class Script:
         found = TEST.search(body)
         assert found is not None, "every body defines a test"
         parts = [code.HEAD, self._imports(loader, body), self._constants(constants)]
-        parts += [code.COMMON, loader.code] if loader is not None else []
+        parts += [code.WHERE, code.COMMON, loader.code] if loader is not None else []
         return "".join([*parts, body, code.END.replace("{test}", found[1])])
 
     def _own(self) -> tuple[str, dict[str, Any], Loader] | None:
@@ -94,16 +96,23 @@ class Script:
         if family == "nan":
             return self._not_finite(loader, str(record.details.get("place", "")))
         if family == "crash" and " of the twin " not in record.fingerprint:
-            return code.CRASH, {"PATIENCE": PATIENCE}
+            alone = record.details.get("error") not in IN_LIMITS
+            return (code.CRASH, {"PATIENCE": self._patience}) if alone else None
         return None
 
     def _not_finite(self, loader: Loader, place: str) -> tuple[str, dict[str, Any]] | None:
         if place.startswith("output") and " of the " not in place:
             return code.NOT_FINITE, {}
-        return (code.LAYER_NOT_FINITE, {"LAYER": place}) if loader.torch else None
+        return (code.LAYER_NOT_FINITE, {"LAYER": place}) if loader.torch and A_LAYER.fullmatch(place) else None
+
+    @property
+    def _patience(self) -> float:
+        """Seconds after which a model counts as one that never ends: as many as in the campaign."""
+        limit = self._setting("timeout")
+        return float(limit) if isinstance(limit, int | float) else PATIENCE
 
     def _by_replay(self) -> tuple[str, dict[str, Any], None]:
-        return code.BY_REPLAY, {"TRUSTED": bool(self._setting("trust_model"))}, None
+        return code.BY_REPLAY, {}, None
 
     def _loader(self, spec: Any) -> Loader | None:
         if not isinstance(spec, str):
@@ -129,13 +138,12 @@ class Script:
             "STD": list(self._setting("std") or ()),
             "CHANNELS_LAST": self._setting("layout") == "nhwc",
             "OUTPUT": self._setting("output"),
-            "SAFE": not self._setting("trust_model"),
         }
 
     def _imports(self, loader: Loader | None, body: str) -> str:
         engine = self._setting("engine")
         before = [f"import os\n\nos.environ['KERAS_BACKEND'] = {engine!a}\n"] if engine in KERAS_ENGINES else []
-        wanted = ["import sys", *(loader.imports if loader else ())]
+        wanted = [*([] if before else ["import os"]), "import sys", *(loader.imports if loader else ())]
         wanted += ["import faulthandler"] if "faulthandler" in body else []
         standard = sorted(one for one in wanted if one.split()[1].split(".")[0] in STANDARD)
         others = sorted({"import numpy as np", *wanted} - set(standard), key=lambda one: one.split()[1])
@@ -144,8 +152,8 @@ class Script:
     def _constants(self, constants: Mapping[str, Any]) -> str:
         known = {"WHAT": self.title, "ARRAY": self.array, **constants}
         lines = [f"{name} = {value!a}\n" for name, value in known.items()]  # so that nothing of it is code
-        ran = f"WORKED_IN = Path({self.campaign.origin.folder!a})  # where names of files are relative to\n"
-        return "".join(["\nHERE = Path(__file__).resolve().parent\n", ran, *lines])
+        ran = f"RAN_IN = {self.campaign.origin.folder!a}  # the folder that names of files were relative to\n"
+        return "".join(["\nHERE = Path(__file__).resolve().parent\n", ran, *lines, code.TRUST])
 
     def _setting(self, name: str) -> Any:
         return self.campaign.all_settings.get(name)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,16 @@ import pytest
 import torch
 from torch import Tensor
 
+from jostle.commands.tmin import is_open
 from jostle.errors import OutputRefused
 from jostle.inputs.distances import as_image_file, relative_distances
 from jostle.inputs.geometry import place
 from jostle.inputs.seeds import SeedForm, load_seeds
+from jostle.interfaces import Target
 from jostle.mutators.transforms import rotation
-from jostle.options.schema import Given
+from jostle.options.campaign import BatchOptions
+from jostle.options.schema import Given, Settings
+from jostle.records import Candidates, Trace
 from jostle.session.assemble import assemble
 from jostle.session.finish import InputFinisher
 from jostle.session.session import Session
@@ -27,6 +33,7 @@ from jostle.storage.finding_record import (
     RECORD,
     Answer,
     ChangeSizes,
+    Confirmation,
     FinishedArray,
     encode_record,
     record_as_json,
@@ -423,6 +430,96 @@ def test_when_the_time_is_over_findings_are_finished_but_not_minimised(workshop:
     assert all(finished_array(one).answers["input"] for one in findings)
     (remark,) = done.remarks
     assert f"{len(findings)} of {len(findings)} findings were not minimised" in remark and "jostle tmin" in remark
+
+
+@dataclass
+class TickingClock:
+    """Goes on by a second each time that somebody looks at it."""
+
+    seconds: float = 0.0
+
+    def __call__(self) -> float:
+        self.seconds += 1
+        return self.seconds
+
+
+def test_findings_that_the_time_cut_off_are_kept_smaller_and_taken_up_again(
+    unfinished: tuple[InputFinisher, Path], copied: Path, finished: list[SavedFinding]
+) -> None:
+    finisher = replace(unfinished[0], folder=copied, clock=TickingClock(), remarks=[])
+    finisher.finish()  # 60 s pass after some of the searches
+    cut = saved_findings(copied)
+    for finding in cut:
+        known = finished_array(finding)
+        assert known.cut_off and not known.small and is_open(finding.record)
+        assert minimised_size(finding) <= known.change.euclidean
+        said = known.answers["minimised"]["model"].label
+        assert said == finding.record.label_change.taken_for, "what is kept shows the bug"
+    assert any(minimised_size(one) < finished_array(one).change.euclidean for one in cut)
+    assert f"{len(cut)} of {len(cut)} findings were not minimised to the end" in finisher.remarks[0]
+    finisher = replace(finisher, clock=time.monotonic)
+    assert finisher.finish_these([(one.folder, one.record) for one in cut]) == 0
+    for one, whole in zip(saved_findings(copied), finished, strict=True):
+        assert not is_open(one.record) and minimised_size(one) == pytest.approx(minimised_size(whole), rel=0.05)
+
+
+def test_less_time_than_before_loses_nothing(unfinished: tuple[InputFinisher, Path], copied: Path) -> None:
+    finisher = replace(unfinished[0], folder=copied, clock=TickingClock(), remarks=[])
+    finisher.finish()
+    before, cut = contents(copied / "findings"), saved_findings(copied)
+    again = replace(finisher, clock=TickingClock(), prepared=replace(finisher.prepared, settings=hurried(finisher)))
+    assert again.finish_these([(one.folder, one.record) for one in cut]) == len(cut)
+    assert contents(copied / "findings") == before
+
+
+def test_finishing_runs_no_more_inputs_at_once_than_the_search(
+    unfinished: tuple[InputFinisher, Path], copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finisher = unfinished[0]
+    sizes: list[int] = []
+    target, count = finisher.target, len(saved_findings(copied))
+    run_whole = type(target).run
+
+    def noted(self: Any, batch: Candidates, *more: Any, **named: Any) -> Trace:
+        sizes.append(len(batch))
+        return run_whole(self, batch, *more, **named)
+
+    monkeypatch.setattr(type(target), "run", noted)
+    settings = finisher.settings.over(replace(finisher.settings[BatchOptions], batch=4))
+    prepared = replace(finisher.prepared, settings=settings)
+    replace(finisher, folder=copied, prepared=prepared, afresh=lambda: nullcontext(target)).finish()
+    assert max(sizes) == 4 < count
+    assert {finished_array(one).confirmation for one in saved_findings(copied)} == {Confirmation(4, 4)}
+
+
+@dataclass
+class SlowTarget:
+    """Takes a second for each batch."""
+
+    target: Target
+    seconds: float = 0.0
+
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
+        self.seconds += 1
+        return self.target.run(batch, watched)
+
+
+def test_confirming_leaves_half_of_the_time_for_minimising(
+    unfinished: tuple[InputFinisher, Path], copied: Path
+) -> None:
+    finisher, count = unfinished[0], len(saved_findings(copied))
+    settings = finisher.settings.over(replace(finisher.options, finishing=2.0 * count))  # each runs more often
+    prepared = replace(finisher.prepared, settings=settings)
+    slow = SlowTarget(finisher.target)
+    again = replace(finisher, folder=copied, prepared=prepared, afresh=lambda: nullcontext(slow), remarks=[])
+    replace(again, clock=lambda: slow.seconds).finish()
+    assert count <= slow.seconds <= count + 1
+    assert all(finished_array(one).minimised is not None for one in saved_findings(copied))
+
+
+def hurried(finisher: InputFinisher) -> Settings:
+    """The same settings, with no time to speak of."""
+    return finisher.settings.over(replace(finisher.options, finishing=0.5))
 
 
 def test_what_is_about_to_be_done_is_said_with_how_long_it_may_take(

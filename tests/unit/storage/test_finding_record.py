@@ -115,6 +115,7 @@ FLIP = FindingRecord(
         Confirmation(4, 3),
         Location("fc1", NOT_FINITE, -2.5, math.inf),
         (Mutation(("rotation 11",)), Mutation(("noise",), "noise")),
+        cut_off=True,
     ),
 )
 GRAPH = replace(
@@ -128,7 +129,7 @@ GRAPH = replace(
 
 MAY_BE_MISSING = (
     *("largest change", "minimised", "change", "divergence", "confirmation", "location", "steps"),
-    "reproduced by its script",
+    *("reproduced by its script", "minimising was cut off"),
 )
 
 
