@@ -113,7 +113,7 @@ class CardMaker:
             changes=tuple(readable_changes(shown, arrays["reference"], self.forms)) if shown is not None else (),
             sounds=tuple(self._playable(best)) if self.forms.sound else (),
             stages=tuple(self._stages(best, arrays)),
-            divergence=_divergence(of_array.divergence) if of_array and of_array.divergence else None,
+            divergence=_divergence(of_array.divergence if of_array else None),
             confirmed=_confirmed(of_array),
             script=script,
             script_path=path,
@@ -203,8 +203,10 @@ def _side(forms: InputForms) -> int:
     return 280 if forms.sound else LARGEST_SIDE
 
 
-def _divergence(divergence: Divergence) -> TwinFigures:
-    """One finding beside what the seeds show."""
+def _divergence(divergence: Divergence | None) -> TwinFigures | None:
+    """One finding beside what the seeds show; None of a twin that cannot be looked into."""
+    if divergence is None or not divergence.layers:
+        return None
     begins = divergence.begins
     far = "far beyond what the seeds show" if divergence.beyond_seeds else "hardly further than on the seeds"
     told = "no layer differs beyond rounding" if begins is None else f"begins in {begins}, {far}"

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from campaign_folders import written_campaign
+from campaign_folders import finding_record, write_finding, written_campaign
 from jostle.commands.report import contents_of
 from jostle.errors import OutputRefused
 from jostle.report.compare import compared
+from jostle.report.contents import as_json
 from jostle.report.render import rendered
 from jostle.storage.coverage_history import COVERAGE
 from jostle.storage.defects import DEFECTS_FILE
+from jostle.storage.finding_record import FinishedArray
 from jostle.storage.findings import FINDINGS
+from jostle.zoo import mnist_sample
 
 SHOWN_FILES = ["environment.json", "findings/0001-flip-x/reproduce.py", "defects/defect-0/reproduce.py"]
 
@@ -96,6 +101,17 @@ def test_no_other_file_is_needed(campaign: Path, name: str, damage: bytes | None
 def test_a_campaign_without_findings_says_so(tmp_path: Path) -> None:
     contents = contents_of(written_campaign(tmp_path / "quiet", 0))
     assert contents.defects == () and contents.sentences[1] == "Nothing was found that it gets wrong."
+    data = as_json(contents)
+    assert data["defects"] == data["findings"] == data["twins"] == []
+
+
+def test_a_twin_that_cannot_be_looked_into_has_no_layers_to_show(campaign: Path) -> None:
+    place, record = findings(campaign)[0], finding_record(2)
+    assert isinstance(record.finished, FinishedArray) and record.finished.divergence is not None
+    unknown = replace(record.finished, divergence=replace(record.finished.divergence, begins=None, layers=()))
+    write_finding(place, replace(record, finished=unknown), mnist_sample()[0][0], 2)
+    os.utime(campaign / DEFECTS_FILE)  # as if triage had seen it
+    assert contents_of(campaign).defects[0].divergence is None
 
 
 @pytest.mark.parametrize("content", [None, b"", b"[]", b"{}", b'{"folder format": 1}'])

@@ -9,7 +9,7 @@ function card(defect, rank, data, fitting, open) {
       make("h3", { id: `${id}-title` }, make("a", { href: `#${encodeURIComponent(id)}` }, defect.title)),
       make("span", { class: "rank", "aria-label": `rank ${rank}` }, `#${rank}`)),
     tags(defect, fitting),
-    defect.explanation ? make("p", { class: "told" }, defect.explanation.join(" ")) : null,
+    defect.explanation.length ? make("p", { class: "told" }, defect.explanation.join(" ")) : null,
     panels(defect, first),
     (defect.changes || []).map(changed),
     defect.sounds ? make("div", { class: "panels sounds" }, defect.sounds.map(sound => make("figure", {}, make("audio", { controls: true, preload: "none", src: sound.source, "aria-label": sound.caption }), make("figcaption", {}, sound.caption)))) : null,
