@@ -25,7 +25,7 @@ from jostle.report.contents import (
     Value,
 )
 from jostle.report.found import Found, content_in
-from jostle.report.illustrations import LARGEST_SIDE, THUMBNAIL, drawable, drawn_alone, drawn_finding
+from jostle.report.illustrations import LARGEST_SIDE, THUMBNAIL, drawn_alone, drawn_finding
 from jostle.report.input_form import InputForms
 from jostle.report.readable_changes import readable_changes
 from jostle.report.sheets import Sheets, shrunk
@@ -33,8 +33,9 @@ from jostle.storage.ancestry import Ancestry
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS
 from jostle.storage.divergence_plots import MOST_LAYERS
+from jostle.storage.drawn_arrays import drawable, reference_name
 from jostle.storage.finding_record import Divergence, FindingRecord, FinishedArray, InputType
-from jostle.storage.findings import FINDINGS
+from jostle.storage.findings import FINDINGS, MINIMISED
 from jostle.storage.step_words import step_words
 from jostle.triage.causes import label_pair
 from jostle.triage.defect_folder import SCRIPT
@@ -106,11 +107,13 @@ class CardMaker:
         of_array = finished if isinstance(finished, FinishedArray) else None
         arrays = {} if record.input_type is InputType.GRAPH else best.arrays()
         script, path = self._script(card.name, best)
-        shown = arrays.get("minimised", arrays.get("input"))
+        shown = MINIMISED if MINIMISED in arrays else "input"
         return replace(
             card,
             panels=tuple(self._panels(best, arrays)),
-            changes=tuple(readable_changes(shown, arrays["reference"], self.forms)) if shown is not None else (),
+            changes=tuple(readable_changes(arrays[shown], arrays[reference_name(arrays, shown)], self.forms))
+            if arrays
+            else (),
             sounds=tuple(self._playable(best)) if self.forms.sound else (),
             stages=tuple(self._stages(best, arrays)),
             divergence=_divergence(of_array.divergence if of_array else None),

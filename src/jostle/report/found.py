@@ -11,10 +11,18 @@ from torch import Tensor
 from jostle.records import MODEL
 from jostle.report.yields import classes_of
 from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray
-from jostle.storage.findings import FINDINGS, UNREADABLE, array_in, finding_folders, read_record
+from jostle.storage.findings import (
+    FINDINGS,
+    MINIMISED,
+    MINIMISED_REFERENCE,
+    UNREADABLE,
+    array_in,
+    finding_folders,
+    read_record,
+)
 from jostle.untrusted.files import named_file, read_bounded
 
-ARRAYS = ("seed", "reference", "input", "minimised")
+ARRAYS = ("seed", "reference", "input", MINIMISED, MINIMISED_REFERENCE)
 LARGEST_TEXT = 200_000  # bytes of a script or an issue on the page
 
 
@@ -28,11 +36,11 @@ class Found:
     def arrays(self) -> dict[str, Tensor]:
         """What can be read of its arrays, all of one shape; none without both an input and its reference."""
         known = {name: _array(self.folder, name) for name in ARRAYS}
-        arrays = {name: array for name, array in known.items() if array is not None}
-        if not {"input", "reference"} <= arrays.keys():
+        input = known["input"]
+        if input is None:
             return {}
-        shape = arrays["input"].shape
-        return {name: array for name, array in arrays.items() if array.shape == shape}
+        arrays = {name: array for name, array in known.items() if array is not None and array.shape == input.shape}
+        return arrays if "reference" in arrays else {}
 
     def input(self) -> Tensor | None:
         return _array(self.folder, "input")
