@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from campaign_folders import finding_record, write_finding, written_campaign
+from campaign_folders import campaign_record, finding_record, write_finding, written_campaign
 from jostle.commands.report import contents_of
 from jostle.errors import OutputRefused
 from jostle.report.compare import compared
 from jostle.report.contents import as_json
 from jostle.report.render import rendered
+from jostle.storage.campaign_record import write_campaign
 from jostle.storage.coverage_history import COVERAGE
 from jostle.storage.defects import DEFECTS_FILE
 from jostle.storage.finding_record import FinishedArray
@@ -65,7 +66,25 @@ def test_classes_have_the_names_of_a_file(campaign: Path, tmp_path: Path) -> Non
     names = tmp_path / "names.txt"
     names.write_text("zero\none\n")
     contents = contents_of(campaign, names)
-    assert contents.defects[0].panels[2].said[0].label == "one" and contents.findings[0].label == "zero"
+    card = next(one for one in contents.defects if 0 in one.findings)
+    assert card.panels[2].said[0].label == "one" and contents.findings[0].label == "zero"
+    assert "zero" in card.title and "one" in card.title
+    assert sorted(place for one in contents.defects for place in one.findings) == list(range(12))
+
+
+def test_findings_that_were_finished_after_triage_are_grouped_now(campaign: Path) -> None:
+    assert contents_of(campaign).defects[0].title == "Digit 0 taken for 1 when changed"
+    later = (campaign / DEFECTS_FILE).stat().st_mtime_ns + 1_000_000_000
+    os.utime(findings(campaign)[3] / "finding.json", ns=(later, later))
+    assert all(one.title != "Digit 0 taken for 1 when changed" for one in contents_of(campaign).defects)
+
+
+def test_settings_of_zero_are_shown(campaign: Path) -> None:
+    record = campaign_record()
+    zeros = {**record.settings, "seed": 0, "share": 0.0, "off": False, "nothing": None, "none": [], "empty": ""}
+    write_campaign(campaign, replace(record, settings=zeros))
+    shown = {fact.name: fact.value for fact in contents_of(campaign).settings}
+    assert shown["seed"] == shown["share"] == "0" and not {"off", "nothing", "none", "empty"} & shown.keys()
 
 
 @pytest.mark.parametrize("name", ["input.npy", "reference.npy"])
