@@ -99,6 +99,23 @@ def test_a_live_page_follows_its_campaign(browser: Browser, live: tuple[LivePage
     assert browser.text("#figures dd") == "5" and browser.console() == []
 
 
+def test_a_live_page_shows_its_news_once_nobody_reads_a_card(browser: Browser, live: tuple[LivePage, Path]) -> None:
+    page, folder = live
+    browser.open(page.address)
+    browser.until("return document.getElementById('live').textContent === 'finished'")
+    browser.until("return document.querySelector('.card details') !== null && page.news !== ''")
+    browser.run("window.revoked = []; URL.revokeObjectURL = url => window.revoked.push(url)")
+    browser.run("window.before = [...Sheets.urls.values()]; document.querySelector('.card details').open = true")
+    written_campaign(folder, 10, per_defect=2)
+    browser.until("return document.querySelector('#figures dd').textContent === '5'")
+    assert browser.text("#count") == "3 defects"
+    browser.run("document.querySelector('.card details').open = false")
+    browser.until("return document.getElementById('count').textContent === '5 defects'")
+    assert browser.run("return window.before.length > 0 && window.before.every(url => window.revoked.includes(url))")
+    assert browser.run("return [...Charts.waiting.keys(), ...Charts.drawn.keys()].every(place => place.isConnected)")
+    assert browser.console() == []
+
+
 def test_texts_values_and_sounds_are_shown_as_words(contents: Contents, opened: Open, axe: str) -> None:
     edits = (TextEdit("a ", "a "), TextEdit("cat", f"c\u0430t{MARKUP}"), TextEdit("", " new"))
     changes = (
