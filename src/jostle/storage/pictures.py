@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from io import BytesIO
+from itertools import accumulate
 from pathlib import Path
 
 import torch
@@ -34,7 +35,7 @@ from jostle.storage.step_words import step_words
 SMALLEST_SIDE = 140  # pixels; smaller images are enlarged
 GAP = 4
 CAPTION = 14  # pixels of height of a line
-LONGEST = 600  # characters of a caption
+LONGEST = 600  # characters of a caption, or of the list of steps; more would make a picture of words
 MOST_ROWS = 4096  # of a table
 OPENED = ("change.txt", "input.txt", "input.csv", "input.npz", WAVE)  # what tells an input that is no image
 
@@ -177,11 +178,26 @@ def picture_of(
     image = Image.fromarray(_side_by_side([panel for _, panel in panels]).numpy())
     scale = 1 if sound else max(1, SMALLEST_SIDE // max(input.shape[-2:]))
     enlarged = image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
-    return _captioned(enlarged, [caption for caption, _ in panels], f"steps: {'; '.join(steps)}" if steps else "")
+    return _captioned(enlarged, [caption for caption, _ in panels], _way(steps))
 
 
 def _caption(what: str, answer: str | None) -> str:
-    return what if answer is None else f"{what}: {answer}"
+    return _cut(what if answer is None else f"{what}: {answer}")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _way(steps: Sequence[str]) -> str:
+    """The steps in words, of a long way the first ones and how many more there are."""
+    if not steps:
+        return ""
+    ends = accumulate(len(step) + len("; ") for step in steps)
+    shown = max(1, sum(end <= LONGEST for end in ends))
+    left = len(steps) - shown
+    more = f" … and {left:,} more {'step' if left == 1 else 'steps'}" if left else ""
+    return f"steps: {'; '.join(map(_cut, steps[:shown]))}{more}"
 
 
 def _change(change: Tensor, changed: str, sound: bool) -> tuple[str, Tensor]:
@@ -201,7 +217,7 @@ def _side_by_side(panels: list[Tensor]) -> Tensor:
 
 
 def _captioned(strip: Image.Image, captions: Sequence[str], way: str) -> Image.Image:
-    """The strip with words below: a caption for each of its panels, and the way from the seed, none of them cut."""
+    """The strip with words below: a caption for each of its panels, and the way from the seed."""
     room = strip.width // len(captions)
     columns = [_wrapped(caption, room - GAP) for caption in captions]
     below = _wrapped(way, strip.width - GAP) if way else []
@@ -234,7 +250,7 @@ def _wrapped(text: str, room: float) -> list[str]:
 
 def _fitting(text: str, room: float) -> Iterator[str]:
     """The words of a text, those that are too long in pieces."""
-    for word in "".join(sign if sign.isprintable() else " " for sign in text[:LONGEST]).split():
+    for word in "".join(sign if sign.isprintable() else " " for sign in text).split():
         piece = ""
         for sign in word:
             if piece and _font().getlength(piece + sign) > room:

@@ -14,7 +14,7 @@ from torch import Tensor
 from jostle.lineage import Mutation
 from jostle.storage.finding_block import npy
 from jostle.storage.finding_record import FindingRecord, InputType
-from jostle.storage.pictures import CAPTION, SMALLEST_SIDE, picture_of, readable
+from jostle.storage.pictures import CAPTION, SMALLEST_SIDE, _caption, _way, picture_of, readable
 
 RECORD = FindingRecord(
     *(InputType.ARRAY, "flip", "label 1 became 2", "flip:0:1:2", True, 1, 1, 1, "a seed", 0, -1),
@@ -136,3 +136,14 @@ def test_an_image_has_a_file_that_other_programs_open_and_an_array_a_table(tmp_p
     for name, row in (("input", [1.0, 2.5]), ("reference", [1.0, 2.0])):
         (tmp_path / f"{name}.npy").write_bytes(npy(torch.tensor(row)))
     assert readable(tmp_path, RECORD, None) == {"input.csv": b"place,seed,input\n0,1.0,1.0\n1,2.0,2.5\n"}
+
+
+def test_a_long_way_ends_with_how_many_more_steps_there_are() -> None:
+    few = [f"rotated by {number}\u00b0" for number in range(5)]
+    assert _way(few) == f"steps: {'; '.join(few)}" and _way([]) == ""
+    for count in (80, 5000):
+        told = _way([f"step {number:04}" for number in range(count)])
+        shown = told.count(";") + 1
+        assert 10 < shown < count and told.endswith(f"step {shown - 1:04} … and {count - shown:,} more steps")
+    assert _way(["x" * 700, "y"]).endswith("x… … and 1 more step")
+    assert _caption("seed", "x" * 700).endswith("x…")
