@@ -15,6 +15,7 @@ from jostle.records import TWIN
 from jostle.report.contents import (
     DefectCard,
     LayerFigures,
+    LayerPlace,
     Picture,
     Said,
     ShownArray,
@@ -34,7 +35,7 @@ from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS
 from jostle.storage.divergence_plots import MOST_LAYERS
 from jostle.storage.drawn_arrays import drawable, reference_name
-from jostle.storage.finding_record import Divergence, FindingRecord, FinishedArray, InputType
+from jostle.storage.finding_record import NOT_FINITE, Divergence, FindingRecord, FinishedArray, InputType
 from jostle.storage.findings import FINDINGS, MINIMISED
 from jostle.storage.step_words import step_words
 from jostle.triage.causes import label_pair
@@ -117,6 +118,7 @@ class CardMaker:
             sounds=tuple(self._playable(best)) if self.forms.sound else (),
             stages=tuple(self._stages(best, arrays)),
             divergence=_divergence(of_array.divergence if of_array else None),
+            begins=_begins(of_array),
             confirmed=_confirmed(of_array),
             script=script,
             script_path=path,
@@ -218,6 +220,18 @@ def _divergence(divergence: Divergence | None) -> TwinFigures | None:
         for one in divergence.layers[:MOST_LAYERS]
     )
     return TwinFigures(divergence.twin, told, layers)
+
+
+def _begins(finished: FinishedArray | None) -> LayerPlace | None:
+    """Where NaN or infinity begins, and what went in; None of findings of which no layer is known to make one."""
+    location = finished.location if finished else None
+    if finished is None or location is None or location.why != NOT_FINITE:
+        return None
+    names = tuple(one.layer for one in finished.divergence.layers) if finished.divergence else ()
+    layers = names[:MOST_LAYERS] if location.layer in names[:MOST_LAYERS] else (location.layer,)
+    went_in = f"What went into it lay between {location.low:.4g} and {location.high:.4g}."
+    told = f"{location.layer} is the first layer with NaN or infinity in what it gives. {went_in}"
+    return LayerPlace(told, layers, layers.index(location.layer))
 
 
 def _confirmed(finished: FinishedArray | None) -> str:

@@ -114,6 +114,15 @@ class TwinFigures:
 
 
 @dataclass(frozen=True)
+class LayerPlace:
+    """The layer in which a finding begins, among those that are known."""
+
+    told: str  # in words
+    layers: tuple[str, ...]  # in the order they run; only the one itself where no others are known
+    place: int  # of the one among them
+
+
+@dataclass(frozen=True)
 class ShownFinding:
     """One finding in few fields, because there are thousands of them."""
 
@@ -149,6 +158,7 @@ class DefectCard:
     sounds: tuple[Sound, ...] = ()
     stages: tuple[Stage, ...] = ()
     divergence: TwinFigures | None = None
+    begins: LayerPlace | None = None
     confirmed: str = ""  # how often it showed again, in words
     script: str = ""
     script_path: str = ""

@@ -17,8 +17,7 @@ from jostle.storage.findings import (
     MINIMISED_REFERENCE,
     UNREADABLE,
     array_in,
-    finding_folders,
-    read_record,
+    readable_findings,
 )
 from jostle.untrusted.files import named_file, read_bounded
 
@@ -72,15 +71,9 @@ class Found:
 
 
 def all_found(folder: Path) -> tuple[list[Found], int]:
-    """The findings of a campaign, and how many cannot be read, damaged or just coming into being."""
-    folders = finding_folders(folder / FINDINGS)
-    found: list[Found] = []
-    for place in folders:
-        try:
-            found.append(Found(place, read_record(place)))
-        except (OSError, ValueError):
-            continue
-    return found, len(folders) - len(found)
+    """The findings of a campaign, and how many cannot be read."""
+    found, unreadable = readable_findings(folder / FINDINGS)
+    return [Found(place, record) for place, record in found], unreadable
 
 
 def _array(folder: Path, name: str) -> Tensor | None:

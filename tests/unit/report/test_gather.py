@@ -18,6 +18,7 @@ from jostle.report.render import rendered
 from jostle.storage.campaign_record import write_campaign
 from jostle.storage.coverage_history import COVERAGE
 from jostle.storage.defects import DEFECTS_FILE
+from jostle.storage.finding_block import npy
 from jostle.storage.finding_record import FinishedArray
 from jostle.storage.findings import FINDINGS
 from jostle.zoo import mnist_sample
@@ -122,6 +123,24 @@ def test_a_campaign_without_findings_says_so(tmp_path: Path) -> None:
     assert contents.defects == () and contents.sentences[1] == "Nothing was found that it gets wrong."
     data = as_json(contents)
     assert data["defects"] == data["findings"] == data["twins"] == []
+
+
+def test_a_card_says_in_which_layer_nan_begins(campaign: Path) -> None:
+    cards = contents_of(campaign).defects
+    begins = cards[0].begins
+    assert begins is not None and begins.layers == ("fc1",) and "between -1 and 2" in begins.told
+    write_finding(findings(campaign)[0], finding_record(2), mnist_sample()[0][0], 2)  # one that knows its layers
+    os.utime(campaign / DEFECTS_FILE)
+    begins = contents_of(campaign).defects[0].begins
+    assert begins is not None and begins.layers == ("conv1", "relu1", "fc1") and begins.place == 2
+
+
+def test_a_minimised_input_is_read_with_its_own_reference(campaign: Path) -> None:
+    place, arrays = findings(campaign)[0], mnist_sample()[0][:2]
+    for name, array in (("minimised", arrays[1]), ("minimised-reference", arrays[1])):
+        (place / f"{name}.npy").write_bytes(npy(array))
+    card = contents_of(campaign).defects[0]
+    assert [one.caption for one in card.panels] == ["seed", "no change", "smallest mutant", "mutant as found"]
 
 
 def test_a_twin_that_cannot_be_looked_into_has_no_layers_to_show(campaign: Path) -> None:
