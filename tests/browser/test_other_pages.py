@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,17 +53,40 @@ def test_two_campaigns_have_their_curves_in_one_plot(
     assert serious(page, axe) == [] and page.console() == []
 
 
+@contextmanager
+def served(folder: Path) -> Iterator[LivePage]:
+    page = live_page(lambda: contents_of(folder))
+    thread = threading.Thread(target=page.server.serve_forever)
+    thread.start()
+    yield page
+    page.server.shutdown()
+    thread.join()
+    page.server.server_close()
+
+
 @pytest.fixture
 def live(campaign: Path, tmp_path: Path) -> Iterator[tuple[LivePage, Path]]:
     folder = tmp_path / "running"
     shutil.copytree(campaign, folder)
-    page = live_page(lambda: contents_of(folder))
-    thread = threading.Thread(target=page.server.serve_forever)
-    thread.start()
-    yield page, folder
-    page.server.shutdown()
-    thread.join()
-    page.server.server_close()
+    with served(folder) as page:
+        yield page, folder
+
+
+def test_a_campaign_without_findings_has_a_page_without_errors(opened: Open, tmp_path: Path) -> None:
+    page = opened(rendered(contents_of(written_campaign(tmp_path / "quiet", 0))))
+    page.unfold()
+    assert page.text("#count") == "No defects." and page.all(".card") == [] and page.console() == []
+
+
+def test_a_live_page_waits_for_the_first_finding(browser: Browser, tmp_path: Path) -> None:
+    folder = written_campaign(tmp_path / "quiet", 0)
+    with served(folder) as page:
+        browser.open(page.address)
+        browser.until("return document.getElementById('live').textContent === 'finished'")
+        assert browser.text("#count") == "No defects."
+        written_campaign(folder, 2, per_defect=2)
+        browser.until("return document.getElementById('count').textContent === '1 defect'")
+    assert browser.console() == []
 
 
 def test_a_live_page_follows_its_campaign(browser: Browser, live: tuple[LivePage, Path]) -> None:
@@ -73,6 +97,23 @@ def test_a_live_page_follows_its_campaign(browser: Browser, live: tuple[LivePage
     written_campaign(folder, 10, per_defect=2)
     browser.until("return document.getElementById('count').textContent === '5 defects'")
     assert browser.text("#figures dd") == "5" and browser.console() == []
+
+
+def test_a_live_page_shows_its_news_once_nobody_reads_a_card(browser: Browser, live: tuple[LivePage, Path]) -> None:
+    page, folder = live
+    browser.open(page.address)
+    browser.until("return document.getElementById('live').textContent === 'finished'")
+    browser.until("return document.querySelector('.card details') !== null && page.news !== ''")
+    browser.run("window.revoked = []; URL.revokeObjectURL = url => window.revoked.push(url)")
+    browser.run("window.before = [...Sheets.urls.values()]; document.querySelector('.card details').open = true")
+    written_campaign(folder, 10, per_defect=2)
+    browser.until("return document.querySelector('#figures dd').textContent === '5'")
+    assert browser.text("#count") == "3 defects"
+    browser.run("document.querySelector('.card details').open = false")
+    browser.until("return document.getElementById('count').textContent === '5 defects'")
+    assert browser.run("return window.before.length > 0 && window.before.every(url => window.revoked.includes(url))")
+    assert browser.run("return [...Charts.waiting.keys(), ...Charts.drawn.keys()].every(place => place.isConnected)")
+    assert browser.console() == []
 
 
 def test_texts_values_and_sounds_are_shown_as_words(contents: Contents, opened: Open, axe: str) -> None:

@@ -61,6 +61,11 @@ def test_pictures_are_drawn_from_their_sheets(page: Browser) -> None:
     ]
 
 
+def test_the_layer_in_which_nan_begins_is_marked(page: Browser) -> None:
+    assert page.text(".card .layers .guilty") == "fc1"
+    assert "between -1 and 2" in page.text(".card .layers + .note")
+
+
 @pytest.mark.parametrize(
     ("control", "value", "fits"),
     [

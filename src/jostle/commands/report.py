@@ -26,7 +26,7 @@ def contents_of(folder: Path, classes: Path | None = None) -> Contents:
             f"{folder} holds no campaign: give the folder that jostle fuzz or jostle frameworks wrote to ({reason})"
         ) from error
     names = campaign_class_names(folder) if classes is None else read_class_names(classes)
-    return gather(folder, record, names)
+    return gather(folder, record, names, renamed=classes is not None)
 
 
 def write_report(folder: Path, out: Path | None = None, classes: Path | None = None) -> Path:

@@ -15,6 +15,7 @@ from jostle.records import TWIN
 from jostle.report.contents import (
     DefectCard,
     LayerFigures,
+    LayerPlace,
     Picture,
     Said,
     ShownArray,
@@ -25,7 +26,7 @@ from jostle.report.contents import (
     Value,
 )
 from jostle.report.found import Found, content_in
-from jostle.report.illustrations import LARGEST_SIDE, THUMBNAIL, drawable, drawn_alone, drawn_finding
+from jostle.report.illustrations import LARGEST_SIDE, THUMBNAIL, drawn_alone, drawn_finding
 from jostle.report.input_form import InputForms
 from jostle.report.readable_changes import readable_changes
 from jostle.report.sheets import Sheets, shrunk
@@ -33,8 +34,9 @@ from jostle.storage.ancestry import Ancestry
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS
 from jostle.storage.divergence_plots import MOST_LAYERS
-from jostle.storage.finding_record import Divergence, FindingRecord, FinishedArray, InputType
-from jostle.storage.findings import FINDINGS
+from jostle.storage.drawn_arrays import drawable, reference_name
+from jostle.storage.finding_record import NOT_FINITE, Divergence, FindingRecord, FinishedArray, InputType
+from jostle.storage.findings import FINDINGS, MINIMISED
 from jostle.storage.step_words import step_words
 from jostle.triage.causes import label_pair
 from jostle.triage.defect_folder import SCRIPT
@@ -106,14 +108,17 @@ class CardMaker:
         of_array = finished if isinstance(finished, FinishedArray) else None
         arrays = {} if record.input_type is InputType.GRAPH else best.arrays()
         script, path = self._script(card.name, best)
-        shown = arrays.get("minimised", arrays.get("input"))
+        shown = MINIMISED if MINIMISED in arrays else "input"
         return replace(
             card,
             panels=tuple(self._panels(best, arrays)),
-            changes=tuple(readable_changes(shown, arrays["reference"], self.forms)) if shown is not None else (),
+            changes=tuple(readable_changes(arrays[shown], arrays[reference_name(arrays, shown)], self.forms))
+            if arrays
+            else (),
             sounds=tuple(self._playable(best)) if self.forms.sound else (),
             stages=tuple(self._stages(best, arrays)),
-            divergence=_divergence(of_array.divergence) if of_array and of_array.divergence else None,
+            divergence=_divergence(of_array.divergence if of_array else None),
+            begins=_begins(of_array),
             confirmed=_confirmed(of_array),
             script=script,
             script_path=path,
@@ -203,8 +208,10 @@ def _side(forms: InputForms) -> int:
     return 280 if forms.sound else LARGEST_SIDE
 
 
-def _divergence(divergence: Divergence) -> TwinFigures:
-    """One finding beside what the seeds show."""
+def _divergence(divergence: Divergence | None) -> TwinFigures | None:
+    """One finding beside what the seeds show; None of a twin that cannot be looked into."""
+    if divergence is None or not divergence.layers:
+        return None
     begins = divergence.begins
     far = "far beyond what the seeds show" if divergence.beyond_seeds else "hardly further than on the seeds"
     told = "no layer differs beyond rounding" if begins is None else f"begins in {begins}, {far}"
@@ -213,6 +220,18 @@ def _divergence(divergence: Divergence) -> TwinFigures:
         for one in divergence.layers[:MOST_LAYERS]
     )
     return TwinFigures(divergence.twin, told, layers)
+
+
+def _begins(finished: FinishedArray | None) -> LayerPlace | None:
+    """Where NaN or infinity begins, and what went in; None of findings of which no layer is known to make one."""
+    location = finished.location if finished else None
+    if finished is None or location is None or location.why != NOT_FINITE:
+        return None
+    names = tuple(one.layer for one in finished.divergence.layers) if finished.divergence else ()
+    layers = names[:MOST_LAYERS] if location.layer in names[:MOST_LAYERS] else (location.layer,)
+    went_in = f"What went into it lay between {location.low:.4g} and {location.high:.4g}."
+    told = f"{location.layer} is the first layer with NaN or infinity in what it gives. {went_in}"
+    return LayerPlace(told, layers, layers.index(location.layer))
 
 
 def _confirmed(finished: FinishedArray | None) -> str:

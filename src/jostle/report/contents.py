@@ -6,7 +6,7 @@ Pictures stand in sheets, many in one image, so that thousands cost no more to o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import Any
 
 
@@ -114,6 +114,15 @@ class TwinFigures:
 
 
 @dataclass(frozen=True)
+class LayerPlace:
+    """The layer in which a finding begins, among those that are known."""
+
+    told: str  # in words
+    layers: tuple[str, ...]  # in the order they run; only the one itself where no others are known
+    place: int  # of the one among them
+
+
+@dataclass(frozen=True)
 class ShownFinding:
     """One finding in few fields, because there are thousands of them."""
 
@@ -149,6 +158,7 @@ class DefectCard:
     sounds: tuple[Sound, ...] = ()
     stages: tuple[Stage, ...] = ()
     divergence: TwinFigures | None = None
+    begins: LayerPlace | None = None
     confirmed: str = ""  # how often it showed again, in words
     script: str = ""
     script_path: str = ""
@@ -208,14 +218,19 @@ class Contents:
 
 
 def as_json(value: Any) -> Any:
-    """Dataclasses as JSON objects, pictures as short lists, what is empty left out."""
+    """Dataclasses as JSON objects, pictures as short lists; left out is what is empty and may be missing."""
     if isinstance(value, Picture):
         return [value.sheet, value.x, value.y, value.width, value.height]
-    if hasattr(value, "__dataclass_fields__"):
-        named = ((name, getattr(value, name)) for name in value.__dataclass_fields__)
-        return {name: as_json(item) for name, item in named if item not in (None, "", ())}
+    if is_dataclass(value):
+        named = ((one, getattr(value, one.name)) for one in fields(value))
+        return {one.name: as_json(item) for one, item in named if not _left_out(one, item)}
     if isinstance(value, Mapping):
         return {str(name): as_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [as_json(item) for item in value]
     return value
+
+
+def _left_out(declared: Field[Any], value: Any) -> bool:
+    """Scripts go through lists without a default, also those of a campaign that found nothing."""
+    return value in (None, "") or (value == () and declared.default is not MISSING)

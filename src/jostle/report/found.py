@@ -11,10 +11,17 @@ from torch import Tensor
 from jostle.records import MODEL
 from jostle.report.yields import classes_of
 from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray
-from jostle.storage.findings import FINDINGS, UNREADABLE, array_in, finding_folders, read_record
+from jostle.storage.findings import (
+    FINDINGS,
+    MINIMISED,
+    MINIMISED_REFERENCE,
+    UNREADABLE,
+    array_in,
+    readable_findings,
+)
 from jostle.untrusted.files import named_file, read_bounded
 
-ARRAYS = ("seed", "reference", "input", "minimised")
+ARRAYS = ("seed", "reference", "input", MINIMISED, MINIMISED_REFERENCE)
 LARGEST_TEXT = 200_000  # bytes of a script or an issue on the page
 
 
@@ -28,11 +35,11 @@ class Found:
     def arrays(self) -> dict[str, Tensor]:
         """What can be read of its arrays, all of one shape; none without both an input and a reference that fits it."""
         known = {name: _array(self.folder, name) for name in ARRAYS}
-        arrays = {name: array for name, array in known.items() if array is not None}
-        if not {"input", "reference"} <= arrays.keys() or arrays["input"].shape != arrays["reference"].shape:
+        input = known["input"]
+        if input is None:
             return {}
-        shape = arrays["input"].shape
-        return {name: array for name, array in arrays.items() if array.shape == shape}
+        arrays = {name: array for name, array in known.items() if array is not None and array.shape == input.shape}
+        return arrays if "reference" in arrays else {}
 
     def input(self) -> Tensor | None:
         return _array(self.folder, "input")
@@ -64,15 +71,9 @@ class Found:
 
 
 def all_found(folder: Path) -> tuple[list[Found], int]:
-    """The findings of a campaign, and how many cannot be read, damaged or just coming into being."""
-    folders = finding_folders(folder / FINDINGS)
-    found: list[Found] = []
-    for place in folders:
-        try:
-            found.append(Found(place, read_record(place)))
-        except (OSError, ValueError):
-            continue
-    return found, len(folders) - len(found)
+    """The findings of a campaign, and how many cannot be read."""
+    found, unreadable = readable_findings(folder / FINDINGS)
+    return [Found(place, record) for place, record in found], unreadable
 
 
 def _array(folder: Path, name: str) -> Tensor | None:

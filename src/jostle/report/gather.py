@@ -22,11 +22,11 @@ from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.class_names import ClassNames
 from jostle.storage.coverage_history import read_coverage
 from jostle.storage.defect_record import Defect
-from jostle.storage.defects import read_defects
+from jostle.storage.defects import DEFECTS_FILE, read_defects
 from jostle.storage.divergence_plots import BAND, MOST_LAYERS
 from jostle.storage.environment import ENVIRONMENT
 from jostle.storage.files import parsed_json
-from jostle.storage.finding_record import InputType
+from jostle.storage.finding_record import RECORD, InputType
 from jostle.storage.findings import FLAKY, finding_folders
 from jostle.storage.journal import JOURNAL, Journal, read_journal
 from jostle.storage.overview import is_at_work
@@ -36,11 +36,12 @@ from jostle.triage.triaged_finding import gather as triaged
 from jostle.triage.words import Words
 
 
-def gather(folder: Path, record: CampaignRecord, classes: ClassNames) -> Contents:
-    """What the campaign in this folder tells, whose record this is; classes may have names."""
+def gather(folder: Path, record: CampaignRecord, classes: ClassNames, renamed: bool = False) -> Contents:
+    """What the campaign in this folder tells, whose record this is; triage knew other names of renamed classes."""
     journal = read_journal(folder / JOURNAL)
     found, unreadable = all_found(folder)
-    defects = _defects(folder, record, found, classes)
+    known = [] if renamed else _known_defects(folder, found)
+    defects = known or defects_of(triaged(folder, record).findings, Words(classes))
     status, sheets = read_status(folder), Sheets()
     maker = CardMaker(
         folder,
@@ -78,15 +79,22 @@ def gather(folder: Path, record: CampaignRecord, classes: ClassNames) -> Content
     )
 
 
-def _defects(folder: Path, record: CampaignRecord, found: Sequence[Found], classes: ClassNames) -> list[Defect]:
-    """As triage left them, if it saw the same findings; else grouped now."""
+def _known_defects(folder: Path, found: Sequence[Found]) -> list[Defect]:
+    """As triage left them; none where it did not see all of these findings as they are now."""
     try:
-        known = read_defects(folder)
+        known, written = read_defects(folder), _time_of(folder / DEFECTS_FILE)
     except OutputRefused:
-        known = []
-    if {name for one in known for name in one.findings} == {one.folder.name for one in found}:
-        return known
-    return defects_of(triaged(folder, record).findings, Words(classes))
+        return []
+    same = {name for one in known for name in one.findings} == {one.folder.name for one in found}
+    return known if same and all(_time_of(one.folder / RECORD) <= written for one in found) else []
+
+
+def _time_of(path: Path) -> int:
+    """When a file was written, in nanoseconds; 0 of one that went away."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _cards(maker: CardMaker, defects: Sequence[Defect], found: Sequence[Found]) -> list[DefectCard]:
@@ -160,8 +168,9 @@ def _twin(some: Beginnings) -> TwinFigures:
 
 
 def _facts(content: Mapping[str, Any]) -> list[Fact]:
-    """Those that say something."""
-    return [Fact(name, _worded(value)) for name, value in content.items() if value not in (None, [], "", False)]
+    """Those that say something, as a seed of 0 does."""
+    told = {name: value for name, value in content.items() if value is not False and value not in (None, [], "")}
+    return [Fact(name, _worded(value)) for name, value in told.items()]
 
 
 def _worded(value: Any) -> str:

@@ -8,9 +8,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from jostle.storage.waveforms import drawn_wave
+from jostle.storage.drawn_arrays import (
+    at_slice,
+    bounds_of,
+    change_of,
+    drawn_array,
+    most_changed_slice,
+    reference_name,
+)
+from jostle.storage.findings import MINIMISED
 
-CHANNELS = (1, 3)
 LARGEST_SIDE = 192  # pixels of one picture on the page
 THUMBNAIL = 40  # pixels
 NEUTRAL = (246, 246, 246)  # no change
@@ -26,58 +33,37 @@ class DrawnArray:
     pixels: Tensor  # uint8 [3, height, width]
 
 
-def drawable(input: Tensor, sound: bool) -> bool:
-    """Whether an input can be seen: [channels, height, width], with depth before height, or a sound [..., time]."""
-    image_like = input.ndim in (3, 4) and input.shape[0] in CHANNELS and min(input.shape) > 0
-    return (image_like or (sound and input.numel() > 0)) and bool(input.float().isfinite().all())
-
-
 def drawn_finding(arrays: Mapping[str, Tensor], sound: bool) -> list[DrawnArray]:
     """Seed, change and mutant; the mutant is the minimised one where there is such, and the one found follows it."""
-    shown = _slices(arrays)
-    input, reference = shown["input"], shown["reference"]
-    low, high = min(input.min(), reference.min()), max(input.max(), reference.max())
-    seed, best = shown.get("seed", reference), shown.get("minimised", input)
-    drawn = [DrawnArray("seed", "seed", _drawn(seed, low, high, sound))]
-    if "seed" in shown and bool((best != reference).any()):
-        drawn.append(DrawnArray("reference", "seed, moved alike", _drawn(reference, low, high, sound)))
-    drawn.append(_change(best, reference if bool((best != reference).any()) else seed, high - low, sound))
-    if "minimised" in shown:
-        drawn.append(DrawnArray("minimised", "smallest mutant", _drawn(best, low, high, sound)))
-    drawn.append(
-        DrawnArray("input", "mutant as found" if "minimised" in shown else "mutant", _drawn(input, low, high, sound))
-    )
-    return drawn
+    shown = at_slice(arrays, None if sound else most_changed_slice(arrays))
+    low, high = bounds_of(shown)
+    best = MINIMISED if MINIMISED in shown else "input"
+    compared, change = reference_name(shown, best), change_of(shown, best)
+    first = "seed" if "seed" in shown else compared
+    drawn = [DrawnArray("seed", "seed", drawn_array(shown[first], low, high, sound))]
+    if first != compared and bool(change.any()):
+        drawn.append(DrawnArray(compared, "seed, moved alike", drawn_array(shown[compared], low, high, sound)))
+    elif first != compared:
+        change = shown[best] - shown[first]  # moved, and nothing else
+    drawn.append(_change(change, high - low, sound))
+    if best == MINIMISED:
+        drawn.append(DrawnArray(best, "smallest mutant", drawn_array(shown[best], low, high, sound)))
+    caption = "mutant as found" if best == MINIMISED else "mutant"
+    return [*drawn, DrawnArray("input", caption, drawn_array(shown["input"], low, high, sound))]
 
 
 def drawn_alone(input: Tensor, sound: bool) -> Tensor:
     """One array [...] as uint8 [3, height, width]."""
-    array = _slices({"input": input, "reference": torch.zeros_like(input)})["input"]
-    return _drawn(array, array.min(), array.max(), sound)
+    alone = {"input": input, "reference": torch.zeros_like(input)}
+    array = at_slice(alone, None if sound else most_changed_slice(alone))["input"]
+    return drawn_array(array, array.min(), array.max(), sound)
 
 
-def _slices(arrays: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Arrays as float; of volumes [channels, depth, height, width], the slice that changed most."""
-    floats = {name: array.float() for name, array in arrays.items()}
-    if floats["input"].ndim != 4:
-        return floats
-    place = int((floats["input"] - floats["reference"]).abs().amax((0, 2, 3)).argmax())
-    return {name: array[:, place] for name, array in floats.items()}
-
-
-def _drawn(values: Tensor, low: Tensor, high: Tensor, sound: bool) -> Tensor:
-    if sound:
-        return drawn_wave(values, low, high)
-    scaled = (values - low) / (high - low).clamp(min=1e-12) * 255
-    return scaled.round().clamp(0, 255).to(torch.uint8).expand(3, -1, -1)
-
-
-def _change(input: Tensor, reference: Tensor, span: Tensor, sound: bool) -> DrawnArray:
-    change = input - reference
+def _change(change: Tensor, span: Tensor, sound: bool) -> DrawnArray:
     reach = change.abs().max()
     if not float(reach):
-        return DrawnArray("", "no change", _drawn(change, torch.tensor(-1.0), torch.tensor(1.0), sound))
-    pixels = drawn_wave(change, -reach, reach) if sound else _diverging(change / reach)
+        return DrawnArray("", "no change", drawn_array(change, torch.tensor(-1.0), torch.tensor(1.0), sound))
+    pixels = drawn_array(change, -reach, reach, sound) if sound else _diverging(change / reach)
     factor = float(span / reach)
     return DrawnArray("", f"change, amplified {factor:.3g} times" if factor > 1.05 else "change", pixels)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +20,7 @@ from markupsafe import Markup
 
 from jostle.report.compare import MOST_LISTED, CampaignComparison
 from jostle.report.contents import Contents, as_json
+from jostle.storage.files import portable
 
 PAGE = Path(__file__).parent / "page"
 SCRIPTS = ("dom.js", "sheets.js", "charts.js", "filters.js", "matrix.js", "cards.js", "page.js")  # in this order
@@ -49,7 +49,7 @@ def rendered_comparison(comparison: CampaignComparison) -> str:
 
 def data_of(contents: Contents) -> bytes:
     """What a live page asks for."""
-    return json.dumps(_finite(as_json(contents)), allow_nan=False).encode()
+    return json.dumps(portable(as_json(contents)), allow_nan=False).encode()
 
 
 def _page(template: str, values: Mapping[str, Any], data: Mapping[str, Any], live: Live | None = None) -> str:
@@ -72,7 +72,7 @@ def _page(template: str, values: Mapping[str, Any], data: Mapping[str, Any], liv
 def embedded(data: Any) -> Markup:
     """JSON that stands inside a script element and cannot end it."""
     return Markup(
-        json.dumps(_finite(data), allow_nan=False, ensure_ascii=False, separators=(",", ":")).translate(ESCAPES)
+        json.dumps(portable(data), allow_nan=False, ensure_ascii=False, separators=(",", ":")).translate(ESCAPES)
     )
 
 
@@ -109,12 +109,3 @@ def _environment() -> Environment:
     return Environment(
         loader=FileSystemLoader(PAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-
-
-def _finite(value: Any) -> Any:
-    """The same with numbers that JSON does not know as their names."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

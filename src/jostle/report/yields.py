@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from safetensors import SafetensorError, safe_open
-
 from jostle.lineage import Change, Mutation
 from jostle.report.contents import MutationYield
-from jostle.storage.files import parsed_json
+from jostle.storage.ancestry import read_entries
 from jostle.storage.finding_record import FindingRecord
 from jostle.storage.journal import JournalLine
 from jostle.storage.repair import entries_path
-from jostle.storage.step_words import operation_class
+from jostle.triage.causes import mutation_classes
 
 SEED_ITSELF = "seed itself"
 
@@ -25,7 +23,7 @@ def classes_of(mutation: Mutation) -> tuple[str, ...]:
         return (SEED_ITSELF,)
     if mutation.change is not Change.CHANGED:
         return (str(mutation.change.value),)
-    return tuple(dict.fromkeys(map(operation_class, mutation.operations)))
+    return mutation_classes((mutation,))
 
 
 def yields(folder: Path, lines: Iterable[JournalLine], found: Sequence[FindingRecord]) -> list[MutationYield]:
@@ -34,16 +32,7 @@ def yields(folder: Path, lines: Iterable[JournalLine], found: Sequence[FindingRe
     kept: Counter[str] = Counter()
     for line in lines:
         if line.kept and line.step:
-            for mutation in _kept_by(entries_path(folder, line.step)):
-                kept.update(classes_of(mutation))
+            for text in read_entries(entries_path(folder, line.step)).mutations:
+                kept.update(classes_of(Mutation.parsed(text)))
     names = sorted(findings.keys() | kept.keys(), key=lambda name: (-findings[name], -kept[name], name))
     return [MutationYield(name, kept[name], findings[name]) for name in names]
-
-
-def _kept_by(path: Path) -> list[Mutation]:
-    """The mutations that made what a step kept; none where its file cannot be read."""
-    try:
-        with safe_open(path, "np") as file:
-            return [Mutation.parsed(str(text)) for text in parsed_json((file.metadata() or {})["steps"])]
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError):
-        return []

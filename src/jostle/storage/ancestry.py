@@ -22,7 +22,7 @@ LONGEST = 100_000  # generations; more are a damaged corpus
 
 
 @dataclass(frozen=True)
-class _Entries:
+class StepEntries:
     """What one step kept; all of it empty where its file cannot be read."""
 
     path: Path
@@ -35,7 +35,7 @@ class Ancestry:
 
     def __init__(self, files: list[Path], starts: list[int]):
         self._files, self._starts = files, starts  # of steps that kept something; the id of the first entry of each
-        self._read: dict[int, _Entries] = {}
+        self._read: dict[int, StepEntries] = {}
 
     @staticmethod
     def of(folder: Path) -> Ancestry:
@@ -84,17 +84,18 @@ class Ancestry:
             array: Tensor = file.get_slice("inputs")[row : row + 1]
         return array[0]
 
-    def _entry(self, number: int) -> tuple[_Entries, int]:
+    def _entry(self, number: int) -> tuple[StepEntries, int]:
         """The entries among which one stands, and its row there."""
         at = bisect_right(self._starts, number) - 1
         if at < 0:
-            return _Entries(Path()), 0
+            return StepEntries(Path()), 0
         if at not in self._read:
-            self._read[at] = _read(self._files[at])
+            self._read[at] = read_entries(self._files[at])
         return self._read[at], number - self._starts[at]
 
 
-def _read(path: Path) -> _Entries:
+def read_entries(path: Path) -> StepEntries:
+    """What stands in the file of one step."""
     try:
         check_plain(path)
         with safe_open(path, "pt") as file:
@@ -102,5 +103,5 @@ def _read(path: Path) -> _Entries:
             mutations = tuple(map(str, parsed_json((file.metadata() or {})["steps"])))
             rows = file.get_slice("inputs").get_shape()[0]
     except (OSError, SafetensorError, KeyError, ValueError, TypeError, IndexError):
-        return _Entries(path)
-    return _Entries(path, parents, mutations) if rows == len(parents) == len(mutations) else _Entries(path)
+        return StepEntries(path)
+    return StepEntries(path, parents, mutations) if rows == len(parents) == len(mutations) else StepEntries(path)

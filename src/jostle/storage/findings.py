@@ -7,6 +7,7 @@ import re
 import tokenize
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -89,6 +90,16 @@ def recorded(findings: Path) -> Iterator[Recorded]:
                 yield folder, read_record(folder)
             except (OSError, ValueError) as error:
                 raise OutputRefused(f"{folder / RECORD} is damaged ({error}): move its folder away") from error
+
+
+def readable_findings(findings: Path) -> tuple[list[Recorded], int]:
+    """The findings that can be read, and how many cannot: they are damaged, or just coming into being."""
+    folders = finding_folders(findings)
+    found: list[Recorded] = []
+    for folder in folders:
+        with suppress(OSError, ValueError):
+            found.append((folder, read_record(folder)))
+    return found, len(folders) - len(found)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from io import BytesIO
+from itertools import accumulate
 from pathlib import Path
 
 import torch
@@ -17,25 +18,27 @@ from jostle.lineage import Mutation
 from jostle.records import NO_LABEL
 from jostle.storage.ancestry import Ancestry
 from jostle.storage.campaign_record import read_campaign
+from jostle.storage.drawn_arrays import (
+    CHANNELS,
+    at_slice,
+    bounds_of,
+    change_of,
+    drawable,
+    drawn_array,
+    most_changed_slice,
+)
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray, InputType
 from jostle.storage.findings import MINIMISED, MINIMISED_REFERENCE, PICTURE, UNREADABLE, array_in, recorded
 from jostle.storage.step_words import step_words
-from jostle.storage.waveforms import drawn_wave
 
+OPENED = ("change.txt", "input.txt", "input.csv", "input.npz", WAVE)  # what tells an input that is no image
 DRAWN = ("seed", "reference", "input", MINIMISED, MINIMISED_REFERENCE)
-CHANNELS = (1, 3)
 SMALLEST_SIDE = 140  # pixels; smaller images are enlarged
 GAP = 4
 CAPTION = 14  # pixels of height of a line
-LONGEST = 600  # characters of a caption
+LONGEST = 600  # characters of a caption, or of the list of steps; more would make a picture of words
 MOST_ROWS = 4096  # of a table
-OPENED = ("change.txt", "input.txt", "input.csv", "input.npz", WAVE)  # what tells an input that is no image
-ROUNDING = 1e-6  # of the range: less is no change
-HALF_LEVEL = 0.51 / LEVELS  # the same of an image that was moved and then rounded to eight bits
-Draw = Callable[
-    [Tensor, Tensor, Tensor], Tensor
-]  # an array, its lowest and its highest value -> uint8 [3, height, width]
 
 
 def draw_pictures(findings: Path, classes: Mapping[int, str] | None = None) -> None:
@@ -88,9 +91,7 @@ def readable(folder: Path, record: FindingRecord, bounds: tuple[float, float] | 
             if array is not None and not (folder / f"{name}.png").exists() and array.isfinite().all()
         }
     table = input.ndim in (1, 2) and input.numel() <= MOST_ROWS
-    if not table or any(
-        (folder / name).exists() for name in ("change.txt", "input.txt", "input.csv", "input.npz", WAVE)
-    ):
+    if not table or any((folder / name).exists() for name in OPENED):
         return {}
     rows = enumerate(zip(reference.flatten().tolist(), input.flatten().tolist(), strict=True))
     return {"input.csv": "".join(["place,seed,input\n", *(f"{n},{a},{b}\n" for n, (a, b) in rows)]).encode()}
@@ -161,7 +162,6 @@ def as_png(image: Image.Image) -> bytes:
 def picture_of(
     arrays: Mapping[str, Tensor],
     answers: Mapping[str, str],
-    changed: str = "change",
     sound: bool = False,
     steps: Sequence[str] = (),
 ) -> Image.Image | None:
@@ -173,45 +173,54 @@ def picture_of(
     `minimised`. Of a volume or video [channels, depth, height, width] the slice is shown that changed most. None for
     inputs that are no image [channels, height, width] either, unless they are sounds [..., time].
     """
-    input, reference = arrays["input"].float(), arrays["reference"].float()
-    image_like = input.ndim in (3, 4) and input.shape[0] in CHANNELS
-    if not (image_like or (sound and input.ndim)) or not input.isfinite().all():
+    input = arrays["input"]
+    if not drawable(input, sound):
         return None
-    if input.ndim == 4:
-        number = int((input - reference).abs().amax((0, 2, 3)).argmax())
-        shown = {name: array[:, number] for name, array in arrays.items()}
-        return picture_of(shown, answers, f"slice {number + 1}", steps=steps)
-    draw = drawn_wave if sound else _grey
-    low, high = min(input.min(), reference.min()), max(input.max(), reference.max())
+    place = None if sound else most_changed_slice(arrays)
+    shown, changed = at_slice(arrays, place), "change" if place is None else f"slice {place + 1}"
+    low, high = bounds_of(shown)
     panels: list[tuple[str, Tensor]] = []
-    moved, first = "seed" in arrays, f"seed, truly {answers['truth']}" if "truth" in answers else "seed"
+    moved, first = "seed" in shown, f"seed, truly {answers['truth']}" if "truth" in answers else "seed"
     if moved:
-        panels.append((_caption(first, answers.get("seed")), draw(arrays["seed"].float(), low, high)))
-    panels.append((_caption("seed, moved" if moved else first, answers.get("reference")), draw(reference, low, high)))
-    rounding = float(high - low) * (HALF_LEVEL if moved else ROUNDING)
-    for name, word in (("input", "mutant"), ("minimised", "minimised")):
-        if name in arrays:
-            compared = arrays.get(MINIMISED_REFERENCE, reference) if name == MINIMISED else reference
-            change = arrays[name].float() - compared.float()
-            seen = change.where(change.abs() > rounding, 0.0)
-            panels.append(_change(seen, changed if seen.any() or not moved else "moved", draw))
-            panels.append((_caption(word, answers.get(name)), draw(arrays[name].float(), low, high)))
+        panels.append((_caption(first, answers.get("seed")), drawn_array(shown["seed"], low, high, sound)))
+    before = drawn_array(shown["reference"], low, high, sound)
+    panels.append((_caption("seed, moved" if moved else first, answers.get("reference")), before))
+    for name, word in (("input", "mutant"), (MINIMISED, "minimised")):
+        if name in shown:
+            change = change_of(shown, name)
+            panels.append(_change(change, changed if change.any() or not moved else "moved", sound))
+            panels.append((_caption(word, answers.get(name)), drawn_array(shown[name], low, high, sound)))
     image = Image.fromarray(_side_by_side([panel for _, panel in panels]).numpy())
-    scale = 1 if sound else max(1, SMALLEST_SIDE // max(input.shape[1:]))
+    scale = 1 if sound else max(1, SMALLEST_SIDE // max(input.shape[-2:]))
     enlarged = image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
-    return _captioned(enlarged, [caption for caption, _ in panels], f"steps: {'; '.join(steps)}" if steps else "")
+    return _captioned(enlarged, [caption for caption, _ in panels], _way(steps))
 
 
 def _caption(what: str, answer: str | None) -> str:
-    return what if answer is None else f"{what}: {answer}"
+    return _cut(what if answer is None else f"{what}: {answer}")
 
 
-def _change(change: Tensor, changed: str, draw: Draw) -> tuple[str, Tensor]:
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _way(steps: Sequence[str]) -> str:
+    """The steps in words, of a long way the first ones and how many more there are."""
+    if not steps:
+        return ""
+    ends = accumulate(len(step) + len("; ") for step in steps)
+    shown = max(1, sum(end <= LONGEST for end in ends))
+    left = len(steps) - shown
+    more = f" … and {left:,} more {'step' if left == 1 else 'steps'}" if left else ""
+    return f"steps: {'; '.join(map(_cut, steps[:shown]))}{more}"
+
+
+def _change(change: Tensor, changed: str, sound: bool) -> tuple[str, Tensor]:
     """The change scaled to be seen, with what changed and how much at most."""
     reach = change.abs().max().clamp(min=1e-12)
     nothing = "no change" if changed != "moved" else "moved, and nothing else"
     caption = f"{changed}, at most {float(reach):.3g}" if change.any() else nothing
-    return caption, draw(change, -reach, reach)
+    return caption, drawn_array(change, -reach, reach, sound)
 
 
 def _side_by_side(panels: list[Tensor]) -> Tensor:
@@ -223,7 +232,7 @@ def _side_by_side(panels: list[Tensor]) -> Tensor:
 
 
 def _captioned(strip: Image.Image, captions: Sequence[str], way: str) -> Image.Image:
-    """The strip with words below: a caption for each of its panels, and the way from the seed, none of them cut."""
+    """The strip with words below: a caption for each of its panels, and the way from the seed."""
     room = strip.width // len(captions)
     columns = [_wrapped(caption, room - GAP) for caption in captions]
     below = _wrapped(way, strip.width - GAP) if way else []
@@ -256,7 +265,7 @@ def _wrapped(text: str, room: float) -> list[str]:
 
 def _fitting(text: str, room: float) -> Iterator[str]:
     """The words of a text, those that are too long in pieces."""
-    for word in "".join(sign if sign.isprintable() else " " for sign in text[:LONGEST]).split():
+    for word in "".join(sign if sign.isprintable() else " " for sign in text).split():
         piece = ""
         for sign in word:
             if piece and _font().getlength(piece + sign) > room:
@@ -270,9 +279,3 @@ def _fitting(text: str, room: float) -> Iterator[str]:
 def _font() -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
     """Loaded once, because that takes longer than everything else in a picture."""
     return ImageFont.load_default()
-
-
-def _grey(values: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """uint8 [3, height, width] with low as black and high as white."""
-    scaled = (values - low) / (high - low).clamp(min=1e-12) * 255
-    return scaled.round().clamp(0, 255).to(torch.uint8).expand(3, -1, -1)

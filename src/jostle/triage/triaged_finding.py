@@ -13,7 +13,7 @@ from jostle.lineage import Mutation
 from jostle.storage.ancestry import Ancestry
 from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.finding_record import FindingRecord, FinishedArray, FinishedGraph, InputType
-from jostle.storage.findings import FINDINGS, HIDDEN, UNREADABLE, array_in, finding_folders, read_record
+from jostle.storage.findings import FINDINGS, HIDDEN, UNREADABLE, array_in, readable_findings
 
 ON_GRID = 1e-3  # of a level: how far a value may be from one that a file holds
 
@@ -63,15 +63,9 @@ class Gathered:
 
 def gather(folder: Path, campaign: CampaignRecord) -> Gathered:
     """All findings of a campaign, which may be running; nothing is written."""
-    ancestry, found, unreadable = Ancestry.of(folder), [], 0
-    for place in finding_folders(folder / FINDINGS):
-        try:
-            record = read_record(place)
-        except (OSError, ValueError):
-            unreadable += 1
-            continue
-        found.append(_triaged(place, record, ancestry, campaign.value_range))
-    return Gathered(found, unreadable)
+    ancestry = Ancestry.of(folder)
+    found, unreadable = readable_findings(folder / FINDINGS)
+    return Gathered([_triaged(place, record, ancestry, campaign.value_range) for place, record in found], unreadable)
 
 
 def _triaged(

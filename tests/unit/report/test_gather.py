@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from campaign_folders import written_campaign
+from campaign_folders import campaign_record, finding_record, write_finding, written_campaign
 from jostle.commands.report import contents_of
 from jostle.errors import OutputRefused
 from jostle.report.compare import compared
+from jostle.report.contents import as_json
 from jostle.report.render import rendered
+from jostle.storage.campaign_record import write_campaign
 from jostle.storage.coverage_history import COVERAGE
 from jostle.storage.defects import DEFECTS_FILE
+from jostle.storage.finding_block import npy
+from jostle.storage.finding_record import FinishedArray
 from jostle.storage.findings import FINDINGS
+from jostle.zoo import mnist_sample
 
 SHOWN_FILES = ["environment.json", "findings/0001-flip-x/reproduce.py", "defects/defect-0/reproduce.py"]
 
@@ -60,7 +67,25 @@ def test_classes_have_the_names_of_a_file(campaign: Path, tmp_path: Path) -> Non
     names = tmp_path / "names.txt"
     names.write_text("zero\none\n")
     contents = contents_of(campaign, names)
-    assert contents.defects[0].panels[2].said[0].label == "one" and contents.findings[0].label == "zero"
+    card = next(one for one in contents.defects if 0 in one.findings)
+    assert card.panels[2].said[0].label == "one" and contents.findings[0].label == "zero"
+    assert "zero" in card.title and "one" in card.title
+    assert sorted(place for one in contents.defects for place in one.findings) == list(range(12))
+
+
+def test_findings_that_were_finished_after_triage_are_grouped_now(campaign: Path) -> None:
+    assert contents_of(campaign).defects[0].title == "Digit 0 taken for 1 when changed"
+    later = (campaign / DEFECTS_FILE).stat().st_mtime_ns + 1_000_000_000
+    os.utime(findings(campaign)[3] / "finding.json", ns=(later, later))
+    assert all(one.title != "Digit 0 taken for 1 when changed" for one in contents_of(campaign).defects)
+
+
+def test_settings_of_zero_are_shown(campaign: Path) -> None:
+    record = campaign_record()
+    zeros = {**record.settings, "seed": 0, "share": 0.0, "off": False, "nothing": None, "none": [], "empty": ""}
+    write_campaign(campaign, replace(record, settings=zeros))
+    shown = {fact.name: fact.value for fact in contents_of(campaign).settings}
+    assert shown["seed"] == shown["share"] == "0" and not {"off", "nothing", "none", "empty"} & shown.keys()
 
 
 @pytest.mark.parametrize("name", ["input.npy", "reference.npy"])
@@ -96,6 +121,35 @@ def test_no_other_file_is_needed(campaign: Path, name: str, damage: bytes | None
 def test_a_campaign_without_findings_says_so(tmp_path: Path) -> None:
     contents = contents_of(written_campaign(tmp_path / "quiet", 0))
     assert contents.defects == () and contents.sentences[1] == "Nothing was found that it gets wrong."
+    data = as_json(contents)
+    assert data["defects"] == data["findings"] == data["twins"] == []
+
+
+def test_a_card_says_in_which_layer_nan_begins(campaign: Path) -> None:
+    cards = contents_of(campaign).defects
+    begins = cards[0].begins
+    assert begins is not None and begins.layers == ("fc1",) and "between -1 and 2" in begins.told
+    write_finding(findings(campaign)[0], finding_record(2), mnist_sample()[0][0], 2)  # one that knows its layers
+    os.utime(campaign / DEFECTS_FILE)
+    begins = contents_of(campaign).defects[0].begins
+    assert begins is not None and begins.layers == ("conv1", "relu1", "fc1") and begins.place == 2
+
+
+def test_a_minimised_input_is_read_with_its_own_reference(campaign: Path) -> None:
+    place, arrays = findings(campaign)[0], mnist_sample()[0][:2]
+    for name, array in (("minimised", arrays[1]), ("minimised-reference", arrays[1])):
+        (place / f"{name}.npy").write_bytes(npy(array))
+    card = contents_of(campaign).defects[0]
+    assert [one.caption for one in card.panels] == ["seed", "no change", "smallest mutant", "mutant as found"]
+
+
+def test_a_twin_that_cannot_be_looked_into_has_no_layers_to_show(campaign: Path) -> None:
+    place, record = findings(campaign)[0], finding_record(2)
+    assert isinstance(record.finished, FinishedArray) and record.finished.divergence is not None
+    unknown = replace(record.finished, divergence=replace(record.finished.divergence, begins=None, layers=()))
+    write_finding(place, replace(record, finished=unknown), mnist_sample()[0][0], 2)
+    os.utime(campaign / DEFECTS_FILE)  # as if triage had seen it
+    assert contents_of(campaign).defects[0].divergence is None
 
 
 @pytest.mark.parametrize("content", [None, b"", b"[]", b"{}", b'{"folder format": 1}'])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from jostle.report.illustrations import LESS, MORE, drawable, drawn_alone, drawn_finding
+from jostle.report.illustrations import LESS, MORE, drawn_alone, drawn_finding
+from jostle.storage.drawn_arrays import drawable
 
 
 def captions(arrays: dict[str, torch.Tensor], sound: bool = False) -> list[str]:
@@ -39,6 +40,29 @@ def test_the_minimised_mutant_comes_before_the_one_found() -> None:
     seed = torch.zeros(1, 4, 4)
     arrays = {"reference": seed, "input": seed + 1, "minimised": seed + 0.5}
     assert captions(arrays) == ["seed", "change, amplified 2 times", "smallest mutant", "mutant as found"]
+
+
+def test_a_minimised_mutant_that_is_moved_otherwise_is_compared_with_the_seed_moved_alike() -> None:
+    seed = torch.zeros(1, 6, 6)
+    seed[0, 0] = 1
+    small = seed.roll(1, 1)
+    small[0, 4, 4] = 0.5
+    arrays = {"seed": seed, "reference": seed.roll(3, 1), "input": seed.roll(3, 1), "minimised": small}
+    drawn = drawn_finding({**arrays, "minimised-reference": seed.roll(1, 1)}, False)
+    assert [one.caption for one in drawn][1:3] == ["seed, moved alike", "change, amplified 2 times"]
+    assert drawn[1].pixels[0, 1].tolist() == [255] * 6
+    assert drawn[2].pixels[:, 4, 4].tolist() == list(MORE) and len(drawn[2].pixels.flatten(1).unique(dim=1).T) == 2
+
+
+def test_rounding_to_eight_bits_after_a_move_is_no_change(rng: torch.Generator) -> None:
+    seed = (torch.rand(1, 8, 8, generator=rng) * 255).round() / 255
+    seed[0, 0, :2] = torch.tensor([0.0, 1.0])
+    moved = (seed + seed.roll(1, 2)) / 2  # between two pixels
+    rounded = (moved * 255).round() / 255
+    assert bool((rounded != moved).any())
+    shown = drawn_finding({"seed": seed, "reference": moved, "input": rounded}, False)
+    assert [one.name for one in shown] == ["seed", "", "input"]  # the change is from the seed itself, by the move
+    assert float(shown[1].caption.split()[2]) < 10
 
 
 def test_a_seed_that_fails_itself_has_no_change() -> None:

@@ -15,7 +15,7 @@ from torch import Tensor
 from jostle.lineage import Mutation
 from jostle.storage.finding_block import npy
 from jostle.storage.finding_record import FindingRecord, InputType
-from jostle.storage.pictures import CAPTION, DRAWN, SMALLEST_SIDE, picture_in, picture_of, readable
+from jostle.storage.pictures import CAPTION, DRAWN, SMALLEST_SIDE, _caption, _way, picture_in, picture_of, readable
 
 RECORD = FindingRecord(
     *(InputType.ARRAY, "flip", "label 1 became 2", "flip:0:1:2", True, 1, 1, 1, "a seed", 0, -1),
@@ -187,3 +187,14 @@ def test_no_picture_is_drawn_of_all_arrays_without_values(wave: bool, shape: tup
     if wave:
         (tmp_path / "input.wav").touch()
     assert picture_in(tmp_path, RECORD, (), {}) is None
+
+
+def test_a_long_way_ends_with_how_many_more_steps_there_are() -> None:
+    few = [f"rotated by {number}\u00b0" for number in range(5)]
+    assert _way(few) == f"steps: {'; '.join(few)}" and _way([]) == ""
+    for count in (80, 5000):
+        told = _way([f"step {number:04}" for number in range(count)])
+        shown = told.count(";") + 1
+        assert 10 < shown < count and told.endswith(f"step {shown - 1:04} … and {count - shown:,} more steps")
+    assert _way(["x" * 700, "y"]).endswith("x… … and 1 more step")
+    assert _caption("seed", "x" * 700).endswith("x…")

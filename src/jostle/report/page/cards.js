@@ -9,10 +9,11 @@ function card(defect, rank, data, fitting, open) {
       make("h3", { id: `${id}-title` }, make("a", { href: `#${encodeURIComponent(id)}` }, defect.title)),
       make("span", { class: "rank", "aria-label": `rank ${rank}` }, `#${rank}`)),
     tags(defect, fitting),
-    defect.explanation ? make("p", { class: "told" }, defect.explanation.join(" ")) : null,
+    defect.explanation.length ? make("p", { class: "told" }, defect.explanation.join(" ")) : null,
     panels(defect, first),
     (defect.changes || []).map(changed),
     defect.sounds ? make("div", { class: "panels sounds" }, defect.sounds.map(sound => make("figure", {}, make("audio", { controls: true, preload: "none", src: sound.source, "aria-label": sound.caption }), make("figcaption", {}, sound.caption)))) : null,
+    defect.begins ? beginning(defect.begins) : null,
     defect.numbers ? numbers(defect.numbers) : null,
     more(defect, data, fitting, open));
 }
@@ -74,6 +75,13 @@ function numbers(rows) {
   return make("div", { class: "scroll told" }, make("table", {},
     make("thead", {}, make("tr", {}, ["tensor", "right", "given"].map(word => make("th", { scope: "col" }, word)))),
     make("tbody", {}, rows.map(row => make("tr", {}, make("th", { scope: "row" }, row.name), make("td", {}, row.before ?? "–"), make("td", { class: "is-wrong" }, make("span", { class: "answer" }, row.after ?? "–")))))));
+}
+
+// Layers in the order they run, the one marked in which it begins.
+function beginning({ told, layers, place }) {
+  return make("div", { class: "told" }, make("h4", {}, "Where it begins"),
+    make("ol", { class: "layers" }, layers.map((layer, i) => make("li", { class: i === place ? "guilty" : null, "aria-current": i === place ? "true" : null }, layer))),
+    make("p", { class: "note" }, told));
 }
 
 function more(defect, data, fitting, open) {

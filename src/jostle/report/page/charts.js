@@ -21,6 +21,7 @@ const Charts = {
     this.seen.unobserve(place);
     this.waiting.delete(place);
     await this.start();
+    if (!place.isConnected) return;
     this.drawn.set(place, describe);
     this.plot(place, describe);
   },
@@ -63,9 +64,20 @@ const Charts = {
   },
 
   redraw() {
-    for (const [place, describe] of this.drawn) {
-      if (place.isConnected) this.plot(place, describe);
-      else this.drawn.delete(place);
+    this.forget();
+    for (const [place, describe] of this.drawn) this.plot(place, describe);
+  },
+
+  // Lets go of charts that are no longer on the page.
+  forget() {
+    const gone = some => [...some.keys()].filter(place => !place.isConnected);
+    for (const place of gone(this.waiting)) {
+      this.seen.unobserve(place);
+      this.waiting.delete(place);
+    }
+    for (const place of gone(this.drawn)) {
+      window.Plotly.purge(place);
+      this.drawn.delete(place);
     }
   },
 };

@@ -28,9 +28,9 @@ const Filters = {
 
   // The findings of a defect that fit, and none if its words do not.
   fitting(defect, data, chosen) {
-    const own = [defect.title, defect.name, defect.kind, defect.what, defect.layer, defect.mutation, ...(defect.explanation || [])].join(" ").toLowerCase();
+    const own = [defect.title, defect.name, defect.kind, defect.what, defect.layer, defect.mutation, ...defect.explanation].join(" ").toLowerCase();
     const left = chosen.words.filter(word => !own.includes(word));
-    return (defect.findings || []).filter(place => {
+    return defect.findings.filter(place => {
       const one = data.findings[place];
       if (chosen.kind && one.kind !== chosen.kind) return false;
       if (chosen.label && one.label !== chosen.label && one.said !== chosen.label) return false;

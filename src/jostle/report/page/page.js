@@ -13,6 +13,7 @@ function show(data) {
   const yields = data.yields || [];
   section("mutations", byId("yields"), [yieldChart("findings", yields, "findings", "wrong"), yieldChart("inputs kept", yields, "kept", "accent")].filter(Boolean));
   section("twins", byId("divergences"), (data.twins || []).map(twin => make("div", {}, layerChart(twin.twin, twin, true), make("p", { class: "note" }, twin.told))));
+  Charts.forget();
 }
 
 function section(id, place, children) {
@@ -30,6 +31,7 @@ function cards() {
   byId("more").hidden = fitting.length <= page.shown;
   byId("more").textContent = `Show more (${(fitting.length - page.shown).toLocaleString("en")} left)`;
   page.order = fitting.map(([defect]) => defect.name);
+  Charts.forget();
 }
 
 function examples(title, findings, alone = false) {
@@ -68,9 +70,11 @@ async function ask({ address, seconds }) {
     if (!answer.ok) throw new Error(String(answer.status));
     const text = await answer.text();
     if (text !== page.news) {
-      page.news = text;
       const data = JSON.parse(text);
-      if (!document.querySelector("#cards details[open]") && !byId("examples").open) show(data);
+      if (!document.querySelector("#cards details[open]") && !byId("examples").open) {  // else it is shown once they are closed
+        show(data);
+        page.news = text;
+      }
       headline(data);
       state.textContent = data.at_work ? "live" : "finished";
     }

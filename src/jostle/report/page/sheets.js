@@ -1,10 +1,11 @@
 // Pictures are places in sheets; a sheet is decoded when one of its pictures is first shown.
 const Sheets = {
-  sheets: [], known: new Set(), rules: null, generation: 0,
+  sheets: [], urls: new Map(), rules: null, generation: 0,
 
   use(sheets) {
     this.sheets = sheets || [];
-    this.known.clear();
+    for (const url of this.urls.values()) URL.revokeObjectURL(url);
+    this.urls.clear();
     this.generation += 1;
     this.rules?.remove();
     this.rules = document.head.appendChild(document.createElement("style"));
@@ -12,11 +13,11 @@ const Sheets = {
 
   name(number) {
     const name = `sheet-${this.generation}-${number}`;
-    if (!this.known.has(number)) {
-      this.known.add(number);
+    if (!this.urls.has(number)) {
       const [head, content] = this.sheets[number].source.split(",");
       const bytes = Uint8Array.from(atob(content), sign => sign.charCodeAt(0));
       const url = URL.createObjectURL(new Blob([bytes], { type: head.slice(5).split(";")[0] }));
+      this.urls.set(number, url);
       this.rules.sheet.insertRule(`.${name} { background-image: url("${url}") }`);
     }
     return name;
