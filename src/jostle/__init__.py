@@ -5,6 +5,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from jostle.api.fuzzing import fuzz
+    from jostle.api.result import Result
     from jostle.campaign import Budget, Campaign
     from jostle.commands.coverage_meter import CoverageMeter
     from jostle.errors import JostleError, UsageError
@@ -72,6 +74,7 @@ __all__ = [
     "Panel",
     "Profile",
     "Property",
+    "Result",
     "SameTop",
     "SeedList",
     "Seeds",
@@ -89,11 +92,14 @@ __all__ = [
     "Violation",
     "WhereGainsCome",
     "WithSeeds",
+    "fuzz",
     "open_archive",
 ]
 
 # Where each name is found once it is asked for: all of them need torch, whose import takes seconds.
 _NAMES = {
+    "api.fuzzing": ("fuzz",),
+    "api.result": ("Result",),
     "campaign": (
         "Budget",
         "Campaign",

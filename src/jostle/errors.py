@@ -12,6 +12,10 @@ What the target does wrong is never an exception: it is an Outcome in the Trace.
 """
 
 
+class JostleWarning(UserWarning):
+    """What a script should know of a campaign that ran all the same."""
+
+
 class JostleError(Exception):
     """A failure whose message is one line that names the cause and the fix."""
 

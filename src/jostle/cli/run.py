@@ -11,7 +11,6 @@ from functools import partial
 from rich.console import Console
 
 from jostle.cli.display import Display
-from jostle.cli.interrupts import stopping_gently
 from jostle.cli.progress import shown
 from jostle.cli.summary import print_summary
 from jostle.cli.terminal import Exit, output, say
@@ -19,6 +18,7 @@ from jostle.commands.report import write_report
 from jostle.commands.triage import triage
 from jostle.progress import Progress
 from jostle.records import Summary
+from jostle.session.interrupts import stopping_gently
 from jostle.session.session import Ended, Session, run
 
 # Opens a session; the progress is of what takes long before it can run, and lines can be said.
@@ -45,7 +45,7 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
         if summary.findings and not asked.stop:
             say(moving, f"finishing {session.finisher.outlook()}")
 
-    with _models_speak_to_stderr(as_json), display, stopping_gently(session.campaign) as asked:
+    with _models_speak_to_stderr(as_json), display, stopping_gently(session.campaign, _stopping) as asked:
         ended = run(session, [display], lambda: asked.stop, searched, partial(shown, moving, "finishing findings"))
     for line in _remarks(session, ended):
         say(console, line)
@@ -53,6 +53,10 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
         say(moving, session.nothing_found(ended.summary))
     _report(session, ended, as_json)
     return _exit(ended)
+
+
+def _stopping(line: str) -> None:
+    print(f"jostle: {line}", file=sys.stderr)
 
 
 def _models_speak_to_stderr(as_json: bool) -> AbstractContextManager[object]:

@@ -16,6 +16,7 @@ from torch.utils.data import Dataset
 
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
+from jostle.held import shown_name
 from jostle.inputs.array_files import MADE_BY_CMIN, arrays_in
 from jostle.inputs.domains import declared_orders
 from jostle.inputs.image_files import IMAGES, channels_of, image_files, shares_of
@@ -195,7 +196,7 @@ def _seeds_from_arrays(path: Path, form: SeedForm) -> Seeds:
 
 
 def _seeds_from_object(spec: str, form: SeedForm) -> Seeds:
-    found = find_object(spec)
+    found, spec = find_object(spec), shown_name(spec)
     if not isinstance(found, Dataset | Tensor | np.ndarray | tuple | dict):
         function: Callable[[], object] = found  # type: ignore[assignment]
         found = attempt(lambda: function())

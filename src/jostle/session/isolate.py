@@ -13,6 +13,7 @@ from torch import Tensor
 
 from jostle.errors import ModelRefused, PreflightFailed, UsageError
 from jostle.foreign import FailedElsewhere
+from jostle.held import is_held, shown_name
 from jostle.isolation.ahead import MODEL_WORKER
 from jostle.isolation.client import Answer, WorkerClient
 from jostle.isolation.messages import ungrouped
@@ -32,10 +33,16 @@ MOST_DEATHS = 4  # of workers while the model's layers are looked for
 def limits_of(given: Given) -> Limits | None:
     """What the models' own process may use; None if they run in ours.
 
-    Models from files get one unless told otherwise. Python that the user names runs in ours, unless told otherwise.
+    Models from files get one unless told otherwise. Python that the user names runs in ours, unless told otherwise;
+    objects of a script always do.
     """
-    options = given.of(IsolationOptions)
-    own_process = any(map(is_file, named_models(given))) if options.isolate is None else options.isolate
+    options, names = given.of(IsolationOptions), named_models(given)
+    held = next(filter(is_held, names), None)
+    if held is not None and options.isolate:
+        raise UsageError(
+            f"isolate: {shown_name(held)} is an object of this process: name it as FILE.py:function to isolate it"
+        )
+    own_process = held is None and any(map(is_file, names)) if options.isolate is None else options.isolate
     if not own_process:
         for name, value in (("--timeout", options.timeout), ("--rss-limit", options.rss_limit)):
             if value is not None:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from jostle.composition.compose import Prepared, prepare, watching
+from jostle.composition.compose import Prepared, prepare
 from jostle.digests import digest_of
 from jostle.inputs.domains import with_declared_range
 from jostle.inputs.preflight import Flight
@@ -17,13 +17,11 @@ from jostle.inputs.wave_files import AS_THEY_ARE, WaveForm
 from jostle.isolation.client import WorkerClient
 from jostle.options.campaign import CHANNELS_LAST, InputOptions, RunOptions
 from jostle.options.schema import Given, Settings
-from jostle.part import TRIED
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import Seeds
-from jostle.session.isolate import isolated, limits_of
 from jostle.session.made_twins import twins_folder
+from jostle.session.open_models import open_models
 from jostle.subjects.instrument import Instrumented
-from jostle.subjects.models import load_models, making_of
 from jostle.subjects.twin_making import CALIBRATED
 
 
@@ -59,14 +57,11 @@ def load(given: Given) -> Loaded:
     given = with_declared_range(given)
     inputs, recipe = given.of(InputOptions), recipe_of(given)
     seeds = load_seeds(inputs.seeds, seed_form(inputs))
-    sample, limits, out = seeds.inputs[:CALIBRATED], limits_of(given), given.of(RunOptions).out
+    sample, out = seeds.inputs[:CALIBRATED], given.of(RunOptions).out
     with ExitStack() as undone:
-        twins, service = undone.enter_context(twins_folder(None if out is None else Path(out))), None
-        if limits is None:
-            models = load_models(given).taking(layout_of(seeds)).with_twins(given, making_of(given, sample, twins))
-            model = models.instrumented(watching(recipe, given), sample[:TRIED]).contained()
-        else:
-            model, service = isolated(given, sample, limits, layout_of(seeds), twins)
+        twins = undone.enter_context(twins_folder(None if out is None else Path(out)))
+        model, service = open_models(given, sample, layout_of(seeds), twins)
+        if service is not None:
             undone.callback(service.close)
         prepared = prepare(recipe, given, model, seeds)
         return Loaded(prepared, digest_of_all(seeds, model.digest), twins, undone.pop_all(), service)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jostle.held import is_held
 from jostle.named_objects import names_object
 from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.finding_record import FindingRecord
@@ -60,8 +61,8 @@ class Script:
 
     @property
     def text(self) -> str | None:
-        """The whole script; None of a finding that no run of the model alone shows."""
-        if self.record.of_gradient:
+        """The whole script; None of a finding that no run of the model alone shows, and of an object of a script."""
+        if self.record.of_gradient or any(map(is_held, self._models)):
             return None
         own = self._own()
         body, constants, loader = own if own is not None else self._by_replay()
@@ -70,6 +71,10 @@ class Script:
         parts = [code.HEAD, self._imports(loader, body), self._constants(constants)]
         parts += [code.WHERE, code.COMMON, loader.code] if loader is not None else []
         return "".join([*parts, body, code.END.replace("{test}", found[1])])
+
+    @property
+    def _models(self) -> list[str]:
+        return [str(self._setting("model")), *self._twins]
 
     def _own(self) -> tuple[str, dict[str, Any], Loader] | None:
         """What shows the defect without Jostle; None where only Jostle can."""
@@ -126,10 +131,14 @@ class Script:
 
     def _twin(self) -> str | None:
         """The twin that disagrees, where it is a model of its own and not made of the model by Jostle."""
-        twins = self._setting("twin") or ()
-        names = [twins] if isinstance(twins, str) else list(twins)
+        names = self._twins
         beside = self.record.kind.partition(" ")[2]
         return names[0] if len(names) == 1 else beside if beside in names else None
+
+    @property
+    def _twins(self) -> list[str]:
+        twins = self._setting("twin") or ()
+        return [twins] if isinstance(twins, str) else list(twins)
 
     def _calling(self) -> dict[str, Any]:
         """How the model is called."""

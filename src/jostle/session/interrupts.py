@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import signal
-import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -22,15 +22,19 @@ class Asked:
 
 
 @contextmanager
-def stopping_gently(campaign: Campaign) -> Iterator[Asked]:
+def stopping_gently(campaign: Campaign, say: Callable[[str], None]) -> Iterator[Asked]:
+    """What is asked for while this lasts; threads other than the main one get no signals."""
     asked = Asked()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         if asked.stop:
             raise KeyboardInterrupt
         asked.stop = True
         campaign.stop()
-        print("jostle: stopping after the batch under way; once more stops at once", file=sys.stderr)
+        say("stopping after the batch under way; once more stops at once")
 
     before = {number: signal.signal(number, on_signal) for number in SIGNALS}
     try:

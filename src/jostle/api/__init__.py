@@ -1,0 +1,1 @@
+"""What scripts, notebooks and test suites call: the commands as functions, on objects as well as on names."""

@@ -1,0 +1,143 @@
+"""What came of a campaign, for scripts, notebooks and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jostle.api.figures import figure_of
+from jostle.api.tables import table_of
+from jostle.commands.report import contents_of, write_report
+from jostle.commands.triage import Triaged
+from jostle.errors import UsageError
+from jostle.options.choices import unknown
+from jostle.records import Summary
+from jostle.report.contents import Contents
+from jostle.session.session import Ended
+from jostle.storage.defect_record import Defect
+from jostle.storage.defects import DEFECTS
+from jostle.storage.findings import FINDINGS, MINIMISED, UNREADABLE, array_in
+from jostle.triage.defect_folder import SCRIPT
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from plotly.graph_objects import Figure
+
+ARRAYS = ("seed", "reference", "input", MINIMISED)
+MOST_TOLD = 10  # defects in one message
+
+
+@dataclass(eq=False)
+class Result:
+    """The defects of a campaign, ranked, and its folder, which goes with the result unless `out` named one."""
+
+    triaged: Triaged = field(repr=False)
+    ended: Ended = field(repr=False)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        return self.triaged.folder
+
+    @property
+    def defects(self) -> list[Defect]:
+        """What was found, grouped by cause, what matters most first."""
+        return self.triaged.defects
+
+    @property
+    def summary(self) -> Summary:
+        return self.ended.summary
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped it before its budget was spent."""
+        return self.ended.stopped
+
+    def inputs(self, defect: Defect | str) -> dict[str, np.ndarray[Any, Any]]:
+        """The arrays of the finding that shows a defect best: `input`, `reference`, and where there are such, `seed`,
+        which was moved to make the reference, and `minimised`."""
+        folder = self.folder / FINDINGS / self.defect(defect).findings[0]
+        try:
+            known = {name: array_in(folder, name) for name in ARRAYS}
+        except UNREADABLE as error:
+            raise UsageError(f"{folder} cannot be read ({error})") from error
+        return {name: array.numpy() for name, array in known.items() if array is not None}
+
+    def defect(self, named: Defect | str) -> Defect:
+        """The defect of this name."""
+        name = named if isinstance(named, str) else named.name
+        for defect in self.defects:
+            if defect.name == name:
+                return defect
+        raise UsageError(f"defect {unknown(name, [defect.name for defect in self.defects])}")
+
+    def script(self, defect: Defect | str) -> Path | None:
+        """The script that fails while the defect is there; None where the model was an object of this process."""
+        path = self.folder / DEFECTS / self.defect(defect).name / SCRIPT
+        return path if path.is_file() else None
+
+    def to_pandas(self) -> DataFrame:
+        """A row for each defect."""
+        return table_of(self.defects)
+
+    def figure(self, what: str = "matrix", defect: Defect | str | None = None) -> Figure:
+        """A picture of the campaign (`matrix` of labels, `coverage`, `progress`, `mutations`), or of a defect, the
+        first unless another is named (`lineage`, `layers`)."""
+        return figure_of(what, self._contents, None if defect is None else self.defect(defect).name)
+
+    def report(self, path: str | Path | None = None) -> Path:
+        """Writes the page that explains everything, which needs nothing but a browser."""
+        return write_report(self.folder, None if path is None else Path(path))
+
+    def assert_clean(self, allow: Iterable[str] = ()) -> None:
+        """Fails if there is any defect but for those allowed: kinds (`flip`) or names (`flip-4-to-9-*`)."""
+        __tracebackhide__ = True
+        allowed = [allow] if isinstance(allow, str) else list(allow)
+        left = [defect for defect in self.defects if not _matches(defect, allowed)]
+        if left:
+            raise AssertionError(self._told(left))
+
+    def _told(self, defects: list[Defect]) -> str:
+        lines = [f"{len(defects):,} {'defect' if len(defects) == 1 else 'defects'}"]
+        for defect in defects[:MOST_TOLD]:
+            lines += [f"{defect.cause.kind}: {defect.title}", f"  {self.command(defect)}"]
+        more = len(defects) - MOST_TOLD
+        return "\n".join([*lines, *([f"and {more:,} more"] if more > 0 else [])])
+
+    def command(self, defect: Defect | str) -> str:
+        """What shows a defect on a command line."""
+        script = self.script(defect)
+        if script is not None:
+            return f"python {script}"
+        return f"jostle replay {self.folder / FINDINGS / self.defect(defect).findings[0]} --model FILE.py:function"
+
+    @cached_property
+    def _contents(self) -> Contents:
+        return contents_of(self.folder)
+
+    def __repr__(self) -> str:
+        found, ran = len(self.defects), self.summary.executions
+        return f"<Result: {found:,} {'defect' if found == 1 else 'defects'} in {ran:,} inputs>"
+
+    def _repr_html_(self) -> str:
+        """As notebooks show it."""
+        head = f"<p><b>{escape(repr(self)[9:-1])}</b></p>"
+        rows = "".join(
+            f"<tr><td>{escape(one.cause.kind)}</td><td style='text-align:left'>{escape(one.title)}</td>"
+            f"<td>{one.seeds:,}</td><td>{one.weight:.2f}</td><td>{escape(one.name)}</td></tr>"
+            for one in self.defects
+        )
+        names = "".join(f"<th>{name}</th>" for name in ("kind", "defect", "seeds", "weight", "name"))
+        return f"{head}<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>" if rows else head
+
+
+def _matches(defect: Defect, patterns: Iterable[str]) -> bool:
+    names = (defect.cause.kind, defect.name)
+    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)

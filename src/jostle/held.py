@@ -1,0 +1,57 @@
+"""Python objects that a script hands over where a command line has names: `jostle.held:NAME`, while it holds them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+PREFIX = f"{__name__}:"
+_held: ContextVar[Mapping[str, object]] = ContextVar("held")
+
+
+@contextmanager
+def holding() -> Iterator[Holder]:
+    """For as long as this lasts, what the holder is given can be found by the name that it gives."""
+    objects: dict[str, object] = {}
+    before = _held.set(objects)
+    try:
+        yield Holder(objects)
+    finally:
+        _held.reset(before)
+
+
+class Holder:
+    """Gives objects names, the same in every run that hands over the same things in the same order."""
+
+    def __init__(self, objects: dict[str, object]):
+        self._objects = objects
+
+    def hold(self, found: object, called: str | None = None) -> str:
+        """A name for the object, made from what it is called or is."""
+        known = getattr(found, "__name__", None) or type(found).__name__
+        plain = re.sub(r"\W", "_", called or known) or "object"
+        name, number = plain, 1
+        while name in self._objects and self._objects[name] is not found:
+            number += 1
+            name = f"{plain}_{number}"
+        self._objects[name] = found
+        return f"{PREFIX}{name}"
+
+
+def is_held(spec: str) -> bool:
+    """True of a name that stands for an object of a script, whether or not one holds it now."""
+    return spec.startswith(PREFIX)
+
+
+def shown_name(spec: str) -> str:
+    """The name as a person reads it."""
+    return spec.removeprefix(PREFIX)
+
+
+def __getattr__(name: str) -> object:
+    try:
+        return _held.get({})[name]
+    except KeyError:
+        raise AttributeError(f"no script holds an object named {name!r} now") from None
