@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jostle.api.fuzzing import fuzz
+    from jostle.api.measuring import compare, coverage
     from jostle.api.result import Result
     from jostle.campaign import Budget, Campaign
     from jostle.commands.coverage_meter import CoverageMeter
@@ -92,6 +93,8 @@ __all__ = [
     "Violation",
     "WhereGainsCome",
     "WithSeeds",
+    "compare",
+    "coverage",
     "fuzz",
     "open_archive",
 ]
@@ -99,6 +102,10 @@ __all__ = [
 # Where each name is found once it is asked for: all of them need torch, whose import takes seconds.
 _NAMES = {
     "api.fuzzing": ("fuzz",),
+    "api.measuring": (
+        "compare",
+        "coverage",
+    ),
     "api.result": ("Result",),
     "campaign": (
         "Budget",

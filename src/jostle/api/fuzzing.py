@@ -59,7 +59,7 @@ def fuzz(
         unkept = stack.enter_context(ExitStack())
         if out is None:
             unkept.callback(shutil.rmtree, folder, ignore_errors=True)
-        result = _result(given.over(out=folder), quiet)
+        result = _result(given.over(out=folder), quiet, temporary=out is None)
         unkept.pop_all()
     if out is None:
         weakref.finalize(result, shutil.rmtree, folder, ignore_errors=True)
@@ -75,12 +75,12 @@ def _companions(options: dict[str, Any]) -> Iterator[object]:
         yield from value if isinstance(value, list | tuple) else (value,)
 
 
-def _result(given: Given, quiet: bool) -> Result:
+def _result(given: Given, quiet: bool, temporary: bool) -> Result:
     session = assemble(given)
     with CampaignBar(session.budget, quiet) as bar, stopping_gently(session.campaign, _say_nothing) as asked:
         ended = run(session, [bar], lambda: asked.stop)
     triaged = triage(session.archive.folder)
-    return Result(triaged, ended, tuple(_warnings(session)))
+    return Result(triaged, ended, tuple(_warnings(session)), temporary)
 
 
 def _warnings(session: Session) -> Iterator[str]:

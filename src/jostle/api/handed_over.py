@@ -55,7 +55,17 @@ def _each_named(holder: Holder, value: Any) -> Any:
 def _named(holder: Holder, value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
-    return str(value) if isinstance(value, Path) else holder.hold(value)
+    if isinstance(value, Path):
+        return str(value)
+    return _file_of_session(value) if type(value).__module__.startswith("onnxruntime") else holder.hold(value)
+
+
+def _file_of_session(session: Any) -> str:
+    """The file that a session of ONNX Runtime runs; it is opened anew, so that layers can be watched."""
+    path = getattr(session, "_model_path", None)
+    if not path:
+        raise UsageError("this ONNX Runtime session was made from bytes: give the .onnx file instead")
+    return str(path)
 
 
 def _all_batches(loader: Iterable[Any]) -> object:

@@ -8,8 +8,6 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
 from jostle.campaign import Budget
 from jostle.records import StepRecord, Summary
 
@@ -35,8 +33,11 @@ class TerminalBar:
     """A bar at the foot of a terminal."""
 
     def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
         columns = (BarColumn(), TextColumn("{task.percentage:3.0f}%  {task.description}"), TimeRemainingColumn())
-        self._bar = Progress(*columns, transient=True, console=_stderr())
+        self._bar = Progress(*columns, transient=True, console=Console(stderr=True))
         self._task = self._bar.add_task("", total=1.0)
         self._bar.start()
 
@@ -92,9 +93,3 @@ def _place() -> NotebookLine | TerminalBar | None:
 def _in_notebook() -> bool:
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None and hasattr(shell, "kernel")
-
-
-def _stderr() -> Any:
-    from rich.console import Console
-
-    return Console(stderr=True)

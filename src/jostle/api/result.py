@@ -14,7 +14,6 @@ import numpy as np
 
 from jostle.api.figures import figure_of
 from jostle.api.tables import table_of
-from jostle.commands.report import contents_of, write_report
 from jostle.commands.triage import Triaged
 from jostle.errors import UsageError
 from jostle.options.choices import unknown
@@ -41,6 +40,7 @@ class Result:
     triaged: Triaged = field(repr=False)
     ended: Ended = field(repr=False)
     warnings: tuple[str, ...] = ()
+    temporary: bool = False  # the folder goes with this
 
     @property
     def folder(self) -> Path:
@@ -94,6 +94,8 @@ class Result:
 
     def report(self, path: str | Path | None = None) -> Path:
         """Writes the page that explains everything, which needs nothing but a browser."""
+        from jostle.commands.report import write_report
+
         return write_report(self.folder, None if path is None else Path(path))
 
     def assert_clean(self, allow: Iterable[str] = ()) -> None:
@@ -113,6 +115,8 @@ class Result:
 
     def command(self, defect: Defect | str) -> str:
         """What shows a defect on a command line."""
+        if self.temporary:
+            return "give jostle.fuzz a folder, out=FOLDER, and it keeps what shows it"
         script = self.script(defect)
         if script is not None:
             return f"python {script}"
@@ -120,6 +124,8 @@ class Result:
 
     @cached_property
     def _contents(self) -> Contents:
+        from jostle.commands.report import contents_of
+
         return contents_of(self.folder)
 
     def __repr__(self) -> str:

@@ -16,14 +16,11 @@ from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.progress import shown
 from jostle.cli.terminal import output
-from jostle.commands.coverage_meter import measured
+from jostle.commands.coverage_meter import EVERY, criteria_named, measured
 from jostle.composition.settle import FUZZ
-from jostle.errors import UsageError
-from jostle.feedback.neuron_parts import NEURON_CRITERIA, RANGED
+from jostle.feedback.neuron_parts import RANGED
 from jostle.options.campaign import DATA_HELP
-from jostle.options.kinds import NAMES
 
-EVERY = "all"
 OF_DATA = ("range", "mean", "std", "layout", "channels", "size", "batch")
 OF_MODEL = ("model", "weights", "engine", "shape", "layers", "units", "trust_model")
 OF_CRITERIA = ("profile", "sections", "buckets", "top", "active")
@@ -42,29 +39,14 @@ def coverage(
 
     Without --profile, `all` means the criteria that need none: nc, tknc and bknc.
     """
-    names, left_out = _chosen(criteria, flags["profile"])
+    names = criteria_named(criteria, flags["profile"] is not None)
+    left_out = [name for name in RANGED if criteria == EVERY and name not in names]
     console = Console(stderr=True, quiet=as_json)
     given = FUZZ.parsed({**FUZZ.read(flags), "seeds": data})
     meter = measured(given, names, lambda doing: partial(shown, console, doing))
     if meter.profile is not None:
         console.print(meter.profile.explained(), highlight=False, soft_wrap=True)
     _report(meter.coverage(), left_out, console, as_json)
-
-
-def _chosen(criteria: str, profile: str | None) -> tuple[list[str], list[str]]:
-    """The criteria to measure, and those that `all` leaves out for want of a profile."""
-    if criteria != EVERY:
-        return list(_names(criteria)), []
-    left_out = [] if profile else RANGED
-    return [name for name in NEURON_CRITERIA if name not in left_out], left_out
-
-
-def _names(criteria: str) -> tuple[str, ...]:
-    try:
-        names: tuple[str, ...] = NAMES.check(criteria)
-    except ValueError as error:
-        raise UsageError(f"--criteria {criteria}: {error}") from error
-    return names
 
 
 def _report(figures: Mapping[str, Mapping[str, float]], left_out: list[str], console: Console, as_json: bool) -> None:

@@ -18,6 +18,7 @@ from jostle.inputs.preflight import check_normalisation
 from jostle.interfaces import Feedback
 from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.choices import chosen
+from jostle.options.kinds import NAMES
 from jostle.options.schema import Given
 from jostle.part import PartContext
 from jostle.profile import Profile, profiled
@@ -30,6 +31,8 @@ from jostle.subjects.models import load_seeded
 from jostle.subjects.registry import subject_of
 from jostle.subjects.subject import Subject
 from jostle.task import Task
+
+EVERY = "all"  # criteria
 
 
 class CoverageMeter:
@@ -116,6 +119,16 @@ def _as_subject(model: object) -> Subject:
     if subject is None:
         raise UsageError(f"a {type(model).__name__} is no model: give a torch module or a function of a batch")
     return subject
+
+
+def criteria_named(criteria: str, profiled: bool) -> list[str]:
+    """The criteria to measure; of all, those that need no profile where there is none."""
+    if criteria == EVERY:
+        return [name for name in NEURON_CRITERIA if profiled or name not in RANGED]
+    try:
+        return list(NAMES.check(criteria))
+    except ValueError as error:
+        raise UsageError(f"--criteria {criteria}: {error}") from error
 
 
 def measured(given: Given, criteria: Sequence[str], progress: Callable[[str], Progress]) -> CoverageMeter:

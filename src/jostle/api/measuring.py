@@ -1,0 +1,44 @@
+"""`jostle.coverage` and `jostle.compare`: what some data covers, and where two models differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jostle.api.fuzzing import fuzz
+from jostle.api.handed_over import by_name, seeds_by_name
+from jostle.api.result import Result
+from jostle.commands.coverage_meter import EVERY, criteria_named, measured
+from jostle.composition.settle import FUZZ
+from jostle.held import holding
+from jostle.progress import quietly
+from jostle.subjects.torch_modes import in_its_mode
+
+
+def coverage(
+    model: object, data: object, criteria: str | Sequence[str] = EVERY, profile: object = None, **options: Any
+) -> Mapping[str, Mapping[str, float]]:
+    """How much of a model some data covers, by criterion: `nc, kmnc, nbc, snac, tknc, bknc` or all.
+
+    Model, data and options are those of `jostle.fuzz`; `profile` is data that the model knows, for the criteria that
+    measure against the ranges of neurons. Without it, `all` means those that need none.
+    """
+    with holding() as holder, in_its_mode(model):
+        named = by_name(holder, {**options, "model": model})
+        if profile is not None:
+            named["profile"] = seeds_by_name(holder, profile)
+        given = FUZZ.parsed({**named, "seeds": seeds_by_name(holder, data)})
+        names = criteria_named(criteria if isinstance(criteria, str) else ",".join(criteria), profile is not None)
+        return measured(given, names, lambda doing: quietly).coverage()
+
+
+def compare(
+    model: object, twin: object, seeds: object, labels: object = None, *, out: str | Path | None = None, **options: Any
+) -> Result:
+    """Where a model and its twins disagree: on seeds, and on what a search toward disagreement makes of them.
+
+    A twin is a word (`int8`, `onnx` …), a model as `jostle.fuzz` takes it, or a list of those.
+    """
+    toward = {"oracle": "agree", "coverage": "gap", **options}
+    return fuzz(model, seeds, labels, out=out, twin=twin, **toward)

@@ -1,0 +1,186 @@
+"""`jostle.fuzz` takes objects where the command line takes names, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import signal
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
+
+import jostle
+from jostle.composition.settle import FUZZ
+from jostle.errors import JostleError, JostleWarning, PreflightFailed, UsageError
+from jostle.oracles.properties import Element
+from jostle.zoo import lenet1, mnist_sample
+
+QUICK = {"executions": 400, "confirm": False, "quiet": True}
+FAR = {"mutator": "noise", "sigma": 0.3, "radius": 1.0, "range": (0, 1)}
+DIGITS, LABELS = (values[:40] for values in mnist_sample())
+
+
+class Logarithm(nn.Module):
+    """Not finite where its input is negative enough."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return (inputs.flatten(1)[:, :3] - 0.1).log()
+
+
+def table() -> Tensor:
+    return torch.full((6, 4), 0.4) + torch.arange(6)[:, None] / 50
+
+
+def test_a_module_with_arrays_is_fuzzed_and_left_as_it_was() -> None:
+    model = Logarithm().train()
+    result = jostle.fuzz(model, table(), oracle="nan", **FAR, **QUICK)
+    assert model.training and not model._forward_hooks
+    assert [defect.cause.kind for defect in result.defects] == ["nan"]
+    shown = result.inputs(result.defects[0])
+    assert (shown["input"] <= 0.1).any() and shown["reference"].min() > 0.1
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param((DIGITS.numpy(), LABELS.numpy()), id="pair"),
+        pytest.param(TensorDataset(DIGITS, LABELS), id="dataset"),
+        pytest.param(DataLoader(TensorDataset(DIGITS, LABELS), batch_size=16), id="loader"),
+    ],
+)
+def test_seeds_of_every_form_are_the_same_seeds(seeds: object) -> None:
+    model = lenet1()
+    same = jostle.fuzz(model, DIGITS, LABELS, **QUICK)
+    result = jostle.fuzz(model, seeds, **QUICK)
+    assert result.summary.findings == same.summary.findings
+    assert [one.title for one in result.defects] == [one.title for one in same.defects]
+
+
+def test_a_list_of_arrays_and_a_folder_are_seeds_too(tmp_path: Path) -> None:
+    np.save(tmp_path / "digits.npy", DIGITS.numpy())
+    for seeds in (list(DIGITS.numpy()), tmp_path / "digits.npy", str(tmp_path / "digits.npy")):
+        assert jostle.fuzz(lenet1(), seeds, **QUICK).summary.executions == 400
+
+
+def test_a_property_a_twin_and_a_function_are_given_as_they_are() -> None:
+    def doubled(inputs: Tensor) -> Tensor:
+        return inputs.flatten(1) * 2
+
+    def otherwise(inputs: Tensor) -> Tensor:
+        return inputs.flatten(1) * torch.where(inputs.flatten(1) > 0.6, -2.0, 2.0)
+
+    def large(element: Element) -> bool:
+        return bool(element.output.max() > 1.1)
+
+    result = jostle.fuzz(doubled, table(), twin=otherwise, oracle=["agree", large], **FAR, **QUICK)
+    assert {defect.cause.kind for defect in result.defects} == {"agree", "property"}
+    assert all(result.script(defect) is None for defect in result.defects)
+
+
+def test_the_folder_of_a_result_goes_with_it_unless_it_was_asked_for(tmp_path: Path) -> None:
+    result = jostle.fuzz(lenet1(), DIGITS, LABELS, **QUICK)
+    folder = result.folder
+    assert folder.is_dir()
+    del result
+    gc.collect()
+    assert not folder.exists()
+    kept = jostle.fuzz(lenet1(), DIGITS, LABELS, out=tmp_path / "kept", **QUICK)
+    assert kept.folder == tmp_path / "kept"
+    del kept
+    gc.collect()
+    more = jostle.fuzz(lenet1(), DIGITS, LABELS, out=tmp_path / "kept", **{**QUICK, "executions": 600})
+    assert more.summary.executions == 600 and more.ended.ran == 200
+
+
+def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    jostle.fuzz(lenet1(), DIGITS, LABELS, **{**QUICK, "quiet": False})
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_the_command_line_would_warn_of_is_a_warning() -> None:
+    with pytest.warns(JostleWarning, match="neurons are taken to range as they do on the seeds"):
+        jostle.fuzz(lenet1(), DIGITS, LABELS, coverage="kmnc", **QUICK)
+
+
+def test_ctrl_c_gives_what_there_is() -> None:
+    seen: list[int] = []
+
+    class Slow(nn.Module):
+        def forward(self, inputs: Tensor) -> Tensor:
+            seen.append(len(inputs))
+            if len(seen) == 30:
+                signal.raise_signal(signal.SIGINT)
+            return inputs.flatten(1)
+
+    result = jostle.fuzz(Slow(), table(), oracle="nan", budget="10m", batch=8, confirm=False, quiet=True)
+    assert result.interrupted and result.summary.executions > 0
+
+
+def test_threads_can_fuzz_too() -> None:
+    results: list[jostle.Result] = []
+    thread = threading.Thread(target=lambda: results.append(jostle.fuzz(lenet1(), DIGITS, LABELS, **QUICK)))
+    thread.start()
+    thread.join()
+    assert results[0].summary.executions == 400
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "told"),
+    [
+        ({"budgt": "5s"}, UsageError, "unknown setting 'budgt', did you mean 'budget'"),
+        ({"budget": "0s"}, UsageError, "--budget 0s: give a time such as 60s"),
+        ({"coverage": "kmcn"}, UsageError, "did you mean kmnc"),
+        ({"isolate": True}, UsageError, "LeNet is an object of this process"),
+        ({"twin": nn.Linear(3, 2)}, JostleError, "twin"),
+        ({"labels": LABELS[:7]}, UsageError, "7"),
+        ({"seeds": "nowhere/at/all"}, UsageError, "seeds nowhere/at/all do not exist"),
+        ({"seeds": torch.zeros(3, 2, 5, 5)}, PreflightFailed, "the model fails on seeds of shape"),
+        ({"model": object()}, JostleError, "object"),
+        ({"model": "nothing.onnx"}, JostleError, "nothing.onnx does not exist"),
+        ({"out": "/proc/nowhere"}, JostleError, "/proc/nowhere"),
+    ],
+)
+def test_bad_input_is_one_line_of_our_own(options: dict[str, object], kind: type[JostleError], told: str) -> None:
+    given: dict[str, object] = {"model": lenet1(), "seeds": DIGITS, "labels": LABELS, "executions": 50, **options}
+    if given["seeds"] is not DIGITS:
+        given["labels"] = None
+    with pytest.raises(kind) as caught:
+        jostle.fuzz(**given)  # type: ignore[arg-type]
+    assert told in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_labels_beside_a_folder_are_refused() -> None:
+    with pytest.raises(UsageError, match="labels: seeds photos bring theirs"):
+        jostle.fuzz(lenet1(), "photos", LABELS)
+
+
+def test_its_signature_tells_every_option() -> None:
+    parameters = inspect.signature(jostle.fuzz).parameters
+    assert list(parameters)[:3] == ["model", "seeds", "labels"]
+    assert FUZZ.options.keys() <= parameters.keys()
+
+
+def test_coverage_of_arrays_is_that_of_the_meter() -> None:
+    model = lenet1()
+    figures = jostle.coverage(model, DIGITS)
+    meter = jostle.CoverageMeter(model, ["nc", "tknc", "bknc"])
+    meter.add(DIGITS)
+    assert figures == meter.coverage()
+    assert set(jostle.coverage(model, DIGITS, profile=DIGITS, criteria="all")) >= {"kmnc", "nbc", "snac"}
+    with pytest.raises(UsageError, match="did you mean"):
+        jostle.coverage(model, DIGITS, "kmncc")
+
+
+def test_compare_finds_where_a_twin_differs() -> None:
+    def twin(inputs: Tensor) -> Tensor:
+        scores: Tensor = lenet1()(inputs)
+        return torch.where(inputs.mean((1, 2, 3))[:, None] > 0.12, scores.flip(1), scores)
+
+    with torch.no_grad():
+        result = jostle.compare(lenet1(), twin, DIGITS, **QUICK)
+    assert result.defects and all(defect.cause.kind == "agree" for defect in result.defects)

@@ -1,0 +1,81 @@
+"""What a result tells: defects, tables, figures, a page, and an assertion for tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import jostle
+from jostle.api.result import MOST_TOLD
+from jostle.commands.triage import Triaged
+from jostle.errors import UsageError
+from jostle.zoo import lenet1, mnist_sample
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> jostle.Result:
+    folder = tmp_path_factory.mktemp("campaign") / "run"
+    how = {"recipe": "deephunter", "executions": 3000, "confirm": False, "quiet": True}
+    return jostle.fuzz(lenet1(), *mnist_sample(), out=folder, **how)
+
+
+def test_a_table_has_a_row_for_each_defect(result: jostle.Result) -> None:
+    table = result.to_pandas()
+    assert list(table["name"]) == [defect.name for defect in result.defects]
+    assert list(table["findings"]) == [len(defect.findings) for defect in result.defects]
+
+
+@pytest.mark.parametrize("what", ["matrix", "coverage", "progress", "mutations", "lineage"])
+def test_every_figure_shows_something(result: jostle.Result, what: str) -> None:
+    figure = result.figure(what)
+    assert len(figure.data) > 0 and figure.to_html(include_plotlyjs=False)
+
+
+def test_the_matrix_counts_every_finding_once(result: jostle.Result) -> None:
+    (trace,) = result.figure("matrix").data
+    total = sum(count or 0 for row in trace.z for count in row)
+    assert total == sum(len(defect.findings) for defect in result.defects)
+
+
+def test_an_unknown_figure_or_defect_is_refused_with_the_nearest(result: jostle.Result) -> None:
+    with pytest.raises(UsageError, match="did you mean matrix"):
+        result.figure("matrx")
+    with pytest.raises(UsageError, match="did you mean"):
+        result.inputs(result.defects[0].name + "x")
+
+
+def test_notebooks_get_a_table_in_which_names_stay_text(result: jostle.Result) -> None:
+    hostile = replace(result.defects[0], title="<script>alert(1)</script>")
+    shown = jostle.Result(replace(result.triaged, defects=[hostile]), result.ended)._repr_html_()
+    assert "<script>" not in shown and "&lt;script&gt;" in shown
+
+
+def test_a_page_is_written_where_it_is_asked_for(result: jostle.Result, tmp_path: Path) -> None:
+    assert result.report(tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    assert result.report() == result.folder / "report.html"
+
+
+def test_a_defect_fails_with_what_it_is_and_what_shows_it(result: jostle.Result) -> None:
+    with pytest.raises(AssertionError) as caught:
+        result.assert_clean()
+    lines = str(caught.value).splitlines()
+    first = result.defects[0]
+    assert lines[0].startswith(f"{len(result.defects)} defect")
+    assert lines[1] == f"{first.cause.kind}: {first.title}" and "jostle replay" in lines[2]
+    assert len(lines) <= 2 * MOST_TOLD + 2
+
+
+def test_what_is_allowed_does_not_fail(result: jostle.Result) -> None:
+    result.assert_clean(allow="*")
+    result.assert_clean(allow={defect.cause.kind for defect in result.defects})
+    names = [defect.name for defect in result.defects]
+    with pytest.raises(AssertionError, match=r"^1 defect\n"):
+        result.assert_clean(allow=names[1:])
+
+
+def test_nothing_found_is_clean(result: jostle.Result) -> None:
+    nothing = jostle.Result(Triaged(result.folder, [], 0, 0, 0, at_work=False), result.ended)
+    nothing.assert_clean()
+    assert "0 defects" in repr(nothing) and "<table>" not in nothing._repr_html_()
