@@ -22,7 +22,7 @@ from jostle.mutators.noise import NOISE
 from jostle.mutators.table import TABLE_STEPS
 from jostle.mutators.text import TEXT_EDITS
 from jostle.mutators.tokens import TOKEN_EDITS
-from jostle.named_objects import names_object
+from jostle.named_objects import find_object, names_object
 from jostle.options.declaration import Theme, option
 from jostle.options.kinds import choice, choices
 from jostle.options.schema import Settings
@@ -37,6 +37,7 @@ from jostle.oracles.numeric import NAN
 from jostle.oracles.properties import property_named
 from jostle.oracles.sequence import SEQUENCE
 from jostle.oracles.unanimity import DIFFER
+from jostle.own_parts import Parts
 from jostle.part import Part, PartContext, kind_beside
 from jostle.schedulers.adaptive import ADAPTIVE
 from jostle.schedulers.batch_pool import POOL
@@ -47,7 +48,7 @@ from jostle.schedulers.seed_list import LIST
 from jostle.schedulers.with_seeds import WithSeeds, WithSeedsOptions
 from jostle.task import OF_LABELS
 
-OWN_PROPERTY = "FILE.py:function"
+OWN_PROPERTY, OWN_PART = "FILE.py:function", "FILE.py:class"
 OF_ONE_INPUT: Mapping[str, Part[Mutator]] = {
     "noise": NOISE,
     "havoc": HAVOC,
@@ -59,8 +60,10 @@ OF_ONE_INPUT: Mapping[str, Part[Mutator]] = {
     "text": TEXT_EDITS,
     "embedding": EMBEDDING_EDITS,
 }
-MUTATORS: Mapping[str, Part[Mutator]] = {**OF_ONE_INPUT, "each": each_of(OF_ONE_INPUT)}
-SCHEDULERS: Mapping[str, Part[Scheduler]] = {
+MUTATORS: Parts[Mutator] = Parts(
+    "mutator", "jostle.mutators", "mutate", {**OF_ONE_INPUT, "each": each_of(OF_ONE_INPUT)}
+)
+OUR_SCHEDULERS: Mapping[str, Part[Scheduler]] = {
     "uniform": UNIFORM,
     "recent": RECENT,
     "smooth": SMOOTH,
@@ -70,7 +73,8 @@ SCHEDULERS: Mapping[str, Part[Scheduler]] = {
     "adaptive": ADAPTIVE,
     "climb": CLIMB,
 }
-ORACLES: Mapping[str, Part[Oracle]] = {
+SCHEDULERS: Parts[Scheduler] = Parts("scheduler", "jostle.schedulers", "plan", OUR_SCHEDULERS)
+OUR_ORACLES: Mapping[str, Part[Oracle]] = {
     "nan": NAN,
     "crash": CRASHES,
     "flip": FLIP,
@@ -82,13 +86,15 @@ ORACLES: Mapping[str, Part[Oracle]] = {
     "embedding": EMBEDDING,
     "sequence": SEQUENCE,
 }
-CRITERIA: Mapping[str, Part[Feedback]] = {
+ORACLES: Parts[Oracle] = Parts("oracle", "jostle.oracles", "judge", OUR_ORACLES)
+OUR_CRITERIA: Mapping[str, Part[Feedback]] = {
     "nearest": NEAREST,
     "magnitude": MAGNITUDE,
     **NEURON_CRITERIA,
     "gap": GAP,
 }
-PARTS: Mapping[str, Mapping[str, Part[Any]]] = {
+CRITERIA: Parts[Feedback] = Parts("criterion", "jostle.criteria", "assess", OUR_CRITERIA)
+PARTS: Mapping[str, Parts[Any]] = {
     "coverage": CRITERIA,
     "mutator": MUTATORS,
     "scheduler": SCHEDULERS,
@@ -108,39 +114,46 @@ class PartOptions:
         names_file=True,
     )
     mutator: tuple[str, ...] = option(
-        choices(lambda: MUTATORS, "a mutator"),
-        f"{', '.join(MUTATORS)}, or several",
+        choices(lambda: MUTATORS, "a mutator", also=names_object),
+        f"{', '.join(MUTATORS)}, {OWN_PART}, or several",
         Theme.MUTATION,
         default=(),
+        names_file=True,
     )
     coverage: tuple[str, ...] = option(
-        choices(lambda: CRITERIA, "a criterion"),
-        f"What guides: {', '.join(CRITERIA)}, or several",
+        choices(lambda: CRITERIA, "a criterion", also=names_object),
+        f"What guides: {', '.join(CRITERIA)}, {OWN_PART}, or several",
         Theme.FIRST,
         default=(),
+        names_file=True,
     )
     scheduler: str = option(
-        choice(lambda: SCHEDULERS), f"Whom to mutate: {', '.join(SCHEDULERS)}", Theme.SCHEDULING, default=""
+        choice(lambda: SCHEDULERS, also=names_object),
+        f"Whom to mutate: {', '.join(SCHEDULERS)}, {OWN_PART}",
+        Theme.SCHEDULING,
+        default="",
+        names_file=True,
     )
 
 
 # The dataclasses of options that some part reads, and those are in effect that a part reads that was chosen.
 PART_GROUPS: tuple[type, ...] = tuple(
-    dict.fromkeys(group for parts in PARTS.values() for part in parts.values() for group in part.options)
+    dict.fromkeys(group for parts in PARTS.values() for part in parts.ours.values() for group in part.options)
 )
 
 
 def parts_named(kind: str, value: Any) -> Iterator[Part[Any]]:
     """The parts that one of these options names; a property of the user's own reads no options."""
     for name in (value,) if isinstance(value, str) else value:
-        if name in PARTS[kind]:
+        if kind != "oracle" or not is_property(name):
             yield PARTS[kind][name]
 
 
 def readers_of(group: type) -> dict[str, list[str]]:
     """By option, the names of the parts that read these options."""
     single = {**PARTS, "mutator": OF_ONE_INPUT}  # `each` reads what those that it is made of read
-    named = {kind: [name for name, part in parts.items() if group in part.options] for kind, parts in single.items()}
+    ours = {kind: parts.ours if isinstance(parts, Parts) else parts for kind, parts in single.items()}
+    named = {kind: [name for name, part in parts.items() if group in part.options] for kind, parts in ours.items()}
     return {kind: names for kind, names in named.items() if names}
 
 
@@ -176,9 +189,14 @@ def oracles_of(settings: Settings, context: PartContext) -> dict[str, Oracle]:
     return {kind: oracle for name in asked for kind, oracle in _oracles_named(name, settings, context)}
 
 
+def is_property(name: str) -> bool:
+    """Whether what an option names as an oracle is a function that says of elements what is wrong."""
+    return name not in ORACLES.ours and name not in ORACLES.added and not ORACLES.is_made_by(find_object(name))
+
+
 def _oracles_named(name: str, settings: Settings, context: PartContext) -> Iterator[tuple[str, Oracle]]:
     """The oracle of this name, or one for each twin."""
-    if name not in ORACLES:
+    if is_property(name):
         yield name, property_named(name)
     elif ORACLES[name].per_twin:
         for variant in context.twins:

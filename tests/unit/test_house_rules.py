@@ -26,6 +26,7 @@ GROUND = {
             "errors",
             "foreign",
             "held",
+            "own_parts",
             "named_objects",
             "randomness",
             "digests",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -13,6 +13,7 @@ from rich.table import Table
 from jostle.catalogue import CRITERIA, MUTATORS, ORACLES, OWN_PROPERTY, SCHEDULERS
 from jostle.cli.terminal import output
 from jostle.composition.recipe import Recipe
+from jostle.errors import UsageError
 from jostle.frameworks.backends.all_backends import LOWERINGS
 from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.edits.edit import Edit
@@ -23,6 +24,7 @@ from jostle.mutators.neuron_choice import STRATEGIES
 from jostle.mutators.perturbations import PERTURBATIONS
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, described
 from jostle.oracles.properties import Property
+from jostle.own_parts import Parts, origin_of
 from jostle.part import Part, first_line
 from jostle.recipes.all_recipes import RECIPES
 from jostle.subjects.registry import TWINS
@@ -34,7 +36,7 @@ CATALOGUE: Mapping[str, Mapping[str, object]] = {
     "strategy": STRATEGIES,
     "perturbation": PERTURBATIONS,
     "coverage": CRITERIA,
-    "oracle": {**ORACLES, OWN_PROPERTY: Property},
+    "oracle": ORACLES,
     "scheduler": SCHEDULERS,
     "twin": TWINS,
     "backend": LOWERINGS,
@@ -46,7 +48,8 @@ CATALOGUE: Mapping[str, Mapping[str, object]] = {
 
 def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """List every part that has a name, from recipes to operators of frameworks, with one line each."""
-    lines = {kind: {name: _line(part) for name, part in parts.items()} for kind, parts in CATALOGUE.items()}
+    lines = {kind: dict(_lines(parts)) for kind, parts in CATALOGUE.items()}
+    lines["oracle"][OWN_PROPERTY] = _line(Property)
     if as_json:
         print(json.dumps(lines))
         return
@@ -55,6 +58,23 @@ def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one J
         for number, (name, line) in enumerate(parts.items()):
             table.add_row(f"[bold]{kind}[/bold]" if number == 0 else "", name, escape(line))
     output().print(table)
+
+
+def _lines(parts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Every part with its line; those that packages add say which package."""
+    if not isinstance(parts, Parts):
+        yield from ((name, _line(part)) for name, part in parts.items())
+        return
+    yield from ((name, part.line) for name, part in parts.ours.items())
+    for name, added in parts.added.items():
+        yield name, f"{_line_added(parts, name)} (from {origin_of(added)})"
+
+
+def _line_added(parts: Parts[Any], name: str) -> str:
+    try:
+        return parts[name].line
+    except UsageError as error:
+        return str(error)
 
 
 def _line(part: object) -> str:

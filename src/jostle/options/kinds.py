@@ -120,11 +120,11 @@ def whole(low: int, high: int = LARGEST, say: str | None = None) -> Kind:
     return Kind("INTEGER", _whole_text, check, (low - 1, high + 1, 1.5, True, 10**400, "many"))
 
 
-def choice(names: Callable[[], Iterable[str]]) -> Kind:
+def choice(names: Callable[[], Iterable[str]], also: Callable[[str], bool] = lambda name: False) -> Kind:
     """One of these names; they are asked for late, because they may be declared later than the option."""
 
     def check(value: Any) -> str:
-        return one_of(_text(value), names())
+        return value if also(_text(value)) else one_of(value, names())
 
     return Kind("NAME", _as_it_is, check, ("no-such-name", "", 3))
 

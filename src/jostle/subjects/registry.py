@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from jostle.errors import ModelRefused, UsageError
@@ -67,12 +69,12 @@ def kind_of(spec: str, engine: str | None = None) -> SubjectKind:
     path = Path(spec)
     if not path.exists():
         raise ModelRefused(f"model {spec} does not exist: give a model file or FILE.py:function")
-    kinds = [kind for kind in KINDS if kind.load is not None and kind.recognises(path)]
-    for kind in kinds:
+    fitting = [kind for kind in kinds() if kind.load is not None and kind.recognises(path)]
+    for kind in fitting:
         if engine is None or engine in kind.engines:
             return kind
-    if kinds:
-        able = [engine for kind in kinds for engine in kind.engines]
+    if fitting:
+        able = [engine for kind in fitting for engine in kind.engines]
         fix = f"choose from {', '.join(able)}" if able else "leave it out"
         raise ModelRefused(f"--engine {engine} does not run {spec}: {fix}")
     if path.suffix == ".safetensors":
@@ -82,9 +84,26 @@ def kind_of(spec: str, engine: str | None = None) -> SubjectKind:
     raise ModelRefused(f"{spec} is no format that can be fuzzed: give {FORMATS} or FILE.py:function")
 
 
+def kinds() -> tuple[SubjectKind, ...]:
+    """Every kind of model: ours, then those that installed packages add in the group `jostle.subjects`."""
+    return (*KINDS, *_added())
+
+
+@cache
+def _added() -> tuple[SubjectKind, ...]:
+    loaded = {one.name: attempt(one.load) for one in entry_points(group="jostle.subjects")}
+    for name, kind in loaded.items():
+        if not isinstance(kind, SubjectKind):
+            why = f"{kind.error}: {kind.message}" if isinstance(kind, Crash) else f"a {type(kind).__name__}"
+            raise UsageError(f"the entry point {name} of jostle.subjects gives no SubjectKind ({why}): uninstall it")
+    return tuple(kind for kind in loaded.values() if isinstance(kind, SubjectKind))
+
+
 def subject_of(found: object) -> Subject | None:
     """A Python object as a subject, None if no kind of model is such an object."""
-    return next((subject for kind in KINDS if (subject := kind.wrap(found)) is not None), None)
+    if isinstance(found, Subject):
+        return found
+    return next((subject for kind in kinds() if (subject := kind.wrap(found)) is not None), None)
 
 
 def is_file(spec: str) -> bool:
@@ -97,7 +116,7 @@ def _python_subject(spec: str, how: Loading) -> Subject:
         found = find_object(spec)
     except UsageError as error:
         raise ModelRefused(str(error)) from error
-    ready = any(kind.wrap(found) is not None for kind in KINDS if kind is not FUNCTION)
+    ready = isinstance(found, Subject) or any(kind.wrap(found) is not None for kind in kinds() if kind is not FUNCTION)
     if not ready and callable(found) and not _required_parameters(found):
         found = attempt(found)
         if isinstance(found, Crash):

@@ -1,0 +1,116 @@
+"""Parts of a user's own, by FILE.py:name, as objects of a script, and from installed packages."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import jostle
+from jostle.catalogue import MUTATORS, ORACLES, SCHEDULERS, is_property
+from jostle.errors import UsageError
+from jostle.zoo import lenet1, mnist_sample
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "own_parts"
+MAIN = "from jostle.cli.main import main; main()"
+QUICK = {"executions": 1524, "confirm": False, "quiet": True}
+
+
+def package(folder: Path) -> Path:
+    """An installed package that adds a mutator, one that cannot be imported, and one that we have."""
+    (folder / "stripes.py").write_text((EXAMPLES / "mutator.py").read_text())
+    info = folder / "stripes-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stripes\nVersion: 1.2\n")
+    points = "stripes = stripes:Stripes\nbroken = nowhere:Nothing\nnoise = stripes:Stripes\n"
+    (info / "entry_points.txt").write_text(f"[jostle.mutators]\n{points}")
+    return folder
+
+
+def listed(folder: Path) -> dict[str, dict[str, str]]:
+    path = os.pathsep.join([str(package(folder)), os.environ.get("PYTHONPATH", "")])
+    call = [sys.executable, "-c", MAIN, "list", "--json"]
+    done = subprocess.run(call, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=True)
+    parts: dict[str, dict[str, str]] = json.loads(done.stdout)
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("option", "spec"),
+    [
+        ("mutator", "mutator.py:Stripes"),
+        ("coverage", "criterion.py:LessSure"),
+        ("oracle", "oracle.py:NoGain"),
+        ("scheduler", "scheduler.py:InTurn"),
+    ],
+)
+def test_every_example_runs_and_goes_on_as_if_nothing_had_happened(option: str, spec: str, tmp_path: Path) -> None:
+    how = {option: f"{EXAMPLES / spec}", **QUICK}
+    whole = jostle.fuzz(lenet1(), *mnist_sample(), out=tmp_path / "whole", **how)
+    jostle.fuzz(lenet1(), *mnist_sample(), out=tmp_path / "parts", **{**how, "executions": 1012})
+    parts = jostle.fuzz(lenet1(), *mnist_sample(), out=tmp_path / "parts", **how)
+    assert whole.summary.executions == parts.summary.executions == 1524
+    assert whole.summary.findings == parts.summary.findings
+
+
+def test_examples_are_short() -> None:
+    assert {path.name: len(path.read_text().splitlines()) for path in EXAMPLES.glob("*.py")}.keys() >= {"mutator.py"}
+    assert all(len(path.read_text().splitlines()) < 40 for path in EXAMPLES.glob("*.py"))
+
+
+def test_parts_are_objects_of_a_script_too() -> None:
+    class Same:
+        def mutate(self, parents: jostle.Candidates, rng: torch.Generator) -> jostle.Candidates:
+            return parents.mutated(parents.inputs * 0.999, "dimmed")
+
+    result = jostle.fuzz(lenet1(), *mnist_sample(), mutator=Same(), **QUICK)
+    assert result.summary.executions == 1524
+
+
+def test_a_function_that_is_no_oracle_is_a_property(tmp_path: Path) -> None:
+    (tmp_path / "properties.py").write_text("def always(element):\n    return True\n")
+    assert is_property(f"{tmp_path / 'properties.py'}:always")
+    assert not is_property(f"{EXAMPLES / 'oracle.py'}:NoGain") and not is_property("nan")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Thing = 3", "is a int: a mutator has a method mutate"),
+        ("class Thing:\n    pass", "makes a Thing: a mutator has a method mutate"),
+        ("def Thing():\n    raise ValueError('no')", "raised ValueError"),
+    ],
+)
+def test_what_is_no_part_is_refused_in_one_line(text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        jostle.fuzz(lenet1(), *mnist_sample(), mutator=f"{tmp_path / 'mine.py'}:Thing", **QUICK)
+    assert told in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_packages_add_parts_which_are_listed_with_where_they_come_from(tmp_path: Path) -> None:
+    mutators = listed(tmp_path)["mutator"]
+    assert mutators["stripes"] == "Brightens some rows of each image. (from stripes 1.2)"
+    assert "cannot be imported" in mutators["broken"] and "(from stripes 1.2)" in mutators["broken"]
+    assert mutators["noise"] == MUTATORS.ours["noise"].line
+
+
+def test_a_part_of_a_package_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(package(tmp_path)))
+    monkeypatch.delitem(MUTATORS.__dict__, "added", raising=False)
+    try:
+        result = jostle.fuzz(lenet1(), *mnist_sample(), mutator="stripes,noise", **QUICK)
+        assert result.summary.executions == 1524
+        with pytest.raises(UsageError, match=r"mutator broken of stripes 1\.2 cannot be imported"):
+            jostle.fuzz(lenet1(), *mnist_sample(), mutator="broken", **QUICK)
+    finally:
+        MUTATORS.__dict__.pop("added", None)
+
+
+def test_our_names_are_ours() -> None:
+    assert set(ORACLES) >= {"nan", "crash"} and "adaptive" in SCHEDULERS and "nonsense" not in MUTATORS
