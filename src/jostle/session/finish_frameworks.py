@@ -25,12 +25,11 @@ from jostle.progress import Progress, quietly
 from jostle.storage.files import as_json as json_bytes
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import FindingRecord, FinishedGraph
-from jostle.storage.findings import FINDINGS, Recorded, finish_finding, read_finding, recorded
+from jostle.storage.findings import FINDINGS, ISSUE, SCRIPT, Recorded, finish_finding, read_finding, recorded
 from jostle.storage.graph_files import GraphFiles
 
 REDUCING = 30.0  # seconds for one finding
 STARTING = 60.0  # seconds that importing a framework may take
-SCRIPT, ISSUE = "reproduce.py", "issue.md"
 
 
 @dataclass(frozen=True)

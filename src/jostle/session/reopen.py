@@ -12,7 +12,8 @@ from jostle.digests import digest_of_file
 from jostle.errors import UsageError
 from jostle.named_objects import names_object
 from jostle.options.schema import Given
-from jostle.storage.campaign_record import CONFIG, CampaignRecord, read_campaign
+from jostle.storage.campaign_folder import campaign_in
+from jostle.storage.campaign_record import CONFIG, CampaignRecord
 from jostle.storage.finding_record import InputType
 
 # Options that name what a model and its oracles are loaded from.
@@ -77,10 +78,7 @@ def reopen(folder: Path) -> Reopened:
 
 def recorded_campaign(folder: Path, name: str = CONFIG) -> Reopened:
     """The campaign in a folder, as its record of this name tells of it."""
-    try:
-        record = read_campaign(folder, name)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})") from error
+    record = campaign_in(folder, name)
     if record.input_type is InputType.GRAPH:
         raise UsageError(f"{folder} is a campaign over frameworks: each of its findings has a reproduce.py to run")
     if not {"model", "seeds"} <= record.settings.keys() or not record.digest:
