@@ -1,35 +1,34 @@
-"""Ctrl-C and SIGTERM: the first ends the campaign after the step under way, the second at once."""
+"""Ctrl-C and SIGTERM: the first ends a command after what is under way, the second at once."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-
-from jostle.campaign import Campaign
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass
 class Asked:
-    """Whether anyone asked the campaign to stop."""
+    """Whether anyone asked to stop."""
 
     stop: bool = False
 
 
 @contextmanager
-def stopping_gently(campaign: Campaign) -> Iterator[Asked]:
+def stopping_gently(on_stop: Callable[[], None] = lambda: None) -> Iterator[Asked]:
+    """While this lasts, a first signal is noted, and does what is given."""
     asked = Asked()
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         if asked.stop:
             raise KeyboardInterrupt
         asked.stop = True
-        campaign.stop()
+        on_stop()
         print("jostle: stopping after the batch under way; once more stops at once", file=sys.stderr)
 
     before = {number: signal.signal(number, on_signal) for number in SIGNALS}

@@ -20,6 +20,7 @@ from jostle.commands.triage import triage
 from jostle.progress import Progress
 from jostle.records import Summary
 from jostle.session.session import Ended, Session, run
+from jostle.triage.words import counted
 
 # Opens a session; the progress is of what takes long before it can run, and lines can be said.
 Open = Callable[[Progress, Callable[[str], None]], Session]
@@ -42,10 +43,11 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
         display.close()
         for warning in quarantine.warnings[said:]:
             say(console, f"warning: {warning}")
-        if summary.findings and not asked.stop:
-            say(moving, f"finishing {session.finisher.outlook()}")
+        outlook = session.finisher.outlook() if summary.findings and not asked.stop else ""
+        if outlook:
+            say(moving, f"finishing {outlook}")
 
-    with _models_speak_to_stderr(as_json), display, stopping_gently(session.campaign) as asked:
+    with _models_speak_to_stderr(as_json), display, stopping_gently(session.campaign.stop) as asked:
         ended = run(session, [display], lambda: asked.stop, searched, partial(shown, moving, "finishing findings"))
     for line in _remarks(session, ended):
         say(console, line)
@@ -72,11 +74,17 @@ def _remarks(session: Session, ended: Ended) -> Iterator[str]:
     if ended.full:
         yield f"{session.archive.folder} has reached --max-disk: give more to go on"
     if not ended.ran and not ended.full:
-        yield "the budget was spent before, so nothing more ran: give more to go on"
+        yield f"the budget was spent before, so {_done_instead(ended)}: give more to go on"
     if ended.stopped:
         yield "interrupted; the same command goes on from here"
     if not ended.summary.corpus:
         yield session.nothing_to_mutate
+
+
+def _done_instead(ended: Ended) -> str:
+    if not ended.finished:
+        return "nothing more ran"
+    return f"this run only finished {counted(ended.finished, 'finding')} that had been left open"
 
 
 def _report(session: Session, ended: Ended, as_json: bool) -> None:

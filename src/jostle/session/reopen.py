@@ -35,9 +35,24 @@ class Reopened:
         files = {name: digest for name, digest in self.record.files.items() if name in left.names()}
         return replace(left, record=replace(self.record, files=files))
 
-    def files_changed(self) -> bool:
-        """Whether a file that options name is not what it was."""
-        return any(digest_of_file(name) != digest for name, digest in self.record.files.items())
+    def changed_files(self) -> list[str]:
+        """The files that options name which are not what they were."""
+        return [name for name, digest in self.record.files.items() if digest_of_file(name) != digest]
+
+    def refuse_changed_files(self, folder: Path) -> None:
+        """Refuses to go on with the campaign in this folder unless the files that its options name are as they were."""
+        changed = self.changed_files()
+        if changed:
+            raise UsageError(
+                f"{', '.join(changed)}: changed or gone, and files that the campaign in {folder} was run with "
+                f"must not have changed: bring {'it' if len(changed) == 1 else 'them'} back"
+            )
+
+    def refuse_other_digest(self, folder: Path, digest: str) -> None:
+        """The same for what was loaded from them, given its digest."""
+        changed = self.record.changed_parts(digest)
+        if changed:
+            raise UsageError(f"{' and '.join(changed)} of the campaign in {folder} have changed: bring them back")
 
     def names(self) -> list[str]:
         """What a model and its oracles are loaded from."""
@@ -71,8 +86,7 @@ class Reopened:
 def reopen(folder: Path) -> Reopened:
     """The campaign in a folder, whose files must be as they were."""
     campaign = recorded_campaign(folder)
-    if campaign.files_changed():  # before any of them is opened
-        raise UsageError(f"files that the campaign in {folder} was run with have changed: bring them back")
+    campaign.refuse_changed_files(folder)  # before any of them is opened
     return campaign
 
 
