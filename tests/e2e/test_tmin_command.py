@@ -72,7 +72,7 @@ def test_the_same_command_leaves_alone_what_was_minimised(campaign: Path, minimi
     again = in_this_process("tmin", str(folders[0].parent.parent))
     assert again.code == 0 and f"{len(folders)} findings left alone, because minimised before" in again.out
     assert "→" in again.out and "rotated by" in again.out
-    assert " 0  " not in again.out, "of what was only moved, no norm is told"
+    assert any(line.count("–") == 3 for line in again.out.splitlines()), "what was only moved has no norm to tell"
     assert [path.read_bytes() for folder in folders for path in sorted(folder.iterdir())] == before
 
 
@@ -130,7 +130,7 @@ def test_a_defect_stands_for_the_finding_that_it_was_copied_from(campaign: Path,
     assert f"{place} is a copy of findings/{original.name}: that is minimised" in ended.err
     assert "working on 1 finding: " in ended.err and "for at most 60 s" in ended.err
     assert (place / "minimised.npy").read_bytes() == (original / "minimised.npy").read_bytes()
-    assert '"minimised.npy"' in (place / "reproduce.py").read_text()
+    assert "ARRAY = 'minimised.npy'" in (place / "reproduce.py").read_text()
     near = in_this_process("tmin", str(place) + "x")
     assert near.code == 4 and f"did you mean {defect.name}?" in near.err
     shutil.rmtree(original)
@@ -154,7 +154,7 @@ def test_the_first_interrupt_keeps_what_is_done_and_the_same_command_goes_on(cam
     looks = count()
 
     def interrupted_soon() -> bool:
-        return next(looks) > 60  # in the midst of the searches
+        return next(looks) > 20  # in the midst of the searches
 
     done = minimise_findings([copy], options(), Observer(stopped=interrupted_soon))
     assert done.stopped and any(one.left for one in done.findings)

@@ -99,7 +99,8 @@ def _remarks(done: Minimised) -> list[str]:
         for one in results
         if one.after is not None and one.before is not None and one.before.euclidean > 0
     ]
-    lines = [f"median L2 after / before: {median(ratios):.2f}"] if ratios else []
+    of_whom = f"of {counted(len(ratios), 'finding')} whose values changed"
+    lines = [f"median L2 after / before: {median(ratios):.2f} ({of_whom})"] if ratios else []
     before = sum(not one.worked_on and not one.left and one.after is not None for one in results)
     if before:
         lines.append(f"{counted(before, 'finding')} left alone, because minimised before")
