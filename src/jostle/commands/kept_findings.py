@@ -94,8 +94,9 @@ def findings_in(place: Path) -> list[Path]:
 def _no_finding(place: Path, reason: str) -> str:
     """What to say of a place that was named and holds nothing of ours."""
     if not place.exists():
-        beside = [path.name for path in place.parent.iterdir()] if place.parent.is_dir() else []
-        near = nearest(place.name, beside)
+        beside = place.parent.iterdir() if place.parent.is_dir() else ()
+        ours = (path.name for path in beside if any((path / name).exists() for name in (CONFIG, RECORD)))
+        near = nearest(place.name, ours)
         return f"{place} does not exist: {f'did you mean {near}? Else ' if near else ''}{GIVE_FINDINGS}"
     if not (place / RECORD).exists():
         reason = f"neither {CONFIG} nor {RECORD} is in it"

@@ -18,6 +18,7 @@ def campaign(tmp_path: Path) -> Path:
     folder = written_campaign(tmp_path / "out", 4, per_defect=2)
     for number in range(2):
         (folder / "defects" / f"defect-{number}").mkdir(parents=True)
+        (folder / "defects" / f"defect-{number}" / "finding.json").touch()
     return folder
 
 
@@ -49,9 +50,12 @@ def test_damaged_findings_are_left_out_of_a_campaign_but_refused_by_name(campaig
 
 
 def test_what_is_not_there_is_told_from_what_holds_nothing(campaign: Path) -> None:
+    (campaign.parent / "other").mkdir()
     for place, says in (
         (campaign / "findings" / "0002-flip", r"does not exist: did you mean 0002-flip-x\? Else give a campaign"),
         (campaign / "defects" / "defect-7", r"does not exist: did you mean defect-[01]\? Else give"),
+        (campaign.parent / "outs", r"does not exist: did you mean out\? Else"),
+        (campaign.parent / "otter", r"otter does not exist: give a campaign"),
         (campaign.parent / "nowhere" / "at all", r"does not exist: give a campaign's folder, with a config\.json"),
         (campaign.parent, r"holds no finding \(neither config\.json nor finding\.json is in it\)"),
     ):
