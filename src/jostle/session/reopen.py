@@ -44,8 +44,7 @@ class Reopened:
         changed = self.changed_files()
         if changed:
             raise UsageError(
-                f"{', '.join(changed)}: changed or gone, and files that the campaign in {folder} was run with "
-                f"must not have changed: bring {'it' if len(changed) == 1 else 'them'} back"
+                f"files that the campaign in {folder} was run with have changed: bring them back ({', '.join(changed)})"
             )
 
     def refuse_other_digest(self, folder: Path, digest: str) -> None:
