@@ -9,6 +9,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+LENGTH = 16  # characters of a digest
+
 
 def digest_of(*arrays: Tensor) -> str:
     """Equal for equal arrays."""
@@ -16,7 +18,7 @@ def digest_of(*arrays: Tensor) -> str:
     for array in arrays:
         array = array.int_repr() if array.is_quantized else array
         digest.update(array.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:LENGTH]
 
 
 def digest_of_files(*paths: Path) -> str:
@@ -25,7 +27,7 @@ def digest_of_files(*paths: Path) -> str:
     for path in paths:
         with path.open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:LENGTH]
 
 
 def digest_of_text(text: str) -> str:
@@ -38,7 +40,7 @@ def digest_of_bytes(parts: Iterable[bytes]) -> str:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:LENGTH]
 
 
 def digest_of_file(spec: str) -> str | None:

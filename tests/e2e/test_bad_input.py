@@ -324,7 +324,7 @@ def test_a_model_file_that_changed_makes_another_configuration(jostle: Run, in_w
     call = ["fuzz", f"{file}:build", "--seeds", "ok.npy", "--executions", "200", "--out", str(tmp_path / "out")]
     assert jostle(*call).code == Exit.CLEAN
     file.write_text("from jostle.zoo import lenet1 as build\n")
-    check_refused(jostle(*call), "changed: files", "give another --out")
+    check_refused(jostle(*call), f"(changed: {file}:build)", "give another --out")
 
 
 @pytest.mark.parametrize(

@@ -75,10 +75,7 @@ def test_a_finding_is_replayed_and_a_mended_model_is_seen_to_be_mended(jostle: R
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (
-            ["replay", "nowhere"],
-            "(No such file or directory): give one of the folders under CAMPAIGN/findings",
-        ),
+        (["replay", "nowhere"], "give a campaign's folder, with a config.json in it"),
         (["replay", "."], "holds no finding"),
         (["fuzz", "jostle.zoo:lenet1", "--seeds", DATA, "--timeout", "5s"], "--timeout needs --isolate"),
         (["fuzz", "jostle.zoo:lenet1", "--seeds", DATA, "--rss-limit", "1G"], "--rss-limit needs --isolate"),

@@ -226,6 +226,27 @@ def test_of_a_finding_that_is_not_there_the_nearest_is_named(jostle: Run, campai
     assert ended.code == Exit.USAGE and f"did you mean {finding.name}?" in ended.err
 
 
+def test_damaged_findings_of_a_campaign_are_named_and_the_others_run(
+    jostle: Run, campaign: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(campaign, tmp_path / "out")
+    first, second, third, *others = sorted((copy / "findings").iterdir())
+    (first / "finding.json").write_text("{")
+    (second / "input.npy").write_bytes(b"no")
+    (third / "finding.json").unlink()
+    ended = jostle("replay", str(copy), "--json")
+    told = ended.json()
+    assert ended.code == Exit.FINDINGS, ended.err
+    assert [Path(one["folder"]).name for one in told["findings"]] == [place.name for place in others]
+    assert {Path(one["folder"]).name for one in told["unreadable"]} == {first.name, second.name, third.name}
+    said = jostle("replay", str(copy)).out
+    assert "3 findings cannot be read and left out:" in said and f"  {second.name}: " in said
+    for place in others:
+        shutil.rmtree(place)
+    refused = jostle("replay", str(copy))
+    assert refused.code == Exit.USAGE and "nor can 2 others" in refused.err and refused.err.count("\n") == 1
+
+
 def test_a_campaign_without_findings_has_nothing_wrong(
     jostle: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,7 +255,7 @@ def test_a_campaign_without_findings_has_nothing_wrong(
     assert jostle(*call.split(), str(tmp_path / "out")).code == Exit.CLEAN
     ended = jostle("replay", str(tmp_path / "out"), "--json")
     counts = dict.fromkeys(("still_there", "new", "mended", "not_run", "still_wrong"), 0)
-    assert ended.code == Exit.CLEAN and ended.json() == {"findings": [], **counts}
+    assert ended.code == Exit.CLEAN and ended.json() == {"findings": [], **counts, "unreadable": []}
     assert "0 findings" in jostle("replay", str(tmp_path / "out")).out
 
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from running import Ended, in_this_process
 
+from jostle.commands.tmin import Observer, minimise_findings
+from jostle.session.finish import InputFinisher, Worked
+from jostle.storage.defects import read_defects
 from jostle.storage.findings import FINDINGS, recorded
 from jostle.zoo import lenet5, mnist_sample
+from making import options
 
 Command = Callable[..., Ended]
 
@@ -63,8 +70,9 @@ def test_the_same_command_leaves_alone_what_was_minimised(campaign: Path, minimi
     folders = [Path(one["folder"]) for one in minimised.json()["findings"]]
     before = [path.read_bytes() for folder in folders for path in sorted(folder.iterdir())]
     again = in_this_process("tmin", str(folders[0].parent.parent))
-    assert again.code == 0 and f"{len(folders)} had been minimised before" in again.out
-    assert "→" in again.out and "rotation" in again.out
+    assert again.code == 0 and f"{len(folders)} findings left alone, because minimised before" in again.out
+    assert "→" in again.out and "rotated by" in again.out
+    assert any(line.count("–") == 3 for line in again.out.splitlines()), "what was only moved has no norm to tell"
     assert [path.read_bytes() for folder in folders for path in sorted(folder.iterdir())] == before
 
 
@@ -72,7 +80,7 @@ def test_one_finding_is_minimised_alone_and_time_that_is_over_loses_nothing(camp
     copy = shutil.copytree(campaign, tmp_path / "copy")
     first, *others = sorted((copy / FINDINGS).iterdir())
     ended = in_this_process("tmin", str(first), str(others[0]), "--budget", "0.001s")
-    assert ended.code == 0 and "2 are left, because the time was over" in ended.out
+    assert ended.code == 0 and "2 left, because the time was over" in ended.out
     assert in_this_process("tmin", str(first)).code == 0
     done = {place: record.finished for place, record in recorded(copy / FINDINGS)}
     assert [place for place, one in done.items() if one.minimised is not None] == [first]  # type: ignore[union-attr]
@@ -81,10 +89,11 @@ def test_one_finding_is_minimised_alone_and_time_that_is_over_loses_nothing(camp
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        ("missing", "the nearest name there is"),
+        ("missing", "did you mean 0001-"),
         ("alone", "stands outside of its campaign"),
-        ("seeds", "have changed: bring them back"),
-        ("none", "holds no finding"),
+        ("seeds", "digits.npz) of the campaign in"),
+        ("none", "holds no finding (neither config.json nor finding.json is in it)"),
+        ("config", "config.json is missing, though the rest of a campaign is there"),
     ],
 )
 def test_what_cannot_be_minimised_is_said_in_a_line(campaign: Path, tmp_path: Path, damage: str, says: str) -> None:
@@ -94,6 +103,9 @@ def test_what_cannot_be_minimised_is_said_in_a_line(campaign: Path, tmp_path: Pa
         place = shutil.copytree(first, tmp_path / first.name)
     elif damage == "none":
         place = tmp_path
+    elif damage == "config":
+        place = shutil.copytree(campaign, tmp_path / "copy")
+        (place / "config.json").unlink()
     elif damage == "seeds":
         copy = shutil.copytree(campaign, tmp_path / "copy")
         seeds = campaign.parent / "digits.npz"
@@ -107,6 +119,67 @@ def test_what_cannot_be_minimised_is_said_in_a_line(campaign: Path, tmp_path: Pa
         place = copy
     ended = ended if damage == "seeds" else in_this_process("tmin", str(place))
     assert ended.code == 4 and says in ended.err and len(ended.err.strip().splitlines()) == 1
+
+
+def test_a_defect_stands_for_the_finding_that_it_was_copied_from(campaign: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(campaign, tmp_path / "copy")
+    defect = read_defects(copy)[0]
+    original, place = copy / FINDINGS / defect.findings[0], copy / "defects" / defect.name
+    ended = in_this_process("tmin", str(place))
+    assert ended.code == 0, ended.err
+    assert f"{place} is a copy of findings/{original.name}: that is minimised" in ended.err
+    assert "working on 1 finding: " in ended.err and "for at most 60 s" in ended.err
+    assert (place / "minimised.npy").read_bytes() == (original / "minimised.npy").read_bytes()
+    assert "ARRAY = 'minimised.npy'" in (place / "reproduce.py").read_text()
+    near = in_this_process("tmin", str(place) + "x")
+    assert near.code == 4 and f"did you mean {defect.name}?" in near.err
+    shutil.rmtree(original)
+    refused = in_this_process("tmin", str(place))
+    assert refused.code == 4 and f"{copy}/findings/NAME" in refused.err and refused.err.count("\n") == 1
+
+
+def test_a_damaged_finding_does_not_keep_others_from_being_minimised(campaign: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(campaign, tmp_path / "copy")
+    first, *others = sorted((copy / FINDINGS).iterdir())
+    (first / "finding.json").write_text("{")
+    ended = in_this_process("tmin", str(copy), "--json")
+    told = ended.json()
+    assert ended.code == 0 and [one["folder"] for one in told["unreadable"]] == [str(first)]
+    assert [one["folder"] for one in told["findings"]] == list(map(str, others)) and told["left"] == 0
+    assert "damaged findings were moved to" in ended.err
+
+
+def test_the_first_interrupt_keeps_what_is_done_and_the_same_command_goes_on(campaign: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(campaign, tmp_path / "copy")
+    looks = count()
+
+    def interrupted_soon() -> bool:
+        return next(looks) > 20  # in the midst of the searches
+
+    done = minimise_findings([copy], options(), Observer(stopped=interrupted_soon))
+    assert done.stopped and any(one.left for one in done.findings)
+    assert any(one.after is not None for one in done.findings), "what was under way is kept as small as it got"
+    (triaged,) = done.triaged
+    best = triaged.defects[0]
+    original, shown = copy / FINDINGS / best.findings[0], copy / "defects" / best.name
+    assert (shown / "finding.json").read_bytes() == (original / "finding.json").read_bytes()
+    assert in_this_process("tmin", str(copy), "--json").json()["left"] == 0
+
+
+def test_an_interrupted_command_ends_as_an_interrupted_campaign_does(
+    campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = shutil.copytree(campaign, tmp_path / "copy")
+    finish_these = InputFinisher.finish_these
+
+    def interrupted(self: InputFinisher, *args: Any) -> Worked:
+        signal.raise_signal(signal.SIGINT)
+        return finish_these(self, *args)
+
+    monkeypatch.setattr(InputFinisher, "finish_these", interrupted)
+    ended = in_this_process("tmin", str(copy))
+    assert ended.code == 2 and "once more stops at once" in ended.err
+    assert "left, because it was interrupted: the same command goes on from here" in ended.out
 
 
 def test_python_that_came_with_a_campaign_is_not_run(

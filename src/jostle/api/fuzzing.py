@@ -77,7 +77,7 @@ def _companions(options: dict[str, Any]) -> Iterator[object]:
 
 def _result(given: Given, quiet: bool, temporary: bool) -> Result:
     session = assemble(given)
-    with CampaignBar(session.budget, quiet) as bar, stopping_gently(session.campaign, _say_nothing) as asked:
+    with CampaignBar(session.budget, quiet) as bar, stopping_gently(_say_nothing, session.campaign.stop) as asked:
         ended = run(session, [bar], lambda: asked.stop)
     triaged = triage(session.archive.folder)
     return Result(triaged, ended, tuple(_warnings(session)), temporary)

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from jostle.campaign import Budget
 from jostle.records import StepRecord, Summary
+from jostle.triage.words import counted
 
 REFRESHES_PER_SECOND = 4
 SECONDS_BETWEEN_LINES = 10.0
@@ -80,7 +81,7 @@ def rate_text(rate: float) -> str:
 
 
 def corpus_text(entries: int, admission_rate: float) -> str:
-    return f"{entries:,} inputs ({admission_rate:.2%} of the mutants kept)"
+    return f"{counted(entries, 'input')} ({admission_rate:.2%} of the mutants kept)"
 
 
 def coverage_text(coverage: Mapping[str, Mapping[str, float]]) -> str:

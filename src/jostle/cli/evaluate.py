@@ -18,6 +18,7 @@ from jostle.commands.evaluate import evaluate as scored
 from jostle.composition.settle import FUZZ
 from jostle.session.isolate import named_models
 from jostle.session.reopen import reopen
+from jostle.triage.words import counted
 
 QUANTISED = ("weights16:1%", "weights16:50%", "weights16")
 
@@ -45,7 +46,7 @@ def evaluate(
 def _table(evaluation: Evaluation) -> Table:
     table = Table(
         "model",
-        f"accuracy on {evaluation.seeds:,} seeds",
+        f"accuracy on {counted(evaluation.seeds, 'seed')}",
         f"on {evaluation.tests:,} tests",
         "seeds answered otherwise",
         "tests answered otherwise",

@@ -13,7 +13,7 @@ from typer.exceptions import Abort, TyperException
 
 from jostle.cli.in_subprocess import command_in_subprocess, is_subprocess
 from jostle.cli.model_arguments import needs_subprocess, needs_worker
-from jostle.cli.terminal import Exit, visible
+from jostle.cli.terminal import Exit, tell
 from jostle.errors import JostleError, UsageError
 from jostle.isolation.ahead import MODEL_WORKER, started_ahead
 
@@ -67,5 +67,5 @@ def _refused(message: str) -> Exit:
 
 
 def _told(message: str, code: Exit) -> Exit:
-    print(f"jostle: {visible(message)}", file=sys.stderr)
+    tell(message)
     return code

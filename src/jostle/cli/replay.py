@@ -12,11 +12,13 @@ import typer
 
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import Exit, output, say
-from jostle.commands.replay import OF_GRADIENT, Replay, ReplayStatus, Verdict, with_model
-from jostle.commands.replay import replay as replayed
+from jostle.commands.kept_findings import Unreadable
+from jostle.commands.replay import OF_GRADIENT, Replay, Replayed, ReplayStatus, Verdict, replay_readable, with_model
 from jostle.composition.settle import FUZZ
 from jostle.storage.files import portable
+from jostle.triage.words import counted
 
+NAMED = 10  # findings that are left out
 FINDINGS_HELP = (
     "Folders of findings, CAMPAIGN/findings/0001-…; a campaign's folder stands for all in it. A last name that holds "
     "no findings is the model to run them on, as --model"
@@ -33,17 +35,37 @@ def replay(
 
     Each is still there, new (wrong in another way) or mended. Exit code: 1 if any is still there or new, else 0.
     """
-    results = replayed(*with_model(findings, FUZZ.parsed(FUZZ.read(flags))))
+    replayed = replay_readable(*with_model(findings, FUZZ.parsed(FUZZ.read(flags))))
     if as_json:
-        print(json.dumps(_as_json(results)))
+        print(json.dumps(_as_json(replayed)))
     else:
-        say(output(), "\n".join(_lines(results)))
+        say(output(), "\n".join([*_lines(replayed.findings), *left_out_lines(replayed.unreadable)]))
+    return _exit(replayed)
+
+
+def _exit(replayed: Replayed) -> Exit:
+    """Of a campaign without findings nothing is wrong; where none of them could run, nobody can tell."""
+    results = replayed.findings
     if any(result.still_wrong for result in results):
         return Exit.FINDINGS
     return Exit.CLEAN if not results or any(result.ran for result in results) else Exit.NOTHING_RAN
 
 
-def _as_json(results: Sequence[Replay]) -> dict[str, Any]:
+def left_out_lines(unreadable: Sequence[Unreadable]) -> list[str]:
+    """How many findings cannot be read, and which."""
+    if not unreadable:
+        return []
+    each = [f"  {one.folder.name}: {one.reason}" for one in unreadable[:NAMED]]
+    more = [f"  … and {len(unreadable) - NAMED:,} more"] if len(unreadable) > NAMED else []
+    return [f"{counted(len(unreadable), 'finding')} cannot be read and left out:", *each, *more]
+
+
+def unreadable_as_json(unreadable: Sequence[Unreadable]) -> list[dict[str, str]]:
+    return [{"folder": str(one.folder), "reason": one.reason} for one in unreadable]
+
+
+def _as_json(replayed: Replayed) -> dict[str, Any]:
+    results = replayed.findings
     findings = [
         {
             "folder": str(result.folder),
@@ -56,7 +78,12 @@ def _as_json(results: Sequence[Replay]) -> dict[str, Any]:
         for result in results
     ]
     counts = {verdict.replace(" ", "_"): number for verdict, number in _counts(results).items()}
-    return {"findings": findings, **counts, "still_wrong": sum(result.still_wrong for result in results)}
+    return {
+        "findings": findings,
+        **counts,
+        "still_wrong": sum(result.still_wrong for result in results),
+        "unreadable": unreadable_as_json(replayed.unreadable),
+    }
 
 
 def _counts(results: Sequence[Replay]) -> dict[str, int]:
@@ -68,12 +95,12 @@ def _lines(results: Sequence[Replay]) -> list[str]:
     if len(results) == 1:
         lines = [_line(results[0]), *_details(results[0])]
     else:
-        told = ", ".join(f"{number} {verdict}" for verdict, number in _counts(results).items() if number)
+        counts = ", ".join(f"{number} {verdict}" for verdict, number in _counts(results).items() if number)
         widest = max((len(result.folder.name) for result in results), default=0)
         rows = [
             f"{one.folder.name:{widest}}  {one.verdict:{len(Verdict.STILL_THERE)}}  {_line(one)}" for one in results
         ]
-        lines = [*rows, f"{len(results)} findings{f': {told}' if told else ''}"]
+        lines = [*rows, f"{counted(len(results), 'finding')}{f': {counts}' if counts else ''}"]
     if any(result.changed for result in results):
         lines.append("  model or code have changed since it was found")
     return lines

@@ -21,6 +21,7 @@ from jostle.commands.retrain import retrain as trained
 from jostle.composition.settle import FUZZ
 from jostle.session.isolate import named_models
 from jostle.session.reopen import reopen
+from jostle.triage.words import counted
 
 
 @in_subprocess_if_from_file(lambda campaign, model, **_: [model] if model else named_models(reopen(campaign).given))
@@ -66,7 +67,7 @@ def _print(result: Retraining) -> None:
     if result.after.clean < result.before.clean:
         console.print("accuracy on held-out data fell: give more of the training data, or a smaller --rate or --share")
     console.print(
-        f"trained on {result.data:,} inputs and {result.findings:,} findings; saved to {result.out}",
+        f"trained on {counted(result.data, 'input')} and {counted(result.findings, 'finding')}; saved to {result.out}",
         highlight=False,
         soft_wrap=True,
         markup=False,

@@ -13,13 +13,14 @@ from rich.console import Console
 from jostle.cli.display import Display
 from jostle.cli.progress import shown
 from jostle.cli.summary import print_summary
-from jostle.cli.terminal import Exit, output, say
+from jostle.cli.terminal import Exit, output, say, tell
 from jostle.commands.report import write_report
 from jostle.commands.triage import triage
 from jostle.progress import Progress
 from jostle.records import Summary
 from jostle.session.interrupts import stopping_gently
 from jostle.session.session import Ended, Session, run
+from jostle.triage.words import counted
 
 # Opens a session; the progress is of what takes long before it can run, and lines can be said.
 Open = Callable[[Progress, Callable[[str], None]], Session]
@@ -42,10 +43,11 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
         display.close()
         for warning in quarantine.warnings[said:]:
             say(console, f"warning: {warning}")
-        if summary.findings and not asked.stop:
-            say(moving, f"finishing {session.finisher.outlook()}")
+        outlook = session.finisher.outlook() if summary.findings and not asked.stop else ""
+        if outlook:
+            say(moving, f"finishing {outlook}")
 
-    with _models_speak_to_stderr(as_json), display, stopping_gently(session.campaign, _stopping) as asked:
+    with _models_speak_to_stderr(as_json), display, stopping_gently(tell, session.campaign.stop) as asked:
         ended = run(session, [display], lambda: asked.stop, searched, partial(shown, moving, "finishing findings"))
     for line in _remarks(session, ended):
         say(console, line)
@@ -53,10 +55,6 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
         say(moving, session.nothing_found(ended.summary))
     _report(session, ended, as_json)
     return _exit(ended)
-
-
-def _stopping(line: str) -> None:
-    print(f"jostle: {line}", file=sys.stderr)
 
 
 def _models_speak_to_stderr(as_json: bool) -> AbstractContextManager[object]:
@@ -76,11 +74,17 @@ def _remarks(session: Session, ended: Ended) -> Iterator[str]:
     if ended.full:
         yield f"{session.archive.folder} has reached --max-disk: give more to go on"
     if not ended.ran and not ended.full:
-        yield "the budget was spent before, so nothing more ran: give more to go on"
+        yield f"the budget was spent before, so {_done_instead(ended)}: give more to go on"
     if ended.stopped:
         yield "interrupted; the same command goes on from here"
     if not ended.summary.corpus:
         yield session.nothing_to_mutate
+
+
+def _done_instead(ended: Ended) -> str:
+    if not ended.finished:
+        return "nothing more ran"
+    return f"this run only finished {counted(ended.finished, 'finding')} that had been left open"
 
 
 def _report(session: Session, ended: Ended, as_json: bool) -> None:

@@ -16,6 +16,7 @@ from jostle.cli.display import coverage_text, findings_text
 from jostle.cli.flags import AsJson
 from jostle.cli.terminal import output, visible
 from jostle.storage.overview import Overview, overview_of
+from jostle.triage.words import counted
 
 UNKNOWN = "not known yet"
 
@@ -48,7 +49,7 @@ def _lines(overview: Overview) -> dict[str, str]:
     newest = "none" if overview.newest is None else f"{overview.newest[0]}: {overview.newest[1]}"
     return {
         "at work": "a process is at work in it" if overview.at_work else "no process is at work in it",
-        "executions": f"{overview.executions:,} in {overview.steps:,} steps",
+        "executions": f"{overview.executions:,} in {counted(overview.steps, 'step')}",
         "time": _figure(statistics.seconds, ",.1f", " s"),
         "rate": _figure(statistics.executions_per_second, ",.0f", "/s"),
         "corpus": _figure(statistics.corpus, ",", " inputs"),

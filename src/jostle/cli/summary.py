@@ -17,6 +17,7 @@ from jostle.records import MODEL, Summary
 from jostle.storage.beginnings import beginnings, divergences
 from jostle.storage.finding_record import FinishedArray
 from jostle.storage.findings import FINDINGS, FLAKY, recorded
+from jostle.triage.words import counted
 
 SHOWN = 10  # defects, those that matter most
 
@@ -37,7 +38,7 @@ def print_summary(console: Console, summary: Summary, result: Triaged, more: Map
         table.add_row("[bold]speed[/bold]", escape(_speeds(summary)))
     for kind in sorted(summary.findings.keys() | summary.unconfirmed.keys()):
         count, inputs = summary.findings.get(kind, 0), summary.violations.get(kind, 0)
-        shown = f"{count:,} distinct, shown by {inputs:,} inputs"
+        shown = f"{count:,} distinct, shown by {counted(inputs, 'input')}"
         table.add_row(f"[bold red]{kind}[/bold red]", shown + _lost(summary.unconfirmed.get(kind, 0)))
     if not summary.findings:
         table.add_row("[bold green]findings[/bold green]", "none")

@@ -19,6 +19,11 @@ def say(console: Console, text: str) -> None:
     console.print(visible(text), highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
+def tell(message: str) -> None:
+    """One line of Jostle's own, beside what a command prints."""
+    print(f"jostle: {visible(message)}", file=sys.stderr)
+
+
 def visible(text: str) -> str:
     """The text with signs that would command a terminal written out."""
     return "".join(sign if sign.isprintable() or sign in KEPT else repr(sign)[1:-1] for sign in text)

@@ -58,8 +58,7 @@ def reduced(folder: Path, out: Path | None = None, trust_model: bool = False, ke
     out = _writable(out or folder / "reduced.npz")
     given = campaign.given.over(trust_model=trust_model, force=True, isolate=None)
     with closing(load(given)) as loaded:
-        if loaded.digest != campaign.record.digest:
-            raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
+        campaign.refuse_other_digest(folder, loaded.digest)
         return _reduced(folder, loaded, out, keep)
 
 

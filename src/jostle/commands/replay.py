@@ -12,10 +12,17 @@ import torch
 from torch import Tensor
 
 from jostle.catalogue import oracles_of
-from jostle.commands.kept_findings import KeptFinding, findings_in, kept_finding, record_in
+from jostle.commands.kept_findings import (
+    KeptFinding,
+    Unreadable,
+    findings_in,
+    kept_finding,
+    read_findings,
+    refuse_if_none,
+)
 from jostle.composition.settle import settled
 from jostle.domain import Domain
-from jostle.errors import UsageError
+from jostle.errors import OutputRefused, UsageError
 from jostle.foreign import CRASH
 from jostle.inputs.geometry import Border
 from jostle.inputs.named_arrays import InputWishes, domain_to_replay
@@ -116,21 +123,44 @@ def _holds_findings(place: Path) -> bool:
     return (place / CONFIG).exists() or findings_in(place) != [place] or (place / RECORD).exists()
 
 
+@dataclass(frozen=True)
+class Replayed:
+    """What became of findings, and which of them could not be read."""
+
+    findings: list[Replay]
+    unreadable: list[Unreadable]
+
+
 def replay(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> list[Replay]:
+    """What became of findings; those that cannot be read are left out, unless they were named themselves."""
+    return replay_readable(places, changes).findings
+
+
+def replay_readable(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> Replayed:
     """Runs findings in a process of their own, as their campaigns did but for these options.
 
-    A place is the folder of a finding, or one of a campaign or of several findings, which stands for all in it.
+    A place is the folder of a finding, or one of a campaign or of several findings, which stands for all in it: of
+    these, findings that are damaged are left out. One that is named itself is refused then.
     """
-    changes = _from_here(changes)
-    folders = dict.fromkeys(folder.resolve() for place in places for folder in findings_in(place))
-    records = {folder: record_in(folder) for folder in folders}
+    changes, read = _from_here(changes), read_findings(places)
+    named, unreadable = {place.resolve() for place in places}, list(read.unreadable)
     groups: dict[str, list[KeptFinding]] = {}
-    for folder, record in records.items():
-        if not record.of_gradient:
+    for folder, record in read.found:
+        if record.of_gradient:
+            continue
+        try:
             kept = kept_finding(folder, record)
-            groups.setdefault(kept.alike, []).append(kept)
+        except OutputRefused as error:
+            if folder in named:
+                raise
+            unreadable.append(Unreadable(folder, str(error)))
+            continue
+        groups.setdefault(kept.alike, []).append(kept)
     done = {one.folder: one for group in groups.values() for one in _replayed(group, changes)}
-    return [done.get(folder, Replay(folder, record, ran=False)) for folder, record in records.items()]
+    not_run = {folder: Replay(folder, record, ran=False) for folder, record in read.found if record.of_gradient}
+    results = {**done, **not_run}
+    refuse_if_none(results, unreadable)
+    return Replayed([results[folder] for folder, _ in read.found if folder in results], unreadable)
 
 
 def _from_here(changes: Given) -> Given:
@@ -160,11 +190,11 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
         twins = stack.enter_context(twins_folder(_twins_of(group[0].finding.folder, changes)))
         model, service = isolated(given, _sample(group), limits, campaign.record.origin.layout, twins)
         with closing(service):
-            changed = campaign.files_changed() or not campaign.record.digest.endswith(model.digest)
-            bench = _Bench(given, model, campaign.record.origin, other="model" in changes)
-            answers = bench.answers(group)
+            changed = bool(campaign.changed_files()) or not campaign.record.digest.endswith(model.digest)
+            judged = _JudgedModel(given, model, campaign.record.origin, other="model" in changes)
+            answers = judged.answers(group)
             return [
-                Replay(kept.finding.folder, kept.finding.record, bench.shown(kept, answer), changed)
+                Replay(kept.finding.folder, kept.finding.record, judged.shown(kept, answer), changed)
                 for kept, answer in zip(group, answers, strict=True)
             ]
 
@@ -218,7 +248,7 @@ def _seed_answer(trace: Trace, root: SavedRoot) -> _SeedAnswer:
 
 
 @dataclass(frozen=True)
-class _Bench:
+class _JudgedModel:
     """A model that is loaded, and the oracles of its campaign."""
 
     given: Given

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jostle.errors import OutputRefused, UsageError
+from jostle.errors import UsageError
 from jostle.report.compare import compared
 from jostle.report.contents import Contents
 from jostle.report.gather import gather
 from jostle.report.render import rendered, rendered_comparison
-from jostle.storage.campaign_record import read_campaign
+from jostle.storage.campaign_folder import campaign_in
 from jostle.storage.class_names import campaign_class_names, read_class_names
 from jostle.storage.files import write_whole
 
@@ -18,13 +18,7 @@ REPORT, COMPARISON = "report.html", "comparison.html"
 
 def contents_of(folder: Path, classes: Path | None = None) -> Contents:
     """All that a page shows of the campaign in this folder; refused if there is none."""
-    try:
-        record = read_campaign(folder)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise OutputRefused(
-            f"{folder} holds no campaign: give the folder that jostle fuzz or jostle frameworks wrote to ({reason})"
-        ) from error
+    record = campaign_in(folder)
     names = campaign_class_names(folder) if classes is None else read_class_names(classes)
     return gather(folder, record, names, renamed=classes is not None)
 

@@ -27,6 +27,7 @@ from jostle.storage.files import write_whole
 from jostle.storage.findings import FINDINGS, read_finding, recorded
 from jostle.subjects.models import load_seeded
 from jostle.subjects.subject import Trainable, Watch
+from jostle.triage.words import counted
 
 
 @dataclass(frozen=True)
@@ -174,8 +175,8 @@ def _split_findings(folder: Path, training: TrainingOptions, rng: torch.Generato
     roots = sorted({one.record.root for one in flips})
     if len(roots) < 2:
         raise UsageError(
-            f"the campaign in {folder} found changed labels from {len(roots)} seeds, and some must be held out: run "
-            f"jostle fuzz --recipe dlfuzz with more seeds"
+            f"the campaign in {folder} found changed labels from {counted(len(roots), 'seed')}, and some must be held "
+            f"out: run jostle fuzz --recipe dlfuzz with more seeds"
         )
     if any("label" not in one.record.details for one in flips):
         raise UsageError(f"the model of the campaign in {folder} gives several labels at once, and training needs one")
@@ -197,7 +198,9 @@ def _split_data(
     if test is not None:
         return known, _labelled(inputs, "--test", test)
     if len(known) < 2:
-        raise SeedsRefused(f"--data {data} holds {len(known)} inputs, and some must be held out: give more, or --test")
+        raise SeedsRefused(
+            f"--data {data} holds {counted(len(known), 'input')}, and some must be held out: give more, or --test"
+        )
     order = torch.randperm(len(known), generator=rng)
     held = _held(training, len(known))
     return known.select(order[held:]), known.select(order[:held])

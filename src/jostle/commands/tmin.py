@@ -1,19 +1,18 @@
-"""Findings made smaller when their campaign is over, on the model that they were found in."""
+"""Findings minimised when their campaign is over, on the model that they were found in."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
-from difflib import get_close_matches
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from jostle.catalogue import oracles_of
-from jostle.commands.kept_findings import findings_in, record_in
+from jostle.commands.kept_findings import Unreadable, originals, read_findings, refuse_if_none
 from jostle.commands.replay import refuse_enclosed
-from jostle.commands.triage import triage
+from jostle.commands.triage import Triaged, triage
 from jostle.errors import UsageError
 from jostle.lineage import Mutation
 from jostle.options.campaign import FindingOptions, InputOptions, ModelOptions
@@ -27,11 +26,12 @@ from jostle.storage.ancestry import Ancestry
 from jostle.storage.archive import open_campaign
 from jostle.storage.campaign_record import CONFIG
 from jostle.storage.finding_record import ChangeSizes, FindingRecord, FinishedArray, sizes_as_json
-from jostle.storage.findings import Recorded, read_record
+from jostle.storage.findings import FINDINGS, Recorded, read_record
+from jostle.triage.deadline import never
 
 
 @dataclass(frozen=True)
-class Smaller:
+class MinimisedFinding:
     """What minimising came to for one finding."""
 
     folder: Path
@@ -75,37 +75,65 @@ class Smaller:
         }
 
 
-def smaller(places: Sequence[Path], changes: Given, progress: Progress = quietly) -> list[Smaller]:
+@dataclass(frozen=True)
+class Minimised:
+    """What minimising came to."""
+
+    findings: list[MinimisedFinding]
+    unreadable: list[Unreadable]
+    triaged: list[Triaged]  # their campaigns, whose defects show what is minimised
+    stopped: bool  # somebody asked for it
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Who started it: is shown how far it is, may ask to stop, and is told what there is to know."""
+
+    progress: Progress = quietly
+    stopped: Callable[[], bool] = never
+    say: Callable[[str], None] = field(default=lambda text: None)  # before it begins, and of what went wrong
+    remark: Callable[[str], None] = field(default=lambda text: None)  # also to programs
+
+
+NOBODY = Observer()
+
+
+def minimise_findings(places: Sequence[Path], changes: Given, observer: Observer = NOBODY) -> Minimised:
     """Minimises findings, those that were minimised before left alone, in the folders where they stand.
 
-    A place is the folder of a finding, or one of a campaign or of several findings, which stands for all in it. Their
-    campaigns must be there with their seeds; models run in a process of their own.
+    A place is the folder of a finding, or one of a campaign or of several findings, which stands for all in it; that
+    of a defect stands for the finding it was copied from. Their campaigns must be there with their seeds; models run
+    in a process of their own. In the end the campaigns' defects are written anew.
     """
-    folders = dict.fromkeys(folder.resolve() for place in places for folder in _findings_in(place))
+    read = read_findings([finding for place in places for finding in _meant(place, observer)])
+    refuse_if_none(read.found, read.unreadable)
     campaigns: dict[Path, list[Recorded]] = {}
-    for folder in folders:
-        campaigns.setdefault(folder.parent.parent, []).append((folder, record_in(folder)))
+    for folder, record in read.found:
+        campaigns.setdefault(folder.parent.parent, []).append((folder, record))
     worked_on: set[Path] = set()
     for campaign, findings in campaigns.items():
         open_ones = [one for one in findings if is_open(one[1])]
-        if open_ones:
-            _minimise(campaign, open_ones, changes, progress)
+        if open_ones and not observer.stopped():
+            _minimise(campaign, open_ones, changes, observer)
             worked_on |= {folder for folder, _ in open_ones}
     ways = {campaign: Ancestry.of(campaign) for campaign in campaigns}
-    return [
-        Smaller(folder, record, ways[campaign].steps(record), folder in worked_on)
+    results = [
+        MinimisedFinding(folder, record, ways[campaign].steps(record), folder in worked_on)
         for campaign, findings in campaigns.items()
         for folder, record in ((folder, read_record(folder)) for folder, _ in findings)
     ]
+    triaged = [triage(campaign) for campaign in campaigns if (campaign / CONFIG).exists()]
+    return Minimised(results, read.unreadable, triaged, observer.stopped())
 
 
-def _findings_in(place: Path) -> list[Path]:
-    """As replaying finds them; what is not there is named with what is."""
-    if not place.exists() and place.parent.is_dir():
-        near = get_close_matches(place.name, [path.name for path in place.parent.iterdir()], n=1, cutoff=0.3)
-        hint = f"the nearest name there is {near[0]}" if near else f"{place.parent} holds nothing of such a name"
-        raise UsageError(f"{place} does not exist: {hint}")
-    return findings_in(place)
+def _meant(place: Path, observer: Observer) -> list[Path]:
+    """The place itself, or the findings that the defects there were copied from."""
+    copied = originals(place)
+    if copied is None:
+        return [place]
+    names = ", ".join(f"{FINDINGS}/{finding.name}" for finding in copied)
+    observer.remark(f"{place} is a copy of {names}: that is minimised, and the copy is made anew")
+    return copied
 
 
 def is_open(record: FindingRecord) -> bool:
@@ -114,8 +142,8 @@ def is_open(record: FindingRecord) -> bool:
     return not record.of_gradient and not (isinstance(done, FinishedArray) and done.small)
 
 
-def _minimise(folder: Path, findings: Sequence[Recorded], changes: Given, progress: Progress) -> None:
-    if not (folder / CONFIG).exists():
+def _minimise(folder: Path, findings: Sequence[Recorded], changes: Given, observer: Observer) -> None:
+    if not (folder / CONFIG).exists() and findings[0][0].parent.name != FINDINGS:
         raise UsageError(
             f"{findings[0][0]} stands outside of its campaign, whose seeds minimising needs: give CAMPAIGN/findings/…"
         )
@@ -125,13 +153,10 @@ def _minimise(folder: Path, findings: Sequence[Recorded], changes: Given, progre
         if not given.of(ModelOptions).trust_model:
             names = [*campaign.names(), given.of(InputOptions).seeds]
             refuse_enclosed(names, [place for place, _ in findings], campaign.elsewhere)
-        if campaign.files_changed():
-            raise UsageError(f"files that the campaign in {folder} was run with have changed: bring them back")
+        campaign.refuse_changed_files(folder)
         loaded = stack.enter_context(closing(load(given)))
-        if loaded.digest != campaign.record.digest:
-            raise UsageError(f"the seeds or weights of the campaign in {folder} have changed: bring them back")
-        _work_through(folder, findings, campaign, loaded, given, progress)
-    triage(folder)
+        campaign.refuse_other_digest(folder, loaded.digest)
+        _work_through(folder, findings, campaign, loaded, given, observer)
 
 
 def _settings(folder: Path, changes: Given) -> dict[str, Any]:
@@ -143,10 +168,10 @@ def _settings(folder: Path, changes: Given) -> dict[str, Any]:
 
 
 def _work_through(
-    folder: Path, findings: Sequence[Recorded], campaign: Reopened, loaded: Loaded, given: Given, progress: Progress
+    folder: Path, findings: Sequence[Recorded], campaign: Reopened, loaded: Loaded, given: Given, observer: Observer
 ) -> None:
     """Finishes findings, and confirms them where that was left."""
-    confirm = loaded.settings[FindingOptions].confirm and any(record.finished is None for _, record in findings)
+    confirm = loaded.settings[FindingOptions].confirm and any(_unconfirmed(record) for _, record in findings)
     archive = open_campaign(folder, campaign.record)
     try:
         finisher = InputFinisher(
@@ -154,8 +179,18 @@ def _work_through(
             oracles_of(loaded.settings, loaded.prepared.context()),
             folder,
             partial(in_new_process, given, loaded) if confirm else None,
+            stops_searches=True,
         )
-        finisher.finish_these(findings, progress)
+        for warning in archive.quarantine.warnings:
+            observer.remark(f"warning: {warning}")
+        observer.say(f"working on {finisher.outlook_on(len(findings))}")
+        finisher.finish_these(findings, observer.progress, observer.stopped)
+        for remark in finisher.remarks:
+            observer.remark(remark)
         archive.close()
     finally:
         archive.release()
+
+
+def _unconfirmed(record: FindingRecord) -> bool:
+    return not isinstance(record.finished, FinishedArray) or record.finished.confirmation is None

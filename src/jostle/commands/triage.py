@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import OutputRefused
-from jostle.storage.campaign_record import CampaignRecord, read_campaign
+from jostle.storage.campaign_folder import campaign_in
 from jostle.storage.class_names import campaign_class_names, read_class_names
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS, defect_as_json, read_defects, write_defects
@@ -49,7 +49,7 @@ def triage(folder: Path, classes: Path | None = None) -> Triaged:
 
     Of a campaign that is running nothing is written, because the folder is its own.
     """
-    campaign = _campaign(folder)
+    campaign = campaign_in(folder)
     gathered = gather(folder, campaign)
     names = campaign_class_names(folder) if classes is None else read_class_names(classes)
     defects = defects_of(gathered.findings, Words(names))
@@ -66,16 +66,6 @@ def triage(folder: Path, classes: Path | None = None) -> Triaged:
             shown.write(folder / DEFECTS / defect.name)
     unfinished = sum(finding.record.finished is None for finding in gathered.findings)
     return Triaged(folder, defects, len(gathered.findings), unfinished, gathered.unreadable, at_work)
-
-
-def _campaign(folder: Path) -> CampaignRecord:
-    try:
-        return read_campaign(folder)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise OutputRefused(
-            f"{folder} holds no campaign: give the folder that jostle fuzz or jostle frameworks wrote to ({reason})"
-        ) from error
 
 
 def _check_places(folder: Path, names: Iterable[str]) -> None:

@@ -78,13 +78,13 @@ class MutationStep:
 
 
 @dataclass(frozen=True)
-class Gone:
-    """What a way came to."""
+class ReplayedWay:
+    """What going a way again came to."""
 
     input: Tensor  # [...]
     placement: Tensor  # [2, 3] how it was moved
     mutations: tuple[Mutation, ...]  # that were left
-    told: bool  # their texts alone tell all that was done
+    from_texts: bool  # their texts alone tell all that was done
 
 
 class Way:
@@ -101,12 +101,12 @@ class Way:
         return len(self._steps)
 
     @property
-    def clear(self) -> bool:
+    def can_be_replayed(self) -> bool:
         """Whether it can be gone again: at most one step moves the image, and is known if the image was moved."""
         moving = sum(one is not None and one.moves for one in self._known)
         return moving == int(bool((self._placement != unmoved(1)[0]).any()))
 
-    def gone(self, shares: Sequence[float], border: Border) -> Gone:
+    def replayed(self, shares: Sequence[float], border: Border) -> ReplayedWay:
         """The way with each step by its share; those of 0 are left out."""
         values, placement = self._seed.float()[None], unmoved(1)
         mutations: list[Mutation] = []
@@ -121,8 +121,8 @@ class Way:
             values = values.clamp(self._low, self._high)
             mutations.append(made)
         kept = values if self._seed.is_floating_point() else values.round()
-        told = all(known is not None for known, share in zip(self._known, shares, strict=True) if share)
-        return Gone(kept[0].to(self._seed.dtype), placement[0], tuple(mutations), told)
+        from_texts = all(known is not None for known, share in zip(self._known, shares, strict=True) if share)
+        return ReplayedWay(kept[0].to(self._seed.dtype), placement[0], tuple(mutations), from_texts)
 
     def _transformed(
         self, values: Tensor, placement: Tensor, less: Transformation, share: float, border: Border

@@ -36,10 +36,9 @@ from jostle.storage.defects import DEFECTS
 from jostle.storage.divergence_plots import MOST_LAYERS
 from jostle.storage.drawn_arrays import drawable, reference_name
 from jostle.storage.finding_record import NOT_FINITE, Divergence, FindingRecord, FinishedArray, InputType
-from jostle.storage.findings import FINDINGS, MINIMISED
+from jostle.storage.findings import FINDINGS, MINIMISED, SCRIPT
 from jostle.storage.step_words import step_words
 from jostle.triage.causes import label_pair
-from jostle.triage.defect_folder import SCRIPT
 from jostle.triage.words import Words
 
 MOST_PIXELS = 6_000_000  # of pictures in all cards; cards beyond have their thumbnail

@@ -61,10 +61,19 @@ from jostle.storage.findings import (
 from jostle.storage.journal import JOURNAL
 from jostle.storage.pictures import write_png
 from jostle.targets.contained import ContainedLayers
-from jostle.triage.deadline import Clock, Deadline
+from jostle.triage.deadline import Clock, Deadline, never
+from jostle.triage.words import counted
 
 AT_ONCE = 64  # findings at most, because the graph behind a gradient takes memory
 Afresh = Callable[[], AbstractContextManager[Target]]  # the model, loaded in a process of its own
+
+
+@dataclass(frozen=True)
+class Worked:
+    """How many findings were worked through, and how many of them there was no time to minimise to the end."""
+
+    done: int
+    late: int
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,7 @@ class InputFinisher:
     folder: Path  # of the campaign
     afresh: Afresh | None = None  # where findings are confirmed; None where they are not
     remarks: list[str] = field(default_factory=list)  # what to say when it is over
+    stops_searches: bool = False  # who asks to stop does not wait for findings under way: tmin takes them up again
     clock: Clock = time.monotonic
 
     @property
@@ -99,40 +109,44 @@ class InputFinisher:
         return self.settings[FindingOptions]
 
     def outlook(self) -> str:
-        """What is about to be done, and how long it takes at most."""
-        searches = ["run again in a new process"] * bool(self.afresh) + ["minimised"] * self.options.minimise
-        timed = f"; {' and '.join(searches)} for at most {self.options.finishing:g} s" if searches else ""
-        return f"{len(self._open()):,} findings: how large, what the model says, where it begins{timed}"
+        """What is about to be done, and how long the searches take at most; "" where nothing is left to do."""
+        count = len(self._open())
+        return self.outlook_on(count) if count else ""
 
-    def finish(self, progress: Progress = quietly, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Works through all findings in the campaign's folder that are not finished yet."""
+    def outlook_on(self, count: int) -> str:
+        """The same for so many findings; what is not counted grows with their number, and no limit can shorten it."""
+        searches = ["run again in a new process"] * bool(self.afresh) + ["minimised"] * self.options.minimise
+        besides = f"not counting {'the start of that process, ' * bool(self.afresh)}answers and pictures"
+        timed = f"; {' and '.join(searches)} for at most {self.options.finishing:g} s ({besides})" if searches else ""
+        return f"{counted(count, 'finding')}: how large, what the model says, where it begins{timed}"
+
+    def finish(self, progress: Progress = quietly, stopped: Callable[[], bool] = never) -> int:
+        """Works through all findings in the campaign's folder that are not finished yet; how many it came to."""
         open_ones = self._open()
-        late = self.finish_these(open_ones, progress, stopped)
-        if late:
+        worked = self.finish_these(open_ones, progress, stopped)
+        if worked.late:
             self.remarks.append(
-                f"{late:,} of {len(open_ones):,} findings were not minimised to the end, because --finishing "
-                f"{self.options.finishing:g}s was over: jostle tmin {self.folder} goes on"
+                f"{worked.late:,} of {counted(len(open_ones), 'finding')} could not be minimised to the end, because "
+                f"--finishing {self.options.finishing:g}s was over: jostle tmin {self.folder} goes on"
             )
+        return worked.done
 
     def finish_these(
-        self,
-        open_ones: Sequence[Recorded],
-        progress: Progress = quietly,
-        stopped: Callable[[], bool] = lambda: False,
-    ) -> int:
-        """Works through findings of the campaign, some at a time; how many there was no time to minimise to the end."""
-        late = 0
-        left = len(open_ones)
+        self, open_ones: Sequence[Recorded], progress: Progress = quietly, stopped: Callable[[], bool] = never
+    ) -> Worked:
+        """Works through findings of the campaign, some at a time."""
+        done, late, left = 0, 0, len(open_ones)
         with ExitStack() as stack:
-            again = self._opened(stack) if left else None
-            deadline = Deadline.after(self.options.finishing, self.clock)  # loading the model does not count
+            again = self._opened(stack) if left and not stopped() else None
+            # loading the model does not count
+            deadline = Deadline.after(self.options.finishing, self.clock, stopped if self.stops_searches else never)
             for some in progress(_batches(open_ones, self._at_once), left):
                 if stopped():
-                    return late  # the same command goes on from here
+                    break  # the same command goes on from here
                 findings = [read_finding(place, record) for place, record in some]
                 late += self._finish(findings, again, deadline.share(len(some), left))
-                left -= len(some)
-        return late
+                done, left = done + len(some), left - len(some)
+        return Worked(done, late)
 
     def _open(self) -> list[Recorded]:
         return [(place, record) for place, record in recorded(self.folder / FINDINGS) if record.finished is None]

@@ -25,12 +25,13 @@ from jostle.progress import Progress, quietly
 from jostle.storage.files import as_json as json_bytes
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import FindingRecord, FinishedGraph
-from jostle.storage.findings import FINDINGS, Recorded, finish_finding, read_finding, recorded
+from jostle.storage.findings import FINDINGS, ISSUE, SCRIPT, Recorded, finish_finding, read_finding, recorded
 from jostle.storage.graph_files import GraphFiles
+from jostle.triage.deadline import never
+from jostle.triage.words import counted
 
 REDUCING = 30.0  # seconds for one finding
 STARTING = 60.0  # seconds that importing a framework may take
-SCRIPT, ISSUE = "reproduce.py", "issue.md"
 
 
 @dataclass(frozen=True)
@@ -44,21 +45,26 @@ class GraphFinisher:
     timeout: float  # seconds for one model on one backend
 
     def outlook(self) -> str:
-        """What is about to be done, and how long the searches take at most."""
+        """What is about to be done, and how long the searches take at most; "" where nothing is left to do."""
         count = len(self._open())
+        if not count:
+            return ""
         return (
-            f"{count:,} findings: smaller models, searched for at most {count:,} × {REDUCING:g} s, and scripts that "
-            f"reproduce them"
+            f"{counted(count, 'finding')}: smaller models, searched for at most {count:,} × {REDUCING:g} s, and "
+            f"scripts that reproduce them"
         )
 
-    def finish(self, progress: Progress = quietly, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Works through all findings in the campaign's folder that are not finished yet."""
+    def finish(self, progress: Progress = quietly, stopped: Callable[[], bool] = never) -> int:
+        """Works through all findings in the campaign's folder that are not finished yet; how many it came to."""
         open_ones = self._open()
+        done = 0
         for some in progress(([one] for one in open_ones), len(open_ones)):
             if stopped():
-                return
+                return done
             for place, record in some:
                 self._finish(place, record)
+                done += 1
+        return done
 
     def _open(self) -> list[Recorded]:
         return [(place, record) for place, record in recorded(self.folder / FINDINGS) if record.finished is None]

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first ends the campaign after the step under way, the second at once."""
+"""Ctrl-C and SIGTERM: the first ends a command after what is under way, the second at once."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-from jostle.campaign import Campaign
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass
 class Asked:
-    """Whether anyone asked the campaign to stop."""
+    """Whether anyone asked to stop."""
 
     stop: bool = False
 
 
 @contextmanager
-def stopping_gently(campaign: Campaign, say: Callable[[str], None]) -> Iterator[Asked]:
-    """What is asked for while this lasts; threads other than the main one get no signals."""
+def stopping_gently(say: Callable[[str], None], on_stop: Callable[[], None] = lambda: None) -> Iterator[Asked]:
+    """While this lasts, a first signal is noted, and does what is given; threads but for the main one get none."""
     asked = Asked()
     if threading.current_thread() is not threading.main_thread():
         yield asked
@@ -33,7 +31,7 @@ def stopping_gently(campaign: Campaign, say: Callable[[str], None]) -> Iterator[
         if asked.stop:
             raise KeyboardInterrupt
         asked.stop = True
-        campaign.stop()
+        on_stop()
         say("stopping after the batch under way; once more stops at once")
 
     before = {number: signal.signal(number, on_signal) for number in SIGNALS}

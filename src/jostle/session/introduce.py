@@ -17,6 +17,7 @@ from jostle.storage.beginnings import beginnings, divergences
 from jostle.storage.findings import FINDINGS, recorded
 from jostle.storage.wrong_on_seeds import WRONG_ON_SEEDS
 from jostle.task import Task
+from jostle.triage.words import counted
 
 
 def introduction(given: Given, composition: Composition) -> Iterator[str]:
@@ -24,7 +25,7 @@ def introduction(given: Given, composition: Composition) -> Iterator[str]:
     prepared = composition.prepared
     flight, domain = prepared.flight, prepared.context().domain
     quality = f", {flight.quality}" if flight.quality else ""
-    yield f"{len(flight.seeds)} seeds{quality}, layers watched: {len(prepared.model.layers)}"
+    yield f"{counted(len(flight.seeds), 'seed')}{quality}, layers watched: {len(prepared.model.layers)}"
     if flight.task not in (Task.CLASSES, Task.UNKNOWN):
         yield f"task: {flight.task} (--task says what else the model does)"
     yield from domain.lines()
@@ -70,7 +71,7 @@ def nothing_found(prepared: Prepared, summary: Summary) -> str:
     radius = _radius(prepared.settings)
     near = "" if radius is None else f" within {radius:g} of them"
     return (
-        f"nothing found: {summary.executions:,} inputs, made from {len(prepared.seeds):,} seeds by "
+        f"nothing found: {counted(summary.executions, 'input')}, made from {counted(len(prepared.seeds), 'seed')} by "
         f"{', '.join(parts.mutator)}{near}, and none shows {', '.join(parts.oracle)}"
     )
 

@@ -12,7 +12,8 @@ from jostle.digests import digest_of_file
 from jostle.errors import UsageError
 from jostle.named_objects import names_object
 from jostle.options.schema import Given
-from jostle.storage.campaign_record import CONFIG, CampaignRecord, read_campaign
+from jostle.storage.campaign_folder import campaign_in
+from jostle.storage.campaign_record import CONFIG, CampaignRecord
 from jostle.storage.finding_record import InputType
 
 # Options that name what a model and its oracles are loaded from.
@@ -34,9 +35,23 @@ class Reopened:
         files = {name: digest for name, digest in self.record.files.items() if name in left.names()}
         return replace(left, record=replace(self.record, files=files))
 
-    def files_changed(self) -> bool:
-        """Whether a file that options name is not what it was."""
-        return any(digest_of_file(name) != digest for name, digest in self.record.files.items())
+    def changed_files(self) -> list[str]:
+        """The files that options name which are not what they were."""
+        return [name for name, digest in self.record.files.items() if digest_of_file(name) != digest]
+
+    def refuse_changed_files(self, folder: Path) -> None:
+        """Refuses to go on with the campaign in this folder unless the files that its options name are as they were."""
+        changed = self.changed_files()
+        if changed:
+            raise UsageError(
+                f"files that the campaign in {folder} was run with have changed: bring them back ({', '.join(changed)})"
+            )
+
+    def refuse_other_digest(self, folder: Path, digest: str) -> None:
+        """The same for what was loaded from them, given its digest."""
+        changed = self.record.changed_parts(digest)
+        if changed:
+            raise UsageError(f"{' and '.join(changed)} of the campaign in {folder} have changed: bring them back")
 
     def names(self) -> list[str]:
         """What a model and its oracles are loaded from."""
@@ -70,17 +85,13 @@ class Reopened:
 def reopen(folder: Path) -> Reopened:
     """The campaign in a folder, whose files must be as they were."""
     campaign = recorded_campaign(folder)
-    if campaign.files_changed():  # before any of them is opened
-        raise UsageError(f"files that the campaign in {folder} was run with have changed: bring them back")
+    campaign.refuse_changed_files(folder)  # before any of them is opened
     return campaign
 
 
 def recorded_campaign(folder: Path, name: str = CONFIG) -> Reopened:
     """The campaign in a folder, as its record of this name tells of it."""
-    try:
-        record = read_campaign(folder, name)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})") from error
+    record = campaign_in(folder, name)
     if record.input_type is InputType.GRAPH:
         raise UsageError(f"{folder} is a campaign over frameworks: each of its findings has a reproduce.py to run")
     if not {"model", "seeds"} <= record.settings.keys() or not record.digest:

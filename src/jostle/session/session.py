@@ -11,16 +11,17 @@ from jostle.interfaces import Listener
 from jostle.progress import Progress, quietly
 from jostle.records import History, Summary
 from jostle.storage.archive import Archive
+from jostle.triage.deadline import never
 
 
 class Finisher(Protocol):
     """Completes the findings of a campaign when its budget is spent; those completed before are left alone."""
 
     def outlook(self) -> str:
-        """What is about to be done, and how long it takes at most where that is known."""
+        """What is about to be done, and how long it takes at most where that is known; "" where nothing is."""
 
-    def finish(self, progress: Progress = quietly, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Ends after the findings under way once somebody asked to stop."""
+    def finish(self, progress: Progress = quietly, stopped: Callable[[], bool] = never) -> int:
+        """Ends after the findings under way once somebody asked to stop; how many findings were finished."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Ended:
     ran: int  # inputs that this run executed
     full: bool  # the folder has reached its size
     stopped: bool  # somebody asked for it
+    finished: int = 0  # findings that this run finished
 
     def as_json(self, session: Session) -> dict[str, Any]:
         return {**self.summary.as_json(), **session.figures(), "out": str(session.archive.folder)}
@@ -82,7 +84,7 @@ class Ended:
 def run(
     session: Session,
     listeners: Sequence[Listener] = (),
-    stopped: Callable[[], bool] = lambda: False,
+    stopped: Callable[[], bool] = never,
     searched: Callable[[Summary], None] = lambda summary: None,
     progress: Progress = quietly,
 ) -> Ended:
@@ -90,16 +92,16 @@ def run(
 
     `searched` is told when the search is over and findings are about to be finished.
     """
-    archive = session.archive
+    archive, finished = session.archive, 0
     try:
         summary = session.search(listeners)
         full = session.full  # before the log is emptied, which makes room again
         archive.conclude(summary)
         searched(summary)
         if summary.findings and not stopped():  # else the same command does it when it goes on
-            session.finisher.finish(progress, stopped)
+            finished = session.finisher.finish(progress, stopped)
         archive.close()
     finally:
         session.release()
     before = session.history.executions if session.history else 0
-    return Ended(summary, summary.executions - before, full, stopped())
+    return Ended(summary, summary.executions - before, full, stopped(), finished)

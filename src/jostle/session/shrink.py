@@ -23,7 +23,7 @@ from jostle.interfaces import Differentiable, Oracle, Target
 from jostle.lineage import Compared, Lineage, Mutation, Untouched
 from jostle.mutators.gradient_part import GradientOptions
 from jostle.mutators.metamorphic import MetamorphicOptions
-from jostle.mutators.replaying import Gone, MutationStep, Way
+from jostle.mutators.replaying import MutationStep, ReplayedWay, Way
 from jostle.options.campaign import BatchOptions, FindingOptions, InputOptions
 from jostle.options.schema import Settings
 from jostle.records import MODEL, Candidates, all_rows
@@ -45,7 +45,7 @@ class Shrunk:
 
     rows: Candidates
     steps: tuple[tuple[Mutation, ...] | None, ...]  # those that are left, None where the way could not be gone again
-    told: frozenset[int] = frozenset()  # rows of which the texts of their steps tell all
+    from_texts: frozenset[int] = frozenset()  # rows of which the texts of their steps tell all
 
     @property
     def inputs(self) -> Tensor:
@@ -81,21 +81,23 @@ class Shrinker:
         ways = {row: way for row, record in enumerate(records) if (way := self._way(rows, row, record)) is not None}
 
         def tried(some: Sequence[int], shares: Sequence[Sequence[float]]) -> Tensor:
-            ends = [ways[row].gone(share, self._border) for row, share in zip(some, shares, strict=True)]
+            if shows.deadline.passed:  # going ways again takes time too
+                return torch.zeros(len(some), dtype=torch.bool)
+            ends = [ways[row].replayed(share, self._border) for row, share in zip(some, shares, strict=True)]
             return shows.rows(torch.tensor(some), self._ended(rows.select(torch.tensor(some)), ends))
 
         best = smallest_shares([len(ways[row]) if row in ways else 0 for row in range(len(rows))], tried)
-        ends = {row: ways[row].gone(share, self._border) for row, share in enumerate(best) if share is not None}
+        ends = {row: ways[row].replayed(share, self._border) for row, share in enumerate(best) if share is not None}
         if not ends:
             return Shrunk(rows, (None,) * len(rows))
         some = torch.tensor(list(ends))
         made = self._ended(rows.select(some), list(ends.values()))
-        told = torch.tensor([one.told for one in ends.values()])
-        good = shows.alone(some, made) & (told | _no_farther(made, rows.select(some)))
+        from_texts = torch.tensor([one.from_texts for one in ends.values()])
+        good = shows.alone(some, made) & (from_texts | _no_farther(made, rows.select(some)))
         took = set(some[good].tolist())
         steps = tuple(ends[row].mutations if row in took else None for row in range(len(rows)))
         taken = _with_rows(rows, some[good], made.select(good.nonzero().squeeze(1)))
-        return Shrunk(taken, steps, frozenset(some[good & told].tolist()))
+        return Shrunk(taken, steps, frozenset(some[good & from_texts].tolist()))
 
     def _way(self, rows: Candidates, row: int, record: FindingRecord) -> Way | None:
         """How a finding came from its seed, where that can be gone again."""
@@ -111,9 +113,9 @@ class Shrinker:
         placement = unmoved(1)[0] if isinstance(lineage, Untouched) else lineage.rows[row]
         images = isinstance(self.domain, ValueRange | ChannelRange) and rows.inputs[row].ndim in IMAGE_LIKE
         way = Way(rows.originals[row], steps, placement, self.settings[InputOptions].bounds if images else ANY)
-        return way if way.clear else None
+        return way if way.can_be_replayed else None
 
-    def _ended(self, rows: Candidates, ends: Sequence[Gone]) -> Candidates:
+    def _ended(self, rows: Candidates, ends: Sequence[ReplayedWay]) -> Candidates:
         """Rows with what their ways came to."""
         placements = Placements(torch.stack([one.placement for one in ends]), self._border)
         lineage: Lineage = placements if placements.moved.any() else Untouched(len(ends))
@@ -122,7 +124,7 @@ class Shrinker:
 
     def _towards_seeds(self, short: Shrunk, records: Sequence[FindingRecord], shows: _Shows) -> Candidates:
         """The same rows nearer to their seeds, moved as they are; what steps tell in full stays as they tell it."""
-        some = [row for row in range(len(records)) if row not in short.told]
+        some = [row for row in range(len(records)) if row not in short.from_texts]
         if not some:
             return short.rows
         others = torch.tensor(some)
@@ -134,6 +136,7 @@ class Shrinker:
             self._boundary(rows, [records[row] for row in some]),
             same_kind=self._realistic,
             plain=not self.settings[FindingOptions].as_images,
+            spent=lambda: shows.deadline.passed,
         )
         near = shows.where_alone(rows, replace(rows, inputs=minimised(rows.inputs, how)))
         return _with_rows(short.rows, others, near)

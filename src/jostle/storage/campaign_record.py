@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jostle.digests import LENGTH
 from jostle.errors import OutputRefused, UsageError
 from jostle.layout import Layout
 from jostle.storage.files import read_json, write_json
@@ -80,6 +81,23 @@ class CampaignRecord:
             return None
         return (low, high) if math.isfinite(high - low) and low < high else None
 
+    def changed_parts(self, digest: str) -> list[str]:
+        """What of this campaign's seeds and weights is not of this digest, with the names that options give them."""
+        ours, theirs = (_halves(one) for one in (self.digest, digest))
+        named = self.all_settings
+        others = [one for name in ("twin", "models") for one in _as_list(named.get(name))]
+        weights = [named.get("weights") or named.get("model"), *others]
+        parts = (f"the seeds ({named.get('seeds')})", f"the weights ({', '.join(map(str, weights))})")
+        return [part for part, one, other in zip(parts, ours, theirs, strict=True) if one != other]
+
+    def changes(self, other: CampaignRecord) -> list[str]:
+        """The differences in words: of files those that differ, of seeds and weights which."""
+        names = self.differences(other)
+        files = sorted(one for one in {*self.files, *other.files} if self.files.get(one) != other.files.get(one))
+        parts = self.changed_parts(other.digest) if self.input_type is InputType.ARRAY else []
+        worded = {FILES: files, DIGESTED[InputType.ARRAY]: parts}
+        return [one for name in names for one in worded.get(name) or [name]]
+
     def differences(self, other: CampaignRecord) -> list[str]:
         """The names of what makes them two campaigns; not those of what `other` says may change."""
         ours, theirs = self.identity(), other.identity()
@@ -103,6 +121,16 @@ class CampaignRecord:
             VERSIONS: {backend: dict(versions) for backend, versions in self.versions.items()},
             ORIGIN: self.origin.as_json(),
         }
+
+
+def _as_list(value: Any) -> list[Any]:
+    """A setting that may have several values."""
+    return list(value) if isinstance(value, list | tuple) else [value] if value else []
+
+
+def _halves(digest: str) -> tuple[str, str]:
+    """The digests of seeds and of models that one digest of both is made of."""
+    return digest[:LENGTH], digest[LENGTH:]
 
 
 def holds_settings(folder: Path, settings: Mapping[str, Any]) -> bool:

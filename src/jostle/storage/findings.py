@@ -36,6 +36,7 @@ from jostle.untrusted.files import HEADER_LIMIT, opened_plain, read_plain
 
 FINDINGS, FLAKY = "findings", "flaky"  # where bugs stand that show again when their input runs alone, and others
 PICTURE = "picture.png"
+SCRIPT, ISSUE = "reproduce.py", "issue.md"  # of a defect, and of a finding in frameworks
 MINIMISED = "minimised"
 MINIMISED_REFERENCE = "minimised-reference"  # where the minimised input was moved otherwise than the input
 HIDDEN = "hidden"  # [neurons] of the last hidden layer: where an input lies among the seeds

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jostle.errors import OutputRefused
-from jostle.storage.campaign_record import read_campaign
+from jostle.storage.campaign_folder import campaign_in
 from jostle.storage.findings import FINDINGS, FLAKY, Recorded, finding_folders, read_record
 from jostle.storage.journal import JOURNAL, read_journal
 from jostle.storage.quarantine import QUARANTINE
@@ -31,8 +31,8 @@ class Overview:
 
 
 def overview_of(folder: Path) -> Overview:
+    campaign_in(folder)
     try:
-        read_campaign(folder)
         lines = read_journal(folder / JOURNAL).lines
         found = list(_records(folder / FINDINGS))
         shown_alone = {record.identity for _, record in found}
@@ -48,9 +48,7 @@ def overview_of(folder: Path) -> Overview:
             newest=(found[-1][0].name, found[-1][1].summary) if found else None,
         )
     except (OSError, ValueError) as error:
-        raise OutputRefused(
-            f"{folder} holds no campaign: give the folder that jostle fuzz wrote to ({error})"
-        ) from error
+        raise OutputRefused(f"{folder} holds a campaign that cannot be read ({error}): bring its files back") from error
 
 
 def _records(findings: Path) -> Iterator[Recorded]:

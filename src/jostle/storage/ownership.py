@@ -26,7 +26,7 @@ def check_folder(folder: Path, record: CampaignRecord) -> None:
 
 
 def _check_same(folder: Path, old: CampaignRecord, new: CampaignRecord) -> None:
-    changed = old.differences(new)
+    changed = old.changes(new)
     if changed:
         raise OutputRefused(
             f"{folder} holds another campaign (changed: {', '.join(changed)}): give another --out, or none to have "

@@ -12,13 +12,12 @@ from jostle.storage.class_names import ClassNames
 from jostle.storage.defect_record import Defect
 from jostle.storage.files import make_folder, remove, write_whole
 from jostle.storage.finding_record import InputType
-from jostle.storage.findings import HIDDEN, PICTURE
+from jostle.storage.findings import HIDDEN, ISSUE, PICTURE, SCRIPT
 from jostle.storage.pictures import picture_in
 from jostle.triage.issue import issue_of
 from jostle.triage.script import Script
 from jostle.triage.triaged_finding import TriagedFinding
 
-SCRIPT, ISSUE = "reproduce.py", "issue.md"
 LEFT_OUT = (f"{HIDDEN}.npy", SCRIPT, ISSUE)
 LARGEST = 200_000_000  # bytes of a file that is copied
 

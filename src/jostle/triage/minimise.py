@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from jostle.inputs.distances import columns, lengths
+from jostle.triage.deadline import never
 
 HALVINGS = 7  # of the way between reference and input
 DROPPED = (0.5, 0.3, 0.15)  # share of the changed values that is tried to be left as it was, the smallest changes first
@@ -40,6 +41,7 @@ class Shrinking:
     boundary: Callable[[Tensor], Boundary] | None = None  # near inputs [findings, ...]
     same_kind: bool = False  # the change may only get smaller, because its shape is what makes it real
     plain: bool = False  # values of few digits are sought in the end
+    spent: Callable[[], bool] = never  # there is no time left, and gradients take time
 
 
 def minimised(inputs: Tensor, how: Shrinking) -> Tensor:
@@ -110,6 +112,8 @@ class _Best:
         references, here = self._how.references.float(), self.inputs
         radius = self._lengths(here)
         for step in range(STEPS):
+            if self._how.spent():
+                return
             ahead = boundary(here)
             pace = (1 + math.cos(math.pi * step / STEPS)) / 2
             closer = CLOSER * pace + 0.002

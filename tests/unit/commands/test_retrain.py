@@ -202,7 +202,7 @@ def test_without_test_data_some_of_the_data_is_held_out(train: Train) -> None:
         ({"data": "cropped.npz"}, UsageError, "[1, 20, 20]", "give data as"),
         ({"data": "beyond.npz", "test": None}, ModelRefused, "for labels up to 1", "data of its classes"),
         ({"data": "beyond.npz"}, ModelRefused, "for labels up to 1", "data of its classes"),
-        ({"data": "one.npz", "test": None}, SeedsRefused, "holds 1 inputs, and some must be held out", "or --test"),
+        ({"data": "one.npz", "test": None}, SeedsRefused, "holds 1 input, and some must be held out", "or --test"),
         ({"model": "torch:relu"}, ModelRefused, "gives outputs of shape [1, 28, 28]", "give a classifier"),
     ],
 )

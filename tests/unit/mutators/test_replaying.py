@@ -41,8 +41,8 @@ def test_a_transformation_is_made_again_from_its_text(name: str, border: str) ->
         made = mutants([name], seed, border)
         assert made
         for input, way in made:
-            again = way.gone([1.0], Border(border))
-            assert way.clear and again.told
+            again = way.replayed([1.0], Border(border))
+            assert way.can_be_replayed and again.from_texts
             torch.testing.assert_close(again.input, input, rtol=0, atol=6e-3)  # texts tell three digits
 
 
@@ -51,20 +51,20 @@ def test_a_way_of_many_steps_is_gone_again_noise_as_it_was(seed: int) -> None:
     made = [(input, way) for input, way in mutants(list(TRANSFORMS), seed, rounds=4) if len(way) > 1]
     assert made
     for input, way in made:
-        again = way.gone([1.0] * len(way), Border.DARK)
-        assert way.clear
+        again = way.replayed([1.0] * len(way), Border.DARK)
+        assert way.can_be_replayed
         torch.testing.assert_close(again.input, input, rtol=0, atol=0.03)  # small differences of texts add up
 
 
 @pytest.mark.parametrize("name", TOLD)
 def test_what_goes_less_far_is_nearer_and_says_how_far_it_went(name: str) -> None:
     for _, way in mutants([name], 0):
-        ends = [way.gone([share], Border.DARK) for share in (0.25, 0.5, 1.0)]
+        ends = [way.replayed([share], Border.DARK) for share in (0.25, 0.5, 1.0)]
         sizes = [abs(step.parameter - NEUTRAL.get(name, 0)) for step in map(transformation, ends)]
         assert name == "blur" or sizes == sorted(sizes)
         for end in ends:  # the text alone makes it again
             (mutation,) = end.mutations
-            again = Way(way._seed, [MutationStep(mutation, end.input)], end.placement, (0.0, 1.0)).gone(
+            again = Way(way._seed, [MutationStep(mutation, end.input)], end.placement, (0.0, 1.0)).replayed(
                 [1.0], Border.DARK
             )
             torch.testing.assert_close(again.input, end.input, rtol=0, atol=1e-4)
@@ -78,7 +78,7 @@ def transformation(end: object) -> Transformation:
 
 def test_a_shift_goes_less_far_in_the_same_direction() -> None:
     for _, way in mutants(["translation"], 0):
-        full, half = (way.gone([share], Border.DARK).placement[:, 2] for share in (1.0, 0.5))
+        full, half = (way.replayed([share], Border.DARK).placement[:, 2] for share in (1.0, 0.5))
         torch.testing.assert_close(half / half.norm(), full / full.norm())
         assert float(half.norm() / full.norm()) == pytest.approx(0.5, rel=0.1)
 
@@ -88,16 +88,16 @@ def test_a_step_that_is_left_out_is_not_there() -> None:
     bright = MutationStep(Mutation(("brightness 0.2",)), torch.zeros(()))
     unknown = MutationStep(Mutation(("noise",)), torch.ones(1, 8, 8))
     way = Way(seed, [bright, unknown], unmoved(1)[0], (0.0, 1.0))
-    assert torch.equal(way.gone([1.0, 0.0], Border.DARK).input, torch.full((1, 8, 8), 0.2))
-    half = way.gone([0.0, 0.5], Border.DARK)
+    assert torch.equal(way.replayed([1.0, 0.0], Border.DARK).input, torch.full((1, 8, 8), 0.2))
+    half = way.replayed([0.0, 0.5], Border.DARK)
     assert torch.equal(half.input, torch.full((1, 8, 8), 0.5)) and half.mutations == (Mutation(("noise",)),)
-    assert not half.told and way.gone([1.0, 0.0], Border.DARK).told
+    assert not half.from_texts and way.replayed([1.0, 0.0], Border.DARK).from_texts
 
 
 def test_whole_numbers_stay_whole() -> None:
     seed = torch.full((1, 4, 4), 100, dtype=torch.uint8)
     way = Way(seed, [MutationStep(Mutation(("contrast 0.85",)), seed)], unmoved(1)[0], (0.0, 255.0))
-    assert torch.equal(way.gone([1.0], Border.DARK).input, torch.full((1, 4, 4), 85, dtype=torch.uint8))
+    assert torch.equal(way.replayed([1.0], Border.DARK).input, torch.full((1, 4, 4), 85, dtype=torch.uint8))
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,4 @@ def test_an_image_that_was_moved_by_an_unknown_step_cannot_be_gone_again() -> No
     moved = torch.tensor([[0.9, 0.1, 0.0], [-0.1, 0.9, 0.0]])
     assert not Way(
         torch.zeros(1, 4, 4), [MutationStep(Mutation(("noise",)), torch.zeros(1, 4, 4))], moved, (0, 1)
-    ).clear
+    ).can_be_replayed

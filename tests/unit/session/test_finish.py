@@ -26,7 +26,7 @@ from jostle.options.campaign import BatchOptions
 from jostle.options.schema import Given, Settings
 from jostle.records import Candidates, Trace
 from jostle.session.assemble import assemble
-from jostle.session.finish import InputFinisher
+from jostle.session.finish import InputFinisher, Worked
 from jostle.session.session import Session
 from jostle.storage.ancestry import Ancestry
 from jostle.storage.finding_record import (
@@ -429,7 +429,7 @@ def test_when_the_time_is_over_findings_are_finished_but_not_minimised(workshop:
     assert findings and all(finished_array(one).minimised is None for one in findings)
     assert all(finished_array(one).answers["input"] for one in findings)
     (remark,) = done.remarks
-    assert f"{len(findings)} of {len(findings)} findings were not minimised" in remark and "jostle tmin" in remark
+    assert f"{len(findings)} of {len(findings)} findings could not be minimised" in remark and "jostle tmin" in remark
 
 
 @dataclass
@@ -456,9 +456,9 @@ def test_findings_that_the_time_cut_off_are_kept_smaller_and_taken_up_again(
         said = known.answers["minimised"]["model"].label
         assert said == finding.record.label_change.taken_for, "what is kept shows the bug"
     assert any(minimised_size(one) < finished_array(one).change.euclidean for one in cut)
-    assert f"{len(cut)} of {len(cut)} findings were not minimised to the end" in finisher.remarks[0]
+    assert f"{len(cut)} of {len(cut)} findings could not be minimised to the end" in finisher.remarks[0]
     finisher = replace(finisher, clock=time.monotonic)
-    assert finisher.finish_these([(one.folder, one.record) for one in cut]) == 0
+    assert finisher.finish_these([(one.folder, one.record) for one in cut]) == Worked(len(cut), 0)
     for one, whole in zip(saved_findings(copied), finished, strict=True):
         assert not is_open(one.record) and minimised_size(one) == pytest.approx(minimised_size(whole), rel=0.05)
 
@@ -468,7 +468,7 @@ def test_less_time_than_before_loses_nothing(unfinished: tuple[InputFinisher, Pa
     finisher.finish()
     before, cut = contents(copied / "findings"), saved_findings(copied)
     again = replace(finisher, clock=TickingClock(), prepared=replace(finisher.prepared, settings=hurried(finisher)))
-    assert again.finish_these([(one.folder, one.record) for one in cut]) == len(cut)
+    assert again.finish_these([(one.folder, one.record) for one in cut]) == Worked(len(cut), len(cut))
     assert contents(copied / "findings") == before
 
 
@@ -528,19 +528,24 @@ def test_what_is_about_to_be_done_is_said_with_how_long_it_may_take(
     finisher = replace(unfinished[0], folder=copied)
     count = len(saved_findings(copied))
     assert finisher.outlook() == (
-        f"{count} findings: how large, what the model says, where it begins; minimised for at most 60 s"
+        f"{count} findings: how large, what the model says, where it begins; minimised for at most 60 s "
+        f"(not counting answers and pictures)"
     )
+    confirming = replace(finisher, afresh=lambda: nullcontext(finisher.target)).outlook_on(1)
+    assert confirming.startswith("1 finding: ") and "not counting the start of that process" in confirming
+    finisher.finish()
+    assert finisher.outlook() == ""
 
 
 def test_finishing_stops_when_it_is_asked_to_and_goes_on_where_it_was(workshop: Path, tmp_path: Path) -> None:
     choices: dict[str, Any] = {"recipe": "random", "sigma": 0.3, "radius": 0.5, "rounds": None, "executions": 300}
     done = run(workshop, tmp_path / "out", model=f"{workshop / 'nets.py'}:Picky", **choices)
-    count, answers = len(saved_findings(tmp_path / "out")), iter([False, True])
-    done.finish(stopped=lambda: next(answers))
+    count, answers = len(saved_findings(tmp_path / "out")), iter([False, False, True])
+    worked = done.finish(stopped=lambda: next(answers))
     first = [one for one in saved_findings(tmp_path / "out") if one.record.finished is not None]
-    assert 0 < len(first) < count and len({one.record.kind for one in first}) == 1
+    assert 0 < len(first) == worked < count and len({one.record.kind for one in first}) == 1
     before = contents(first[0].folder)
-    done.finish()
+    assert done.finish() == count - worked
     assert all(one.record.finished is not None for one in saved_findings(tmp_path / "out"))
     assert contents(first[0].folder) == before
 

@@ -54,11 +54,11 @@ def test_a_campaign_does_not_go_on_with_other_weights_or_other_labels(folder: Pa
     journal(assembled(folder, force=True))
     arrays = dict(np.load(folder / "x.npz"))
     np.savez(folder / "x.npz", x=arrays["x"], y=1 - arrays["y"] % 2)
-    with pytest.raises(OutputRefused, match="seeds and weights"):
+    with pytest.raises(OutputRefused, match=r"changed: the seeds \(.*x\.npz\)\)"):
         assembled(folder, force=True)
     np.savez(folder / "x.npz", **arrays)
     np.save(folder / "weights.npy", rng.random((3, 4), dtype=np.float32))
-    with pytest.raises(OutputRefused, match="seeds and weights"):
+    with pytest.raises(OutputRefused, match=r"changed: the weights \(.*net\.py:net\)\)"):
         assembled(folder, force=True)
 
 
@@ -83,5 +83,5 @@ def test_a_campaign_does_not_go_on_with_another_twin(folder: Path) -> None:
     np.save(folder / "weights.npy", rng.random((3, 4), dtype=np.float32))
     journal(assembled(folder, force=True, twin=str(folder / "twin.py:net")))
     np.save(folder / "weights.npy", rng.random((3, 4), dtype=np.float32))
-    with pytest.raises(OutputRefused, match="seeds and weights"):
+    with pytest.raises(OutputRefused, match=r"changed: the weights \(.*net\.py:net, .*twin\.py:net\)"):
         assembled(folder, force=True, twin=str(folder / "twin.py:net"))

@@ -239,3 +239,15 @@ def test_values_are_plain_in_the_end_and_no_farther(ends: list[float], starts: l
     exact = minimised(inputs, replace(how, plain=False))
     assert lengths(small - references) <= 1.06 * lengths(exact - references) + 1e-6
     assert (small[0, 1:] == references[0, 1:]).all(), "what nothing needs is as it was"
+
+
+def test_once_the_time_is_over_no_gradient_is_asked_for(flips: Flips) -> None:
+    asked: list[int] = []
+
+    def counting(inputs: Tensor) -> Boundary:
+        asked.append(len(inputs))
+        return flips.boundary(inputs)
+
+    how = Shrinking(flips.references, flips.show, partial(as_image_file, low=0, high=1), counting)
+    minimised(flips.inputs, replace(how, spent=lambda: len(asked) >= 2))
+    assert len(asked) == 2
