@@ -43,6 +43,7 @@ class Seeds:
     answers: Tensor | None = None  # [seeds, ...] what the model said of each, once it was asked
     other_answers: Mapping[str, Tensor] = field(default_factory=dict)  # by name, [seeds, ...]: all else it returned
     twin_answers: Mapping[str, Tensor] = field(default_factory=dict)  # by variant, [seeds, ...]: what twins said
+    completed: Tensor | None = None  # [seeds] bool: whose label is the model's own answer, because they had none
 
     def __len__(self) -> int:
         return len(self.names)

@@ -19,6 +19,7 @@ from jostle.storage.json_fields import fields, flag, json_object, number, record
 RECORD = "finding.json"
 INPUT_TYPE = "input type"
 CUT_OFF = "minimising was cut off"
+OWN_LABEL = "label is the model's own answer"  # because the seed had none; left out where it had one
 SEED_ITSELF = "none: the seed itself"  # in place of a mutation
 VERSION = 2  # of a record
 
@@ -164,6 +165,7 @@ class FindingRecord:
     largest_change: float | None  # of any value; None of graphs
     details: Mapping[str, Any]  # as JSON gives them back; a user's property says what it likes
     finished: FinishedArray | FinishedGraph | None = None
+    own_label: bool = False  # the label beside it is what the model said of the seed, which had none
 
     @property
     def identity(self) -> tuple[str, int]:
@@ -228,6 +230,7 @@ def record_as_json(record: FindingRecord) -> dict[str, Any]:
         "parent": record.parent,
         "mutation": str(record.mutation) or SEED_ITSELF,
         **largest,
+        **({OWN_LABEL: True} if record.own_label else {}),
         "details": dict(record.details),
         **_finished_as_json(record.finished),
     }
@@ -312,6 +315,7 @@ def record_from_json(content: Any) -> FindingRecord:
         largest_change=number(record, "largest change") if "largest change" in record else None,
         details=fields(record, "details"),
         finished=_finished_graph(record) if input_type is InputType.GRAPH else _finished_array(record),
+        own_label=flag(record, OWN_LABEL) if OWN_LABEL in record else False,
     )
 
 

@@ -15,7 +15,6 @@ from torch import Tensor
 from jostle.inputs.audio import INPUT as WAVE
 from jostle.inputs.distances import LEVELS
 from jostle.lineage import Mutation
-from jostle.records import NO_LABEL
 from jostle.storage.ancestry import Ancestry
 from jostle.storage.campaign_record import read_campaign
 from jostle.storage.drawn_arrays import (
@@ -29,7 +28,7 @@ from jostle.storage.drawn_arrays import (
 )
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray, InputType
-from jostle.storage.findings import MINIMISED, MINIMISED_REFERENCE, PICTURE, UNREADABLE, array_in, recorded
+from jostle.storage.findings import MINIMISED, MINIMISED_REFERENCE, PICTURE, UNREADABLE, array_in, recorded, true_label
 from jostle.storage.step_words import step_words
 
 OPENED = ("change.txt", "input.txt", "input.csv", "input.npz", WAVE)  # what tells an input that is no image
@@ -69,9 +68,9 @@ def picture_in(
     left = record.finished.steps if isinstance(record.finished, FinishedArray) else None
     way = [step_words(step) for step in (steps if left is None else left)]
     captions = _answers(record, classes)
-    truth = _truth(folder, classes)
-    if truth:
-        captions["truth"] = truth
+    truth = true_label(folder, record)
+    if truth is not None:
+        captions["truth"] = classes.get(truth, str(truth))
     picture = picture_of(known, captions, sound=(folder / WAVE).exists(), steps=way)
     return None if picture is None else as_png(picture)
 
@@ -113,17 +112,6 @@ def _bounds(campaign: Path) -> tuple[float, float] | None:
         return read_campaign(campaign).value_range
     except (OSError, ValueError):
         return None
-
-
-def _truth(folder: Path, classes: Mapping[int, str]) -> str:
-    """The true label of the seed, "" where it is unknown or no class."""
-    try:
-        label = array_in(folder, "label")
-    except UNREADABLE:
-        return ""
-    if label is None or label.ndim or label.is_floating_point() or label.is_complex() or int(label) == NO_LABEL:
-        return ""
-    return classes.get(int(label), str(int(label)))
 
 
 def _answers(record: FindingRecord, classes: Mapping[int, str]) -> dict[str, str]:

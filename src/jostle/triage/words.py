@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from jostle.records import MODEL, NO_LABEL
+from jostle.records import MODEL
 from jostle.storage.class_names import ClassNames
 from jostle.storage.finding_record import NOT_FINITE, Answer, FinishedGraph, InputType
+from jostle.storage.findings import true_label
 from jostle.storage.step_words import OF_VALUES
 from jostle.triage.causes import label_pair, mutation_classes, trait_of
 from jostle.triage.change_words import changes_of, values_changed
@@ -70,10 +71,8 @@ class Words:
 
     def truth(self, finding: TriagedFinding) -> str:
         """The true label of the seed, "" where it is unknown or no class."""
-        label = finding.array("label")
-        if label is None or label.ndim or label.is_floating_point() or label.is_complex() or int(label) == NO_LABEL:
-            return ""
-        return self.label(int(label))
+        label = true_label(finding.folder, finding.record)
+        return "" if label is None else self.label(label)
 
     def _what(self, finding: TriagedFinding) -> str:
         record, family = finding.record, finding.record.kind.partition(" ")[0]

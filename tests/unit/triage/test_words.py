@@ -111,6 +111,13 @@ def test_what_was_said_before_and_after_is_told_with_names_of_classes(tmp_path: 
     assert words.said(one) == ["The model says a dog (91.2%), of the seed a cat (99.1%).", "The true label is a cat."]
 
 
+def test_a_label_is_called_true_only_if_the_seed_was_given_it(tmp_path: Path) -> None:
+    one = finding(tmp_path, "rotation 11")
+    unlabelled = replace(one, record=replace(one.record, own_label=True))
+    assert Words().truth(one) == "4" and Words().truth(unlabelled) == ""
+    assert Words().said(unlabelled) == Words().said(one)[:-1], "all else is said as of others"
+
+
 @pytest.mark.parametrize("content", ["cat\ndog\n", '["cat", "dog"]', '{"0": "cat", "1": "dog"}'])
 def test_class_names_have_three_forms(content: str, tmp_path: Path) -> None:
     (tmp_path / "names").write_text(content)
