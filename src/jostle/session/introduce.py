@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from jostle.catalogue import PartOptions
 from jostle.composition.compose import Composition, Prepared
 from jostle.composition.settle import SOUGHT
+from jostle.inputs.table import Table
+from jostle.inputs.value_range import ARRAY, ValueRange
 from jostle.mutators.havoc import HavocOptions
 from jostle.mutators.noise import NoiseOptions
-from jostle.options.campaign import FindingOptions, ModelOptions
+from jostle.options.campaign import FindingOptions, InputOptions, ModelOptions
 from jostle.options.schema import Given, Settings
 from jostle.records import Summary
 from jostle.storage.beginnings import beginnings, divergences
 from jostle.storage.findings import FINDINGS, recorded
 from jostle.storage.wrong_on_seeds import WRONG_ON_SEEDS
 from jostle.task import Task
+
+OF_SEEDS = (
+    "every column stayed within its values in the seeds: --domain FILE widens columns, --range one range for all of an "
+    ".npy or .npz"
+)
 
 
 def introduction(given: Given, composition: Composition) -> Iterator[str]:
@@ -71,8 +79,18 @@ def nothing_found(prepared: Prepared, summary: Summary) -> str:
     near = "" if radius is None else f" within {radius:g} of them"
     return (
         f"nothing found: {summary.executions:,} inputs, made from {len(prepared.seeds):,} seeds by "
-        f"{', '.join(parts.mutator)}{near}, and none shows {', '.join(parts.oracle)}"
+        f"{', '.join(parts.mutator)}{near}, and none shows {', '.join(parts.oracle)}{_bounds(prepared)}"
     )
+
+
+def _bounds(prepared: Prepared) -> str:
+    """Between which values all inputs stayed, where these are numbers and more would have been possible."""
+    domain, declared = prepared.context().domain, prepared.settings[InputOptions].domain is not None
+    if isinstance(domain, Table) and not declared:
+        return f"; {OF_SEEDS}"
+    if isinstance(domain, ValueRange) and domain.kind == ARRAY and math.isfinite(domain.high - domain.low):
+        return f"; values stayed between {domain.low:g} and {domain.high:g}: --range or --domain widens that"
+    return ""
 
 
 def _radius(settings: Settings) -> float | None:
