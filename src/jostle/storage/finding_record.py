@@ -5,6 +5,7 @@ The input, its reference and the minimised input stand in arrays beside the reco
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -93,7 +94,7 @@ NOT_FINITE, DEPARTS = "not finite", "departs"  # why a layer is named
 class Location:
     """The layer where something begins.
 
-    Of the first layer that made a NaN or infinity, the range of what went into it. Of one that departs from the
+    Of the first watched layer with NaN or infinity, the range of what went into it. Of one that departs from the
     reference's course, how far it is from it (low), and how far a seed typically is from its nearest other one (high).
     """
 
@@ -101,6 +102,11 @@ class Location:
     why: str  # NOT_FINITE or DEPARTS
     low: float
     high: float
+
+    @property
+    def passed_on(self) -> bool:
+        """Whether the layer was given NaN or infinity already, by one that is not watched: it made none."""
+        return self.why == NOT_FINITE and not (math.isfinite(self.low) and math.isfinite(self.high))
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def layer_of(finding: TriagedFinding) -> str:
 
 
 def _certain_layer(finding: TriagedFinding) -> str:
-    """A layer that made a NaN, or in which a twin departs farther than on any seed; other departures are a guess."""
+    """The first layer with a NaN, or where a twin departs farther than on any seed; other departures are a guess."""
     finished = finding.finished
     if finished is None:
         return ""
@@ -90,6 +90,9 @@ def _agree(finding: TriagedFinding) -> str:
 
 
 def _not_finite(finding: TriagedFinding) -> str:
+    location = finding.finished.location if finding.finished else None
+    if location is not None and location.passed_on:
+        return f"NaN or infinity first seen in {location.layer}, which was given it already"
     place = finding.record.details.get("place", "output")
     return f"{_certain_layer(finding) or place} is not finite"
 

@@ -18,6 +18,7 @@ from jostle.triage.triaged_finding import TriagedFinding
 LONGEST_TITLE = 120  # characters
 NAMED = 4  # classes of mutations
 BY = " by at most "
+NOT_WATCHED = ", by something before it that is not watched"
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,8 @@ def _begins(finding: TriagedFinding) -> list[str]:
     if finished is None:
         return []
     location, divergence = finished.location, finished.divergence
+    if location is not None and location.passed_on:
+        return [f"It is first seen in {location.layer}, which was given NaN or infinity already{NOT_WATCHED}."]
     if location is not None and location.why == NOT_FINITE:
         return [f"{location.layer} made it from values between {location.low:.3g} and {location.high:.3g}."]
     if location is not None:
