@@ -40,6 +40,7 @@ from jostle.storage.findings import FINDINGS, MINIMISED
 from jostle.storage.step_words import step_words
 from jostle.triage.causes import label_pair
 from jostle.triage.defect_folder import SCRIPT
+from jostle.triage.model_traceback import model_traceback
 from jostle.triage.words import NOT_WATCHED, Words
 
 MOST_PIXELS = 6_000_000  # of pictures in all cards; cards beyond have their thumbnail
@@ -123,7 +124,7 @@ class CardMaker:
             script=script,
             script_path=path,
             numbers=tuple(_numbers(record.details)),
-            traceback=_text(record.details, "traceback"),
+            traceback=model_traceback(_text(record.details, "traceback")),
         )
 
     def _panels(self, best: Found, arrays: Mapping[str, Tensor]) -> list[ShownArray]:

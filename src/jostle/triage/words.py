@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from jostle.records import MODEL
 from jostle.storage.class_names import ClassNames
-from jostle.storage.finding_record import NOT_FINITE, Answer, FinishedGraph, InputType
+from jostle.storage.finding_record import NOT_FINITE, Answer, FindingRecord, FinishedGraph, InputType
 from jostle.storage.findings import true_label
 from jostle.storage.step_words import OF_VALUES
 from jostle.triage.causes import label_pair, mutation_classes, trait_of
@@ -16,6 +16,7 @@ from jostle.triage.change_words import changes_of, values_changed
 from jostle.triage.triaged_finding import TriagedFinding
 
 LONGEST_TITLE = 120  # characters
+LONGEST_MESSAGE = 80  # characters of an exception's
 NAMED = 4  # classes of mutations
 BY = " by at most "
 NOT_WATCHED = ", by something before it that is not watched"
@@ -83,7 +84,9 @@ class Words:
         if family == "agree" and pair:
             beside = _variant(record.kind.partition(" ")[2], finding)
             return f"the model says {self.label(pair[0])}, {beside} {self.label(pair[1])}"
-        if family in ("nan", "crash") and record.input_type is InputType.ARRAY:
+        if family == "crash" and record.input_type is InputType.ARRAY:
+            return _crash(record)
+        if family == "nan" and record.input_type is InputType.ARRAY:
             return trait_of(finding).what
         return " ".join(record.summary.split())
 
@@ -114,6 +117,15 @@ PASSIVE = (
     "faster",
     "slower",
 )
+
+
+def _crash(record: FindingRecord) -> str:
+    """The exception with its message, and where it was raised."""
+    details = record.details
+    message = " ".join(str(details.get("message", "")).split())
+    cut = message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
+    error, where = details.get("error", "crash"), details.get("where")
+    return f"{error}{f': {cut}' if cut else ''}{f' ({where})' if where else ''}"
 
 
 def _of_graph(finding: TriagedFinding) -> Iterator[str]:

@@ -152,6 +152,23 @@ def test_a_layer_is_blamed_for_a_nan_only_if_it_was_given_none(
     assert ("was given NaN or infinity already" in place.told) == math.isnan(low)
 
 
+@pytest.mark.parametrize(
+    ("details", "title"),
+    [
+        (
+            {"message": "the corner\nis lit", "where": "net.py:forward"},
+            "ValueError: the corner is lit (net.py:forward)",
+        ),
+        ({"message": "", "where": "net.py:forward"}, "ValueError (net.py:forward)"),
+        ({"message": "x" * 90}, f"ValueError: {'x' * 79}…"),
+    ],
+)
+def test_the_title_of_a_crash_has_its_message(details: dict[str, object], title: str, tmp_path: Path) -> None:
+    one = finding(tmp_path)
+    crash = replace(one, record=replace(one.record, kind="crash", details={"error": "ValueError", **details}))
+    assert Words().title([crash]) == title
+
+
 @pytest.mark.parametrize("content", ["cat\ndog\n", '["cat", "dog"]', '{"0": "cat", "1": "dog"}'])
 def test_class_names_have_three_forms(content: str, tmp_path: Path) -> None:
     (tmp_path / "names").write_text(content)
