@@ -165,3 +165,14 @@ def test_a_campaign_without_findings_says_between_which_values_it_stayed(
     assert session.nothing_found is not None
     said = session.nothing_found(Summary(1, 200, 1.0, 6, 0.0, {}, {}, {}, {}, {}, {}))
     assert told in said and ("stayed" in said) == ("stayed" in told)
+
+
+def test_names_for_fewer_classes_than_the_model_has_are_told_before_it_runs(nets: Path) -> None:
+    (nets / "names.txt").write_text("no\n")
+    session = assembled(classes="names.txt", out="out")
+    session.release()
+    assert session.warnings[-1].startswith("--classes names.txt has no name for class 1 of at least 2")
+    (nets / "names.txt").write_text("no\nyes\n")
+    again = assembled(classes="names.txt", out="out")
+    again.release()
+    assert not any("--classes" in warning for warning in again.warnings)
