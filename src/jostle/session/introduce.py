@@ -22,8 +22,8 @@ from jostle.storage.wrong_on_seeds import WRONG_ON_SEEDS
 from jostle.task import Task
 
 OF_SEEDS = (
-    "every column stayed within its values in the seeds: --domain FILE widens columns, --range one range for all of an "
-    ".npy or .npz"
+    "every column stayed within its values in the seeds: a --domain file widens columns, "
+    "and --range=LOW,HIGH all columns of an array"
 )
 
 

@@ -100,9 +100,6 @@ def _agree(finding: TriagedFinding) -> str:
 
 
 def _not_finite(finding: TriagedFinding) -> str:
-    location = finding.finished.location if finding.finished else None
-    if location is not None and location.passed_on:
-        return f"NaN or infinity first seen in {location.layer}, which was given it already"
     place = finding.record.details.get("place", "output")
     return f"{_certain_layer(finding) or place} is not finite"
 

@@ -87,7 +87,7 @@ class Words:
         if family == "crash" and record.input_type is InputType.ARRAY:
             return _crash(record)
         if family == "nan" and record.input_type is InputType.ARRAY:
-            return trait_of(finding).what
+            return _not_finite(finding)
         return " ".join(record.summary.split())
 
     def _when(self, finding: TriagedFinding) -> str:
@@ -117,6 +117,13 @@ PASSIVE = (
     "faster",
     "slower",
 )
+
+
+def _not_finite(finding: TriagedFinding) -> str:
+    location = finding.finished.location if finding.finished else None
+    if location is not None and location.passed_on:
+        return f"NaN or infinity first seen in {location.layer}, which was given it already"
+    return trait_of(finding).what
 
 
 def _crash(record: FindingRecord) -> str:

@@ -151,7 +151,10 @@ def test_a_twin_that_cannot_be_made_is_left_out_if_others_are_left(nets: Path) -
 @pytest.mark.parametrize(
     ("choices", "told"),
     [
-        ({"mutator": ("havoc",)}, "; every column stayed within its values in the seeds: --domain FILE widens columns"),
+        (
+            {"mutator": ("havoc",)},
+            "; every column stayed within its values in the seeds: a --domain file widens columns",
+        ),
         ({"range": (-2.0, 3.0)}, "; values stayed between -2 and 3: --range or --domain widens that"),
         ({"domain": "wide.toml"}, "and none shows nan, crash"),
     ],
