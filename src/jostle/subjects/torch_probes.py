@@ -89,14 +89,12 @@ class Probes:
 def _note_extremes(seen: Seen, name: str, output: Tensor, inputs: object) -> None:
     """Those of what a layer gives and, which only whoever looks for the origin of a NaN asks, of what it was given."""
     ends = seen.extremes[name] = _ends(output)
-    given = [
-        one.detach() for one in named_tensors(inputs).values() if one.shape[:1] == output.shape[:1] and one.numel()
-    ]
-    if not given or any(_shared(one, output) for one in given):  # a layer that works in place has lost it
-        return
-    if ends.isfinite().all():
+    if ends.isfinite().all():  # as nearly always, and looking takes time
         seen.entered[name] = torch.zeros_like(ends)
-    else:
+        return
+    given = [one.detach() for one in named_tensors(inputs).values() if one.shape[:1] == output.shape[:1]]
+    given = [one for one in given if one.numel()]
+    if given and not any(_shared(one, output) for one in given):  # a layer that works in place has lost it
         low, high = torch.stack([_ends(one).to(ends.dtype) for one in given]).unbind(2)  # [inputs, batch]
         seen.entered[name] = torch.stack([low.amin(0), high.amax(0)], 1)
 
