@@ -43,6 +43,7 @@ class Seeds:
     answers: Tensor | None = None  # [seeds, ...] what the model said of each, once it was asked
     other_answers: Mapping[str, Tensor] = field(default_factory=dict)  # by name, [seeds, ...]: all else it returned
     twin_answers: Mapping[str, Tensor] = field(default_factory=dict)  # by variant, [seeds, ...]: what twins said
+    completed: Tensor | None = None  # [seeds] bool: whose label is the model's own answer, because they had none
 
     def __len__(self) -> int:
         return len(self.names)
@@ -201,6 +202,8 @@ class Linearised:
     extremes: Mapping[str, Tensor]  # [batch, 2] of all values of a layer, where asked for
     pull: Callable[[Mapping[str, Tensor], Mapping[str, Tensor]], Tensor]
     """Weights of scores and of activations, in their shapes, to the gradient of the weighted sum [batch, ...]."""
+    entered: Mapping[str, Tensor] = field(default_factory=dict)
+    """Where asked for and known, [batch, 2] extremes of what went into a layer; 0 of one that gave finite values."""
 
     @staticmethod
     def joined(parts: Sequence[Linearised]) -> Linearised:
@@ -216,6 +219,7 @@ class Linearised:
             activations=_chained([part.activations for part in parts]),
             extremes=_chained([part.extremes for part in parts]),
             pull=pull,
+            entered=_chained([part.entered for part in parts]),
         )
 
 

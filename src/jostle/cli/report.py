@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -32,5 +33,9 @@ def report(
     if len(campaigns) > PAIR:
         raise UsageError("one or two campaigns make a report: give at most two folders")
     first, *second = campaigns
-    written = write_comparison(first, second[0], out, classes) if second else write_report(first, out, classes)
+    note = partial(say, output())
+    if second:
+        written = write_comparison(first, second[0], out, classes, note)
+    else:
+        written = write_report(first, out, classes, note)
     say(output(), f"written to {written} ({written.stat().st_size / 1e6:.1f} MB): open it in a browser")

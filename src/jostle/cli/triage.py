@@ -58,6 +58,7 @@ def print_defects(console: Console, result: Triaged, most: int | None = None) ->
 
 
 def _remarks(result: Triaged) -> Iterator[str]:
+    yield from result.warnings
     if result.at_work:
         yield "the campaign is running: this is what it has found so far, and nothing was written"
     elif result.unfinished:

@@ -5,20 +5,21 @@ Nothing of the folder is executed: no model is loaded, and no code of the user's
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jostle.errors import OutputRefused
 from jostle.storage.campaign_folder import campaign_in
-from jostle.storage.class_names import campaign_class_names, read_class_names
+from jostle.storage.class_names import ClassNames, campaign_class_names, read_class_names, unnamed_classes
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS, defect_as_json, read_defects, write_defects
 from jostle.storage.overview import is_at_work
+from jostle.triage.causes import fewest_classes
 from jostle.triage.defect_folder import ShownDefect, remove_files
 from jostle.triage.grouping import defects_of
-from jostle.triage.triaged_finding import gather
+from jostle.triage.triaged_finding import TriagedFinding, gather
 from jostle.triage.words import Words
 
 
@@ -32,6 +33,7 @@ class Triaged:
     unfinished: int  # findings that nobody minimised or asked the model about yet
     unreadable: int  # findings that were left out
     at_work: bool  # the campaign is running, so nothing was written
+    warnings: tuple[str, ...] = ()  # about what the user gave
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -40,6 +42,7 @@ class Triaged:
             "unfinished": self.unfinished,
             "unreadable": self.unreadable,
             "running": self.at_work,
+            "warnings": list(self.warnings),
             "defects": [defect_as_json(defect) for defect in self.defects],
         }
 
@@ -51,7 +54,8 @@ def triage(folder: Path, classes: Path | None = None) -> Triaged:
     """
     campaign = campaign_in(folder)
     gathered = gather(folder, campaign)
-    names = campaign_class_names(folder) if classes is None else read_class_names(classes)
+    kept = campaign_class_names(folder)
+    names = kept if classes is None else read_class_names(classes)
     defects = defects_of(gathered.findings, Words(names))
     at_work = is_at_work(folder)
     if not at_work:
@@ -60,12 +64,18 @@ def triage(folder: Path, classes: Path | None = None) -> Triaged:
         for name in sorted(gone):
             remove_files(folder / DEFECTS / name)
         write_defects(folder, defects)
+        renamed = names != kept
         findings = {finding.name: finding for finding in gathered.findings}
         for defect in defects:
-            shown = ShownDefect(defect, findings[defect.findings[0]], campaign, names)
+            shown = ShownDefect(defect, findings[defect.findings[0]], campaign, names, renamed)
             shown.write(folder / DEFECTS / defect.name)
     unfinished = sum(finding.record.finished is None for finding in gathered.findings)
-    return Triaged(folder, defects, len(gathered.findings), unfinished, gathered.unreadable, at_work)
+    warnings = () if classes is None else tuple(_unnamed(classes, names, gathered.findings))
+    return Triaged(folder, defects, len(gathered.findings), unfinished, gathered.unreadable, at_work, warnings)
+
+
+def _unnamed(path: Path, names: ClassNames, findings: Sequence[TriagedFinding]) -> Iterator[str]:
+    return unnamed_classes(path, names, max((fewest_classes(one.record) for one in findings), default=0))
 
 
 def _check_places(folder: Path, names: Iterable[str]) -> None:

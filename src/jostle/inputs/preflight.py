@@ -94,7 +94,7 @@ def preflight(
     outputs = _outputs(target, seeds.inputs, batch, like=output)
     task = _task(task, Question(outputs, model.outputs, seeds.labels))
     reading = LabelReading.of(task, outputs)
-    answered = replace(seeds, domain=domain, answers=outputs, labels=_labels(task, reading, seeds.labels, outputs))
+    answered = _with_labels(replace(seeds, domain=domain, answers=outputs), task, reading)
     wrong = _wrong(task, reading, seeds.labels, outputs)
     accuracy = _accuracy(task, wrong, seeds.labels, outputs)
     first = _check_runs(target, answered, accepted)
@@ -290,11 +290,22 @@ def _about_chance(classes: int) -> float:
     return min(2 / classes, 1 / classes + 0.1 * (1 - 1 / classes))
 
 
-def _labels(task: Task, reading: LabelReading, labels: Tensor, outputs: Tensor) -> Tensor:
-    """What inputs are compared with: where no true label is given, the model's own answer is the label to keep."""
+def _with_labels(seeds: Seeds, task: Task, reading: LabelReading) -> Seeds:
+    """Seeds with what inputs are compared with: where no true label is given, the model's own answer."""
+    assert seeds.answers is not None, "asked for before"
     if task is Task.SEGMENTATION:
-        return known_masks(labels, outputs)
-    return reading.completed(labels, outputs) if task in OF_LABELS else labels
+        return replace(seeds, labels=known_masks(seeds.labels, seeds.answers))
+    if task not in OF_LABELS:
+        return seeds
+    labels = reading.completed(seeds.labels, seeds.answers)
+    return replace(seeds, labels=labels, completed=_differ(labels, seeds.labels))
+
+
+def _differ(labels: Tensor, given: Tensor) -> Tensor:
+    """[seeds] bool: which labels are not those that were given."""
+    if labels.shape != given.shape:
+        return torch.ones(len(labels), dtype=torch.bool)
+    return (labels != given).reshape(len(labels), -1).any(1)
 
 
 def _wrong(task: Task, reading: LabelReading, labels: Tensor, outputs: Tensor) -> Tensor:

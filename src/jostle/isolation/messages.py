@@ -11,7 +11,7 @@ from jostle.records import Candidates, LayerGaps, Linearised, Outcome, Seeds, Tr
 
 Pull = Callable[[Mapping[str, Tensor], Mapping[str, Tensor]], Tensor]
 GROUPS = ("outputs", "others", "activations", "extremes", "metadata")
-PASSED = ("scores", "activations", "extremes")
+PASSED = ("scores", "activations", "extremes", "entered")
 
 
 def batch_arrays(batch: Candidates) -> dict[str, Tensor]:
@@ -43,8 +43,8 @@ def pass_arrays(passed: Linearised) -> dict[str, Tensor]:
 
 
 def pass_of(arrays: Mapping[str, Tensor], pull: Pull) -> Linearised:
-    scores, activations, extremes = ungrouped(arrays, PASSED).values()
-    return Linearised(scores, activations, extremes, pull)
+    scores, activations, extremes, entered = ungrouped(arrays, PASSED).values()
+    return Linearised(scores, activations, extremes, pull, entered)
 
 
 def gaps_arrays(found: LayerGaps) -> dict[str, Tensor]:

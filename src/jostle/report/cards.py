@@ -39,7 +39,8 @@ from jostle.storage.finding_record import NOT_FINITE, Divergence, FindingRecord,
 from jostle.storage.findings import FINDINGS, MINIMISED, SCRIPT
 from jostle.storage.step_words import step_words
 from jostle.triage.causes import label_pair
-from jostle.triage.words import Words
+from jostle.triage.model_traceback import model_traceback
+from jostle.triage.words import NOT_WATCHED, Words
 
 MOST_PIXELS = 6_000_000  # of pictures in all cards; cards beyond have their thumbnail
 MOST_DETAILED = 2_000  # cards with words and scripts
@@ -122,7 +123,7 @@ class CardMaker:
             script=script,
             script_path=path,
             numbers=tuple(_numbers(record.details)),
-            traceback=_text(record.details, "traceback"),
+            traceback=model_traceback(_text(record.details, "traceback")),
         )
 
     def _panels(self, best: Found, arrays: Mapping[str, Tensor]) -> list[ShownArray]:
@@ -222,13 +223,14 @@ def _divergence(divergence: Divergence | None) -> TwinFigures | None:
 
 
 def _begins(finished: FinishedArray | None) -> LayerPlace | None:
-    """Where NaN or infinity begins, and what went in; None of findings of which no layer is known to make one."""
+    """Where NaN or infinity is first seen, and what went in; None of findings of which no layer is known to."""
     location = finished.location if finished else None
     if finished is None or location is None or location.why != NOT_FINITE:
         return None
     names = tuple(one.layer for one in finished.divergence.layers) if finished.divergence else ()
     layers = names[:MOST_LAYERS] if location.layer in names[:MOST_LAYERS] else (location.layer,)
-    went_in = f"What went into it lay between {location.low:.4g} and {location.high:.4g}."
+    between = f"What went into it lay between {location.low:.4g} and {location.high:.4g}."
+    went_in = f"It was given NaN or infinity already{NOT_WATCHED}." if location.passed_on else between
     told = f"{location.layer} is the first layer with NaN or infinity in what it gives. {went_in}"
     return LayerPlace(told, layers, layers.index(location.layer))
 

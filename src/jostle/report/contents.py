@@ -203,7 +203,7 @@ class Contents:
     of_graphs: bool  # a campaign over frameworks
     defects: tuple[DefectCard, ...]
     findings: tuple[ShownFinding, ...]
-    unreadable: int  # findings that are damaged or just being written
+    classes: int  # that the model has at least, as far as findings tell
     curves: tuple[Curve, ...]
     growth: tuple[Curve, ...]  # of corpus and findings
     yields: tuple[MutationYield, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from jostle.report.contents import Contents, DefectCard, Fact, LayerFigures, Twi
 from jostle.report.curves import coverage_curves, growth_curves
 from jostle.report.found import Found, all_found, content_in
 from jostle.report.input_form import read_forms
-from jostle.report.sentences import Workload, counted, duration, found_sentence, joined, workload_sentence
+from jostle.report.sentences import Workload, duration, found_sentence, joined, workload_sentence
 from jostle.report.sheets import Sheets
 from jostle.report.yields import yields
 from jostle.storage.ancestry import Ancestry
@@ -26,57 +27,76 @@ from jostle.storage.defects import DEFECTS_FILE, read_defects
 from jostle.storage.divergence_plots import BAND, MOST_LAYERS
 from jostle.storage.environment import ENVIRONMENT
 from jostle.storage.files import parsed_json
-from jostle.storage.finding_record import RECORD, InputType
+from jostle.storage.finding_record import RECORD, FindingRecord, InputType
 from jostle.storage.findings import FLAKY, finding_folders
 from jostle.storage.journal import JOURNAL, Journal, read_journal
 from jostle.storage.overview import is_at_work
 from jostle.storage.status import Statistics, read_status
+from jostle.triage.causes import fewest_classes
 from jostle.triage.grouping import defects_of
 from jostle.triage.triaged_finding import gather as triaged
-from jostle.triage.words import Words
+from jostle.triage.words import Words, counted
 
 
 def gather(folder: Path, record: CampaignRecord, classes: ClassNames, renamed: bool = False) -> Contents:
     """What the campaign in this folder tells, whose record this is; triage knew other names of renamed classes."""
-    journal = read_journal(folder / JOURNAL)
     found, unreadable = all_found(folder)
     known = [] if renamed else _known_defects(folder, found)
     defects = known or defects_of(triaged(folder, record).findings, Words(classes))
-    status, sheets = read_status(folder), Sheets()
-    maker = CardMaker(
-        folder,
-        read_forms(folder, record.origin.layout),
-        Words(classes),
-        _only_twin(record),
-        Ancestry.of(folder),
-        sheets,
-    )
-    records = [one.record for one in found]
-    cards = _cards(maker, defects, found)
+    return _Gathering(folder, record, Words(classes), found, unreadable, defects).contents()
+
+
+@dataclass(frozen=True)
+class _Gathering:
+    """What was read of a campaign, to be put together."""
+
+    folder: Path
+    record: CampaignRecord
+    words: Words
+    found: Sequence[Found]
+    unreadable: int  # findings
+    defects: Sequence[Defect]
+
+    def contents(self) -> Contents:
+        folder, record, records = self.folder, self.record, [one.record for one in self.found]
+        journal, status, sheets = read_journal(folder / JOURNAL), read_status(folder), Sheets()
+        maker, tested = self._maker(sheets), _workload(record, journal, status)
+        return Contents(
+            title=tested.subject,
+            sentences=(workload_sentence(tested), found_sentence(self.defects, len(self.found))),
+            figures=tuple(_figures(self.defects, self.found, tested, status)),
+            of_graphs=tested.of_graphs,
+            defects=tuple(_cards(maker, self.defects, self.found)),
+            findings=tuple(maker.finding(one) for one in self.found),
+            classes=max(map(fewest_classes, records), default=0),
+            curves=tuple(coverage_curves(read_coverage(folder))),
+            growth=tuple(growth_curves(journal.lines)),
+            yields=() if tested.of_graphs else tuple(yields(folder, journal.lines, records)),
+            twins=tuple(_all_twins(records)),
+            command=record.origin.command,
+            replay=shlex.join(["jostle", "replay", str(folder)]),
+            settings=tuple(_facts(record.all_settings)),
+            environment=tuple(_environment(folder, record)),
+            notes=tuple(_notes(folder, self.unreadable)),
+            at_work=is_at_work(folder),
+            sheets=sheets.encoded(),
+        )
+
+    def _maker(self, sheets: Sheets) -> CardMaker:
+        forms = read_forms(self.folder, self.record.origin.layout)
+        return CardMaker(self.folder, forms, self.words, _only_twin(self.record), Ancestry.of(self.folder), sheets)
+
+
+def _workload(record: CampaignRecord, journal: Journal, status: Statistics) -> Workload:
     of_graphs = record.input_type is InputType.GRAPH
-    tested = Workload(_subject(record), _seeds(journal), _executions(journal), status.seconds, of_graphs)
-    return Contents(
-        title=_subject(record),
-        sentences=(workload_sentence(tested), found_sentence(defects, len(found))),
-        figures=tuple(_figures(defects, found, tested, status)),
-        of_graphs=of_graphs,
-        defects=tuple(cards),
-        findings=tuple(maker.finding(one) for one in found),
-        unreadable=unreadable,
-        curves=tuple(coverage_curves(read_coverage(folder))),
-        growth=tuple(growth_curves(journal.lines)),
-        yields=() if of_graphs else tuple(yields(folder, journal.lines, records)),
-        twins=tuple(
-            _twin(some) for some in beginnings(divergences(records)) if any(one.layers for one in some.divergences)
-        ),
-        command=record.origin.command,
-        replay=shlex.join(["jostle", "replay", str(folder)]),
-        settings=tuple(_facts(record.all_settings)),
-        environment=tuple(_environment(folder, record)),
-        notes=tuple(_notes(folder, unreadable)),
-        at_work=is_at_work(folder),
-        sheets=sheets.encoded(),
-    )
+    return Workload(_subject(record), _seeds(journal), _executions(journal), status.seconds, of_graphs)
+
+
+def _all_twins(records: Sequence[FindingRecord]) -> Iterator[TwinFigures]:
+    """Of each twin that can be looked into."""
+    for some in beginnings(divergences(records)):
+        if any(one.layers for one in some.divergences):
+            yield _twin(some)
 
 
 def _known_defects(folder: Path, found: Sequence[Found]) -> list[Defect]:

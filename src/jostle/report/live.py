@@ -31,6 +31,7 @@ HEADERS: Mapping[str, str] = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+NO_MORE: Mapping[str, str] = {}
 
 
 @dataclass
@@ -118,6 +119,12 @@ class _Answers(BaseHTTPRequestHandler):
             page = rendered(contents, Live(f"/data.json?token={self._token}", self._latest.seconds))
             self._answer(HTTPStatus.OK, page.encode(), "text/html; charset=utf-8")
 
+    def do_POST(self) -> None:
+        """Refuses all but GET; who asks with HEAD gets no body."""
+        self._answer(HTTPStatus.METHOD_NOT_ALLOWED, b"", "text/plain; charset=utf-8", {"Allow": "GET"})
+
+    do_HEAD = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_POST
+
     def _refusal(self) -> HTTPStatus | None:
         """Why a request is not answered, None if it is."""
         port = self.connection.getsockname()[1]
@@ -129,13 +136,14 @@ class _Answers(BaseHTTPRequestHandler):
             return HTTPStatus.FORBIDDEN
         return None if asked.path in ("/", "/data.json") else HTTPStatus.NOT_FOUND
 
-    def _answer(self, status: HTTPStatus, content: bytes, kind: str) -> None:
+    def _answer(self, status: HTTPStatus, content: bytes, kind: str, more: Mapping[str, str] = NO_MORE) -> None:
         body = content or f"{status.value} {status.phrase}\n".encode()
         self.send_response(status)
-        for name, value in {**HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}.items():
+        for name, value in {**HEADERS, "Content-Type": kind, "Content-Length": str(len(body)), **more}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Says nothing: the address has the token in it."""

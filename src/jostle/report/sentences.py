@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jostle.storage.defect_record import Defect
+from jostle.triage.words import counted
 
 # By the first word of a kind, what one defect of it is, and what several are.
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -75,10 +76,6 @@ def kind_words(kind: str, count: int = 1) -> str:
 
 def joined(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def duration(seconds: float) -> str:

@@ -30,10 +30,12 @@ from jostle.session.profiles import save_profile, saved_profile, take_profile
 from jostle.session.session import Session
 from jostle.storage.archive import Archive, open_campaign
 from jostle.storage.campaign_record import CampaignRecord
-from jostle.storage.class_names import keep_class_names, read_class_names
+from jostle.storage.class_names import ClassNames, keep_class_names, read_class_names, unnamed_classes
 from jostle.storage.files import write_whole
+from jostle.storage.findings import FINDINGS, FLAKY
 from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
+from jostle.storage.pictures import remove_pictures
 from jostle.storage.wrong_on_seeds import write_wrong
 
 REHEARSED = 32  # seeds at most, spread over all
@@ -55,8 +57,9 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         archive = open_campaign(folder, record)
         undone.callback(archive.release)
         _furnish(archive, loaded, composition)
-        if names:
-            keep_class_names(archive.folder, names)
+        if names and keep_class_names(archive.folder, names):
+            for findings in (FINDINGS, FLAKY):
+                remove_pictures(archive.folder / findings)
         history = read_history(archive.folder, loaded.prepared.seeds, archive.quarantine)
         undone.pop_all()
     afresh = partial(in_new_process, given, loaded) if loaded.settings[FindingOptions].confirm else None
@@ -71,7 +74,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         max_disk=loaded.settings[BudgetOptions].max_disk,
         report=loaded.settings[RunOptions].report,
         introduction=tuple(introduction(given, composition)),
-        warnings=tuple(_warnings(loaded, composition, saved)),
+        warnings=(*_warnings(loaded, composition, saved), *_unnamed(given, names, loaded.flight.classes)),
         summary_rows=summary_rows(given, composition.prepared),
         nothing_found=partial(nothing_found, loaded.prepared),
         figures=partial(figures, composition.prepared, archive.folder),
@@ -110,6 +113,12 @@ def rehearse(prepared: Prepared, profile: Profile | None, oracles: Sequence[Orac
         oracle.judge(sample, trace)
     for feedback in feedbacks_of(prepared.settings, prepared.context(profile)):
         feedback.assess(sample, trace)
+
+
+def _unnamed(given: Given, names: ClassNames, classes: int) -> Iterator[str]:
+    """What there is to say of a file with names of classes."""
+    if "classes" in given:
+        yield from unnamed_classes(Path(given.get("classes")), names, classes)
 
 
 def _warnings(loaded: Loaded, composition: Composition, saved: Profile | None) -> Iterator[str]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from jostle.catalogue import PartOptions
 from jostle.composition.compose import Composition, Prepared
 from jostle.composition.settle import SOUGHT
+from jostle.inputs.table import Table
+from jostle.inputs.value_range import ARRAY, ValueRange
 from jostle.mutators.havoc import HavocOptions
 from jostle.mutators.noise import NoiseOptions
-from jostle.options.campaign import FindingOptions, ModelOptions
+from jostle.options.campaign import FindingOptions, InputOptions, ModelOptions
 from jostle.options.schema import Given, Settings
 from jostle.records import Summary
 from jostle.storage.beginnings import beginnings, divergences
@@ -18,6 +21,11 @@ from jostle.storage.findings import FINDINGS, recorded
 from jostle.storage.wrong_on_seeds import WRONG_ON_SEEDS
 from jostle.task import Task
 from jostle.triage.words import counted
+
+OF_SEEDS = (
+    "every column stayed within its values in the seeds: a --domain file widens columns, "
+    "and --range=LOW,HIGH all columns of an array"
+)
 
 
 def introduction(given: Given, composition: Composition) -> Iterator[str]:
@@ -72,8 +80,18 @@ def nothing_found(prepared: Prepared, summary: Summary) -> str:
     near = "" if radius is None else f" within {radius:g} of them"
     return (
         f"nothing found: {counted(summary.executions, 'input')}, made from {counted(len(prepared.seeds), 'seed')} by "
-        f"{', '.join(parts.mutator)}{near}, and none shows {', '.join(parts.oracle)}"
+        f"{', '.join(parts.mutator)}{near}, and none shows {', '.join(parts.oracle)}{_bounds(prepared)}"
     )
+
+
+def _bounds(prepared: Prepared) -> str:
+    """Between which values all inputs stayed, where these are numbers and more would have been possible."""
+    domain, declared = prepared.context().domain, prepared.settings[InputOptions].domain is not None
+    if isinstance(domain, Table) and not declared:
+        return f"; {OF_SEEDS}"
+    if isinstance(domain, ValueRange) and domain.kind == ARRAY and math.isfinite(domain.high - domain.low):
+        return f"; values stayed between {domain.low:g} and {domain.high:g}: --range or --domain widens that"
+    return ""
 
 
 def _radius(settings: Settings) -> float | None:

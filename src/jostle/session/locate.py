@@ -10,7 +10,7 @@ from torch import Tensor
 
 from jostle.foreign import Crash, attempt
 from jostle.interfaces import Differentiable
-from jostle.records import Candidates, Trace
+from jostle.records import Candidates, Linearised, Trace
 from jostle.session.divergence import lasting_start
 from jostle.session.seed_layers import SeedLayers
 from jostle.storage.finding_record import DEPARTS, NOT_FINITE, Location
@@ -47,27 +47,31 @@ def _departure(names: list[str], gaps: Tensor, units: Tensor) -> Location | None
 def not_finite(rows: Candidates, trace: Trace, gradients: Differentiable | None) -> list[Location | None]:
     """The first place in which each input of a trace is not finite, and the range of what went in there."""
     places = [(name, values.reshape(len(values), -1)) for name, values in trace.everywhere()]
-    extremes = _extremes(rows, trace, gradients)
-    return [_beginning(row, places, extremes) for row in range(len(rows))]
+    passed = None if gradients is None else attempt(partial(gradients.linearise, rows.inputs, extremes=True))
+    known = None if isinstance(passed, Crash) else passed
+    entered, extremes = {} if known is None else known.entered, _extremes(rows, trace, known)
+    return [_beginning(row, places, extremes, entered) for row in range(len(rows))]
 
 
-def _beginning(row: int, places: list[tuple[str, Tensor]], extremes: Mapping[str, Tensor]) -> Location | None:
+def _beginning(
+    row: int, places: list[tuple[str, Tensor]], extremes: Mapping[str, Tensor], entered: Mapping[str, Tensor]
+) -> Location | None:
+    """What went in is what the layer was given where that is known, else what the watched one before it gave."""
     before = extremes[""]
     for name, values in places:
         if not values[row].isfinite().all():
-            low, high = before[row].tolist()
+            low, high = entered.get(name, before)[row].tolist()
             return Location(name, NOT_FINITE, low, high)
         before = extremes.get(name, before)
     return None
 
 
-def _extremes(rows: Candidates, trace: Trace, gradients: Differentiable | None) -> dict[str, Tensor]:
+def _extremes(rows: Candidates, trace: Trace, passed: Linearised | None) -> dict[str, Tensor]:
     """The smallest and the largest value [batch, 2] that each layer gives, the inputs under "".
 
     Of a model that is not differentiable only what is watched is known: means of channels, or every unit.
     """
-    passed = None if gradients is None else attempt(partial(gradients.linearise, rows.inputs, extremes=True))
-    known = {} if passed is None or isinstance(passed, Crash) else passed.extremes
+    known = {} if passed is None else passed.extremes
     seen = {name: known.get(name, _ends(values)) for name, values in trace.activations.items()}
     return {"": _ends(rows.inputs), **seen}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from jostle.storage.files import parsed_json, write_json
 CLASS_NAMES = "classes.json"  # in a campaign's folder
 MOST = 1_000_000  # bytes of such a file
 LONGEST = 60  # characters of a name
+NAMED = 3  # classes without a name that a warning tells
 FORMS = 'give a file with one name a line, a JSON list, or {"0": "cat"}'
 
 ClassNames = Mapping[int, str]
@@ -36,9 +37,26 @@ def read_class_names(path: Path) -> ClassNames:
     return names
 
 
-def keep_class_names(folder: Path, names: ClassNames) -> None:
-    """Writes them into a campaign's folder, so that who opens it reads no file that the folder names."""
+def unnamed_classes(path: Path, names: ClassNames, classes: int) -> Iterator[str]:
+    """A line about the classes of a model with at least so many that the file does not name; none if it names all."""
+    unnamed = [number for number in range(min(classes, MOST)) if number not in names]
+    if unnamed:
+        more = f" and {len(unnamed) - NAMED:,} more" if len(unnamed) > NAMED else ""
+        some = f"class {', '.join(map(str, unnamed[:NAMED]))}{more} of at least {classes:,}"
+        yield f"--classes {path} has no name for {some}: these are called by their numbers"
+
+
+def keep_class_names(folder: Path, names: ClassNames) -> bool:
+    """Writes them into a campaign's folder, so that who opens it reads no file that the folder names.
+
+    Tells whether they are others than those that stood there.
+    """
+    try:
+        same = campaign_class_names(folder) == names
+    except UsageError:  # damaged
+        same = False
     write_json(folder / CLASS_NAMES, {str(number): name for number, name in names.items()})
+    return not same
 
 
 def campaign_class_names(folder: Path) -> ClassNames:

@@ -85,6 +85,7 @@ def finding_record_of(finding: Finding, input_type: InputType, change: float | N
         mutation=row.mutations[0],
         largest_change=change,
         details=_shortened(portable(dict(violation.details))),
+        own_label=row.seeds.completed is not None and bool(row.seeds.completed[root]),
     )
 
 

@@ -5,6 +5,7 @@ The input, its reference and the minimised input stand in arrays beside the reco
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,6 +20,7 @@ from jostle.storage.json_fields import fields, flag, json_object, number, record
 RECORD = "finding.json"
 INPUT_TYPE = "input type"
 CUT_OFF = "minimising was cut off"
+OWN_LABEL = "label is the model's own answer"  # because the seed had none; left out where it had one
 SEED_ITSELF = "none: the seed itself"  # in place of a mutation
 VERSION = 2  # of a record
 
@@ -92,7 +94,7 @@ NOT_FINITE, DEPARTS = "not finite", "departs"  # why a layer is named
 class Location:
     """The layer where something begins.
 
-    Of the first layer that made a NaN or infinity, the range of what went into it. Of one that departs from the
+    Of the first watched layer with NaN or infinity, the range of what went into it. Of one that departs from the
     reference's course, how far it is from it (low), and how far a seed typically is from its nearest other one (high).
     """
 
@@ -100,6 +102,11 @@ class Location:
     why: str  # NOT_FINITE or DEPARTS
     low: float
     high: float
+
+    @property
+    def passed_on(self) -> bool:
+        """Whether the layer was given NaN or infinity already, by one that is not watched: it made none."""
+        return self.why == NOT_FINITE and not (math.isfinite(self.low) and math.isfinite(self.high))
 
 
 @dataclass(frozen=True)
@@ -164,6 +171,7 @@ class FindingRecord:
     largest_change: float | None  # of any value; None of graphs
     details: Mapping[str, Any]  # as JSON gives them back; a user's property says what it likes
     finished: FinishedArray | FinishedGraph | None = None
+    own_label: bool = False  # the label beside it is what the model said of the seed, which had none
 
     @property
     def identity(self) -> tuple[str, int]:
@@ -228,6 +236,7 @@ def record_as_json(record: FindingRecord) -> dict[str, Any]:
         "parent": record.parent,
         "mutation": str(record.mutation) or SEED_ITSELF,
         **largest,
+        **({OWN_LABEL: True} if record.own_label else {}),
         "details": dict(record.details),
         **_finished_as_json(record.finished),
     }
@@ -312,6 +321,7 @@ def record_from_json(content: Any) -> FindingRecord:
         largest_change=number(record, "largest change") if "largest change" in record else None,
         details=fields(record, "details"),
         finished=_finished_graph(record) if input_type is InputType.GRAPH else _finished_array(record),
+        own_label=flag(record, OWN_LABEL) if OWN_LABEL in record else False,
     )
 
 

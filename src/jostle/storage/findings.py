@@ -19,7 +19,7 @@ from jostle.domain import Domain
 from jostle.errors import OutputRefused
 from jostle.inputs.geometry import IMAGE_LIKE, Border, Moving, placed
 from jostle.lineage import Compared, Lineage, Untouched
-from jostle.records import Finding
+from jostle.records import NO_LABEL, Finding
 from jostle.storage.files import make_folder, write_all, write_plain
 from jostle.storage.finding_block import npy
 from jostle.storage.finding_record import (
@@ -196,6 +196,17 @@ def _if_there(folder: Path, name: str) -> Tensor | None:
         return array_in(folder, name)
     except UNREADABLE as error:
         raise OutputRefused(f"{folder / name}.npy is damaged: move the folder away") from error
+
+
+def true_label(folder: Path, record: FindingRecord) -> int | None:
+    """The class that the seed of a finding was given; None where it had none, or something else than a class."""
+    try:
+        label = array_in(folder, "label")
+    except UNREADABLE:
+        return None
+    if record.own_label or label is None or label.ndim or label.is_floating_point() or label.is_complex():
+        return None
+    return None if int(label) == NO_LABEL else int(label)
 
 
 def array_in(folder: Path, name: str) -> Tensor | None:

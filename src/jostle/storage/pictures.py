@@ -15,7 +15,6 @@ from torch import Tensor
 from jostle.inputs.audio import INPUT as WAVE
 from jostle.inputs.distances import LEVELS
 from jostle.lineage import Mutation
-from jostle.records import NO_LABEL
 from jostle.storage.ancestry import Ancestry
 from jostle.storage.campaign_record import read_campaign
 from jostle.storage.drawn_arrays import (
@@ -29,7 +28,16 @@ from jostle.storage.drawn_arrays import (
 )
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray, InputType
-from jostle.storage.findings import MINIMISED, MINIMISED_REFERENCE, PICTURE, UNREADABLE, array_in, recorded
+from jostle.storage.findings import (
+    MINIMISED,
+    MINIMISED_REFERENCE,
+    PICTURE,
+    UNREADABLE,
+    array_in,
+    finding_folders,
+    recorded,
+    true_label,
+)
 from jostle.storage.step_words import step_words
 
 OPENED = ("change.txt", "input.txt", "input.csv", "input.npz", WAVE)  # what tells an input that is no image
@@ -57,6 +65,12 @@ def draw_pictures(findings: Path, classes: Mapping[int, str] | None = None) -> N
                 write_whole(folder / PICTURE, picture)
 
 
+def remove_pictures(findings: Path) -> None:
+    """So that they are drawn anew, with other names of classes perhaps."""
+    for folder in finding_folders(findings):
+        (folder / PICTURE).unlink(missing_ok=True)
+
+
 def picture_in(
     folder: Path, record: FindingRecord, steps: Sequence[Mutation], classes: Mapping[int, str]
 ) -> bytes | None:
@@ -69,9 +83,9 @@ def picture_in(
     left = record.finished.steps if isinstance(record.finished, FinishedArray) else None
     way = [step_words(step) for step in (steps if left is None else left)]
     captions = _answers(record, classes)
-    truth = _truth(folder, classes)
-    if truth:
-        captions["truth"] = truth
+    truth = true_label(folder, record)
+    if truth is not None:
+        captions["truth"] = classes.get(truth, str(truth))
     picture = picture_of(known, captions, sound=(folder / WAVE).exists(), steps=way)
     return None if picture is None else as_png(picture)
 
@@ -113,17 +127,6 @@ def _bounds(campaign: Path) -> tuple[float, float] | None:
         return read_campaign(campaign).value_range
     except (OSError, ValueError):
         return None
-
-
-def _truth(folder: Path, classes: Mapping[int, str]) -> str:
-    """The true label of the seed, "" where it is unknown or no class."""
-    try:
-        label = array_in(folder, "label")
-    except UNREADABLE:
-        return ""
-    if label is None or label.ndim or label.is_floating_point() or label.is_complex() or int(label) == NO_LABEL:
-        return ""
-    return classes.get(int(label), str(int(label)))
 
 
 def _answers(record: FindingRecord, classes: Mapping[int, str]) -> dict[str, str]:
@@ -173,27 +176,33 @@ def picture_of(
     `minimised`. Of a volume or video [channels, depth, height, width] the slice is shown that changed most. None for
     inputs that are no image [channels, height, width] either, unless they are sounds [..., time].
     """
-    input = arrays["input"]
-    if not drawable(input, sound):
+    if not drawable(arrays["input"], sound):
         return None
+    panels = list(_panels(arrays, answers, sound))
+    image = Image.fromarray(_side_by_side([pixels for _, pixels in panels]).numpy())
+    scale = 1 if sound else max(1, SMALLEST_SIDE // max(arrays["input"].shape[-2:]))
+    enlarged = image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
+    return _captioned(enlarged, [caption for caption, _ in panels], _way(steps))
+
+
+def _panels(arrays: Mapping[str, Tensor], answers: Mapping[str, str], sound: bool) -> Iterator[tuple[str, Tensor]]:
+    """Captions and pixels: what was there before, then each mutant behind its change."""
     place = None if sound else most_changed_slice(arrays)
     shown, changed = at_slice(arrays, place), "change" if place is None else f"slice {place + 1}"
-    low, high = bounds_of(shown)
-    panels: list[tuple[str, Tensor]] = []
-    moved, first = "seed" in shown, f"seed, truly {answers['truth']}" if "truth" in answers else "seed"
-    if moved:
-        panels.append((_caption(first, answers.get("seed")), drawn_array(shown["seed"], low, high, sound)))
-    before = drawn_array(shown["reference"], low, high, sound)
-    panels.append((_caption("seed, moved" if moved else first, answers.get("reference")), before))
+    ends, moved = bounds_of(shown), "seed" in shown
+    for name, word in _before(moved, answers.get("truth")).items():
+        yield _caption(word, answers.get(name)), drawn_array(shown[name], *ends, sound)
     for name, word in (("input", "mutant"), (MINIMISED, "minimised")):
         if name in shown:
             change = change_of(shown, name)
-            panels.append(_change(change, changed if change.any() or not moved else "moved", sound))
-            panels.append((_caption(word, answers.get(name)), drawn_array(shown[name], low, high, sound)))
-    image = Image.fromarray(_side_by_side([panel for _, panel in panels]).numpy())
-    scale = 1 if sound else max(1, SMALLEST_SIDE // max(input.shape[-2:]))
-    enlarged = image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
-    return _captioned(enlarged, [caption for caption, _ in panels], _way(steps))
+            yield _change(change, changed if change.any() or not moved else "moved", sound)
+            yield _caption(word, answers.get(name)), drawn_array(shown[name], *ends, sound)
+
+
+def _before(moved: bool, truth: str | None) -> dict[str, str]:
+    """The arrays that mutants came from, in words: the seed, and where it was moved, that too."""
+    first = "seed" if truth is None else f"seed, truly {truth}"
+    return {"seed": first, "reference": "seed, moved"} if moved else {"reference": first}
 
 
 def _caption(what: str, answer: str | None) -> str:

@@ -1,4 +1,4 @@
-"""LabelReading a layer's output while the model runs, reduced to one row of neurons per input."""
+"""Reading a layer's output while the model runs, reduced to one row of neurons per input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from jostle.options.campaign import CHANNEL_MEANS, EVERY_UNIT
 from jostle.subjects.torch_layers import stands_for
-from jostle.subjects.values import first_tensor
+from jostle.subjects.values import first_tensor, named_tensors
 
 Reduction = Callable[[nn.Module, Tensor], Tensor]
 
@@ -44,6 +44,7 @@ class Seen:
 
     activations: dict[str, Tensor] = field(default_factory=dict)  # [batch, neurons]
     extremes: dict[str, Tensor] = field(default_factory=dict)  # [batch, 2] smallest and largest of all values
+    entered: dict[str, Tensor] = field(default_factory=dict)  # the same of what went in; 0 where all is finite
 
 
 class Probes:
@@ -59,7 +60,7 @@ class Probes:
         """Fills what it gives with what the layers do until it ends, on request with the graph behind it."""
         seen, calls = Seen(), Counter[str]()
 
-        def see(name: str, layer: nn.Module, output: object) -> None:
+        def see(name: str, layer: nn.Module, inputs: tuple[object, ...], output: object) -> None:
             value = first_tensor(output)
             if value is None:
                 return
@@ -67,9 +68,11 @@ class Probes:
             calls[name] += 1
             called = name if calls[name] == 1 else f"{name}#{calls[name]}"
             self._note(seen, called, layer, value if differentiable else value.detach())
+            if self._extremes:
+                _note_extremes(seen, called, value.detach(), inputs)
 
         hooks = [
-            layer.register_forward_hook(lambda layer, _, output, name=name: see(name, layer, output))
+            layer.register_forward_hook(lambda layer, inputs, output, name=name: see(name, layer, inputs, output))
             for name, layer in self._layers.items()
         ]
         try:
@@ -80,9 +83,27 @@ class Probes:
 
     def _note(self, seen: Seen, name: str, layer: nn.Module, value: Tensor) -> None:
         reduced = self._reduction(layer, value)
-        shared = reduced.untyped_storage().data_ptr() == value.untyped_storage().data_ptr()
-        seen.activations[name] = reduced.to("cpu", copy=shared)  # the next layer may work in place
-        if self._extremes:
-            values = value.detach().flatten(1)
-            ends = [values.amin(1), values.amax(1)]  # one after the other, because torch's aminmax is ten times slower
-            seen.extremes[name] = torch.stack(ends, 1).cpu()
+        seen.activations[name] = reduced.to("cpu", copy=_shared(reduced, value))  # the next layer may work in place
+
+
+def _note_extremes(seen: Seen, name: str, output: Tensor, inputs: object) -> None:
+    """Those of what a layer gives and, which only whoever looks for the origin of a NaN asks, of what it was given."""
+    ends = seen.extremes[name] = _ends(output)
+    if ends.isfinite().all():  # as nearly always, and looking takes time
+        seen.entered[name] = torch.zeros_like(ends)
+        return
+    given = [one.detach() for one in named_tensors(inputs).values() if one.shape[:1] == output.shape[:1]]
+    given = [one for one in given if one.numel()]
+    if given and not any(_shared(one, output) for one in given):  # a layer that works in place has lost it
+        low, high = torch.stack([_ends(one).to(ends.dtype) for one in given]).unbind(2)  # [inputs, batch]
+        seen.entered[name] = torch.stack([low.amin(0), high.amax(0)], 1)
+
+
+def _ends(values: Tensor) -> Tensor:
+    """[batch, 2] smallest and largest of values [batch, ...]."""
+    flat = values.reshape(len(values), -1)
+    return torch.stack([flat.amin(1), flat.amax(1)], 1).cpu()  # torch's aminmax is ten times slower
+
+
+def _shared(one: Tensor, other: Tensor) -> bool:
+    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()

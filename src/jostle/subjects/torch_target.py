@@ -52,6 +52,7 @@ class TorchTarget:
         self._output, self._arguments = output, arguments
         self._probes = Probes(module, watch, REDUCTIONS[units], extremes)
         self._graph_probes = Probes(module, watch, REDUCTIONS[units])
+        self._extreme_probes = Probes(module, watch, REDUCTIONS[units], extremes=True)
         self._scores = Probes(module, [] if scores is None else [scores], every_unit)
 
     def predict(self, inputs: Tensor) -> Tensor:
@@ -78,7 +79,7 @@ class TorchTarget:
 
     def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
         own = self.own(inputs)
-        probes = self._probes if extremes else self._graph_probes
+        probes = self._extreme_probes if extremes else self._graph_probes
         with torch.enable_grad(), probes.watching(True) as seen, self._scores.watching(True) as last:
             outputs, by = self._differentiably(own)
         scores = {MODEL: scores_of(outputs, next(reversed(last.activations.values()), outputs))}
@@ -89,7 +90,7 @@ class TorchTarget:
             sums += [(ran[name], weight) for name, weight in weights.items() if name in ran]
             return _pulled(sums, by).cpu()
 
-        return Linearised(_detached(scores), _detached(seen.activations), seen.extremes, pull)
+        return Linearised(_detached(scores), _detached(seen.activations), seen.extremes, pull, seen.entered)
 
     def prepared(self, inputs: Tensor) -> Call:
         """What the module is given for inputs in the user's value range: on its device, normalised."""

@@ -54,7 +54,7 @@ class InChunks:
         def pull(scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]) -> Tensor:
             return whole.pull(filled(scores), filled(activations))[:count]
 
-        return Linearised(cut(whole.scores), cut(whole.activations), cut(whole.extremes), pull)
+        return Linearised(cut(whole.scores), cut(whole.activations), cut(whole.extremes), pull, cut(whole.entered))
 
     def _padded(self, rows: Tensor) -> Tensor:
         """The rows, the last one repeated until the chunk is full."""

@@ -117,7 +117,7 @@ class ContainedGradients:
 
         known = self._sample
         pull = self._no_gradient
-        return Linearised(nan(known.scores), nan(known.activations), nan(known.extremes), pull)
+        return Linearised(nan(known.scores), nan(known.activations), nan(known.extremes), pull, nan(known.entered))
 
     def _pulled(
         self, passed: Linearised, inputs: Tensor, scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]

@@ -37,6 +37,7 @@ def passed_together(passes: Mapping[str, Linearised]) -> Linearised:
         activations=together({variant: passed.activations for variant, passed in passes.items()}),
         extremes=together({variant: passed.extremes for variant, passed in passes.items()}),
         pull=pull,
+        entered=together({variant: passed.entered for variant, passed in passes.items()}),
     )
 
 

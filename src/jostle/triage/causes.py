@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from jostle.lineage import Mutation
+from jostle.records import MODEL
 from jostle.storage.defect_record import SEVERAL
-from jostle.storage.finding_record import NOT_FINITE, FindingRecord, InputType
+from jostle.storage.finding_record import NOT_FINITE, FindingRecord, FinishedArray, InputType
 from jostle.storage.step_words import operation_class
 from jostle.triage.triaged_finding import TriagedFinding
 
@@ -48,7 +49,7 @@ def layer_of(finding: TriagedFinding) -> str:
 
 
 def _certain_layer(finding: TriagedFinding) -> str:
-    """A layer that made a NaN, or in which a twin departs farther than on any seed; other departures are a guess."""
+    """The first layer with a NaN, or where a twin departs farther than on any seed; other departures are a guess."""
     finished = finding.finished
     if finished is None:
         return ""
@@ -77,6 +78,15 @@ def label_pair(record: FindingRecord) -> tuple[int, int] | None:
         ours, theirs = (_largest(details.get(name)) for name in ("model", "twin"))
         return None if ours is None or theirs is None else (ours, theirs)
     return None
+
+
+def fewest_classes(record: FindingRecord) -> int:
+    """How many classes the model has at least, as far as one finding tells."""
+    finished = record.finished if isinstance(record.finished, FinishedArray) else None
+    said = [one.label for answers in finished.answers.values() for one in answers.values()] if finished else []
+    scored = [len(scores) for scores in map(record.details.get, ("scores", MODEL)) if isinstance(scores, list)]
+    named: list[int] = [label + 1 for label in (*said, *(label_pair(record) or ()))]
+    return max([0, *scored, *named])
 
 
 def _flip(finding: TriagedFinding) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from jostle.storage.pictures import picture_in
 from jostle.triage.issue import issue_of
 from jostle.triage.script import Script
 from jostle.triage.triaged_finding import TriagedFinding
+from jostle.untrusted.files import read_plain
 
 LEFT_OUT = (f"{HIDDEN}.npy", SCRIPT, ISSUE)
 LARGEST = 200_000_000  # bytes of a file that is copied
@@ -30,15 +30,18 @@ class ShownDefect:
     finding: TriagedFinding
     campaign: CampaignRecord
     classes: ClassNames = field(default_factory=dict)
+    renamed: bool = False  # pictures of findings have other names of classes
 
     def write(self, place: Path) -> None:
         """Writes the folder anew; scripts of graphs' findings were written when those were finished."""
         files = dict(_copied(self.finding.folder))
         if self.finding.record.input_type is InputType.GRAPH:
-            own = {name: self.finding.folder / name for name in (SCRIPT, ISSUE)}
-            files |= {name: path.read_bytes() for name, path in own.items() if _is_plain(path)}
+            own = {name: _plain(self.finding.folder / name) for name in (SCRIPT, ISSUE)}
+            files |= {name: content for name, content in own.items() if content is not None}
         else:
             files |= self._written("minimised.npy" if "minimised.npy" in files else "input.npy")
+            if self.renamed or PICTURE not in files:
+                files |= self._drawn()
         make_folder(place)
         for left in _plain_names(place) - files.keys():
             remove(place / left)
@@ -50,9 +53,11 @@ class ShownDefect:
         script = Script(record, self.campaign, self.defect.title, array).text
         issue = issue_of(self.defect, record, self.campaign, script)
         files = {ISSUE: issue.encode("utf-8", "backslashreplace")}
-        picture = picture_in(self.finding.folder, record, self.finding.steps, self.classes)
-        files |= {} if picture is None else {PICTURE: picture}
         return files if script is None else {SCRIPT: script.encode(), **files}
+
+    def _drawn(self) -> dict[str, bytes]:
+        picture = picture_in(self.finding.folder, self.finding.record, self.finding.steps, self.classes)
+        return {} if picture is None else {PICTURE: picture}
 
 
 def remove_files(place: Path) -> None:
@@ -72,13 +77,14 @@ def _plain_names(place: Path) -> set[str]:
 def _copied(finding: Path) -> Iterator[tuple[str, bytes]]:
     """What stands in a finding's folder; no links, which could lead anywhere."""
     for path in sorted(finding.iterdir()):
-        if path.name not in LEFT_OUT and not path.name.startswith(".") and _is_plain(path):
-            yield path.name, path.read_bytes()
+        content = None if path.name in LEFT_OUT or path.name.startswith(".") else _plain(path)
+        if content is not None:
+            yield path.name, content
 
 
-def _is_plain(path: Path) -> bool:
+def _plain(path: Path) -> bytes | None:
+    """The content of a file; None of links, of what is no file, and of what is too large."""
     try:
-        seen = path.lstat()
-    except OSError:
-        return False
-    return stat.S_ISREG(seen.st_mode) and seen.st_size <= LARGEST
+        return read_plain(path, LARGEST)
+    except (OSError, ValueError):
+        return None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.defect_record import Defect
 from jostle.storage.finding_record import FindingRecord
+from jostle.triage.model_traceback import model_traceback
 
 LONGEST = 4_000  # characters of a traceback
 FENCE = "~~~~~~"
@@ -26,7 +27,7 @@ def _lines(defect: Defect, record: FindingRecord, campaign: CampaignRecord, scri
     yield f"Recorded: {plain(record.summary)}"
     traceback = record.details.get("traceback")
     if isinstance(traceback, str) and traceback:
-        yield from ("", FENCE, traceback[-LONGEST:].replace("~~~", "~ ~ ~").rstrip(), FENCE)
+        yield from ("", FENCE, model_traceback(traceback)[-LONGEST:].replace("~~~", "~ ~ ~").rstrip(), FENCE)
     yield ""
     if script is None:
         yield "No script: it is of a gradient that is not finite, which a run of the model alone does not show."

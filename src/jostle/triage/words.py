@@ -6,17 +6,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from jostle.records import MODEL, NO_LABEL
+from jostle.records import MODEL
 from jostle.storage.class_names import ClassNames
-from jostle.storage.finding_record import NOT_FINITE, Answer, FinishedGraph, InputType
+from jostle.storage.finding_record import NOT_FINITE, Answer, FindingRecord, FinishedGraph, InputType
+from jostle.storage.findings import true_label
 from jostle.storage.step_words import OF_VALUES
 from jostle.triage.causes import label_pair, mutation_classes, trait_of
 from jostle.triage.change_words import changes_of, values_changed
 from jostle.triage.triaged_finding import TriagedFinding
 
 LONGEST_TITLE = 120  # characters
+LONGEST_MESSAGE = 80  # characters of an exception's
 NAMED = 4  # classes of mutations
 BY = " by at most "
+NOT_WATCHED = ", by something before it that is not watched"
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,8 @@ class Words:
 
     def truth(self, finding: TriagedFinding) -> str:
         """The true label of the seed, "" where it is unknown or no class."""
-        label = finding.array("label")
-        if label is None or label.ndim or label.is_floating_point() or label.is_complex() or int(label) == NO_LABEL:
-            return ""
-        return self.label(int(label))
+        label = true_label(finding.folder, finding.record)
+        return "" if label is None else self.label(label)
 
     def _what(self, finding: TriagedFinding) -> str:
         record, family = finding.record, finding.record.kind.partition(" ")[0]
@@ -83,8 +84,10 @@ class Words:
         if family == "agree" and pair:
             beside = _variant(record.kind.partition(" ")[2], finding)
             return f"the model says {self.label(pair[0])}, {beside} {self.label(pair[1])}"
-        if family in ("nan", "crash") and record.input_type is InputType.ARRAY:
-            return trait_of(finding).what
+        if family == "crash" and record.input_type is InputType.ARRAY:
+            return _crash(record)
+        if family == "nan" and record.input_type is InputType.ARRAY:
+            return _not_finite(finding)
         return " ".join(record.summary.split())
 
     def _when(self, finding: TriagedFinding) -> str:
@@ -116,6 +119,22 @@ PASSIVE = (
 )
 
 
+def _not_finite(finding: TriagedFinding) -> str:
+    location = finding.finished.location if finding.finished else None
+    if location is not None and location.passed_on:
+        return f"NaN or infinity first seen in {location.layer}, which was given it already"
+    return trait_of(finding).what
+
+
+def _crash(record: FindingRecord) -> str:
+    """The exception with its message, and where it was raised."""
+    details = record.details
+    message = " ".join(str(details.get("message", "")).split())
+    cut = message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
+    error, where = details.get("error", "crash"), details.get("where")
+    return f"{error}{f': {cut}' if cut else ''}{f' ({where})' if where else ''}"
+
+
 def _of_graph(finding: TriagedFinding) -> Iterator[str]:
     """What is known of a graph that frameworks run differently."""
     finished = finding.record.finished
@@ -140,6 +159,8 @@ def _begins(finding: TriagedFinding) -> list[str]:
     if finished is None:
         return []
     location, divergence = finished.location, finished.divergence
+    if location is not None and location.passed_on:
+        return [f"It is first seen in {location.layer}, which was given NaN or infinity already{NOT_WATCHED}."]
     if location is not None and location.why == NOT_FINITE:
         return [f"{location.layer} made it from values between {location.low:.3g} and {location.high:.3g}."]
     if location is not None:

@@ -61,6 +61,7 @@ def test_where_labels_are_unknown_the_models_answer_is_the_label_to_keep() -> No
     flight = checked(lenet1(), seeds_of(digits().inputs, known))
     expected = torch.where(known == NO_LABEL, lenet1()(digits().inputs).argmax(1), known)
     assert torch.equal(flight.seeds.labels, expected)
+    assert flight.seeds.completed is not None and torch.equal(flight.seeds.completed, known == NO_LABEL)
 
 
 def test_a_model_that_gives_no_classes_gets_no_labels_and_no_accuracy() -> None:

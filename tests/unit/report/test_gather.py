@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from campaign_folders import campaign_record, finding_record, write_finding, written_campaign
-from jostle.commands.report import contents_of
-from jostle.errors import OutputRefused
+from jostle.commands.report import contents_of, write_report
+from jostle.errors import OutputRefused, UsageError
 from jostle.report.compare import compared
 from jostle.report.contents import as_json
 from jostle.report.render import rendered
@@ -100,7 +100,7 @@ def test_a_damaged_array_costs_its_picture_only(campaign: Path, name: str, damag
 def test_a_damaged_finding_is_left_out_and_counted(campaign: Path) -> None:
     (findings(campaign)[0] / "finding.json").write_text("{}")
     contents = contents_of(campaign)
-    assert len(contents.findings) == 11 and contents.unreadable == 1 and "1 finding left out" in contents.notes[0]
+    assert len(contents.findings) == 11 and "1 finding left out" in contents.notes[0]
 
 
 def test_findings_that_triage_did_not_see_are_grouped_now(campaign: Path) -> None:
@@ -192,3 +192,21 @@ def test_links_in_a_strangers_folder_show_nothing(campaign: Path, tmp_path: Path
     link.unlink()
     link.write_text('{"password": "xyzzy-plugh"}')  # a file of its own is shown
     assert "xyzzy-plugh" in rendered(contents_of(campaign))
+
+
+def test_names_for_fewer_classes_than_the_model_has_are_a_note(campaign: Path, tmp_path: Path) -> None:
+    names, told = tmp_path / "names.txt", list[str]()
+    names.write_text("zero\none\n")
+    write_report(campaign, tmp_path / "page.html", names, told.append)
+    assert [f"--classes {names} has no name for class 2, 3, 4 and 5 more of at least 10" in one for one in told] == [
+        True
+    ]
+    write_report(campaign, tmp_path / "page.html", None, told.append)
+    assert len(told) == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no folder that nobody can write to")
+def test_a_place_that_cannot_be_written_is_named_without_talk_of_going_on(campaign: Path) -> None:
+    with pytest.raises(UsageError, match=r"^cannot write the report /proc/page.html: .*--out$") as refused:
+        write_report(campaign, Path("/proc/page.html"))
+    assert "goes on" not in str(refused.value)

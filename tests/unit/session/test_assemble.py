@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from jostle.errors import UsageError
+from jostle.records import Summary
 from jostle.session.assemble import assemble
 from jostle.session.load import load
 from jostle.session.session import Session
@@ -145,3 +146,36 @@ def test_each_twin_has_a_tolerance_of_its_own_that_the_seeds_tell(nets: Path) ->
 def test_a_twin_that_cannot_be_made_is_left_out_if_others_are_left(nets: Path) -> None:
     session = assembled(twin="float16,nets.py:broken", oracle=("agree",))
     assert any("left out" in line for line in session.warnings)
+
+
+@pytest.mark.parametrize(
+    ("choices", "told"),
+    [
+        (
+            {"mutator": ("havoc",)},
+            "; every column stayed within its values in the seeds: a --domain file widens columns",
+        ),
+        ({"range": (-2.0, 3.0)}, "; values stayed between -2 and 3: --range or --domain widens that"),
+        ({"domain": "wide.toml"}, "and none shows nan, crash"),
+    ],
+)
+def test_a_campaign_without_findings_says_between_which_values_it_stayed(
+    choices: dict[str, Any], told: str, nets: Path
+) -> None:
+    (nets / "wide.toml").write_text('kind = "table"\n[column.x0]\nkind = "real"\nlow = -9\nhigh = 9\n')
+    session = assembled(model="nets.py:largest", oracle=("nan", "crash"), out="out", **choices)
+    session.release()
+    assert session.nothing_found is not None
+    said = session.nothing_found(Summary(1, 200, 1.0, 6, 0.0, {}, {}, {}, {}, {}, {}))
+    assert told in said and ("stayed" in said) == ("stayed" in told)
+
+
+def test_names_for_fewer_classes_than_the_model_has_are_told_before_it_runs(nets: Path) -> None:
+    (nets / "names.txt").write_text("no\n")
+    session = assembled(classes="names.txt", out="out")
+    session.release()
+    assert session.warnings[-1].startswith("--classes names.txt has no name for class 1 of at least 2")
+    (nets / "names.txt").write_text("no\nyes\n")
+    again = assembled(classes="names.txt", out="out")
+    again.release()
+    assert not any("--classes" in warning for warning in again.warnings)

@@ -91,3 +91,32 @@ def test_the_first_layer_that_is_not_finite_is_named_with_what_went_in() -> None
         assert (first.low, first.high) == (-0.5, 10.25)
         assert fine is None
         assert infinite is not None and infinite.layer == "shift" and infinite.high == torch.inf
+
+
+class InBetween(nn.Module):
+    """Not finite between two layers where the first value is negative; the second works in place if it shall."""
+
+    def __init__(self, inplace: bool) -> None:
+        super().__init__()
+        self.shift, self.relu, self.scores = nn.Linear(2, 2), nn.ReLU(inplace), nn.Linear(2, 3)
+        self.shift.weight.data, self.shift.bias.data = torch.eye(2), torch.tensor([0.0, 10.0])
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = self.scores(self.relu(self.shift(rows).log()))
+        return scores
+
+
+def test_a_layer_that_was_given_a_nan_did_not_make_it() -> None:
+    target = TorchTarget(InBetween(inplace=False), ["shift", "relu", "scores"])
+    rows = batch_of(torch.tensor([[-0.5, 0.25], [0.5, 0.5]]))
+    seen, fine = not_finite(rows, target.run(rows), target)
+    assert seen is not None and (seen.layer, seen.passed_on, fine) == ("relu", True, None)
+    made, _ = not_finite(rows, TorchTarget(Logarithm(), ["log", "scores"]).run(rows), None)
+    assert made is not None and not made.passed_on
+
+
+def test_what_a_layer_that_works_in_place_was_given_is_not_taken_from_what_it_left_there() -> None:
+    target = TorchTarget(InBetween(inplace=True), ["shift", "relu", "scores"])
+    rows = batch_of(torch.tensor([[-0.5, 0.25]]))
+    (seen,) = not_finite(rows, target.run(rows), target)
+    assert seen is not None and (seen.layer, seen.low, seen.high) == ("relu", -0.5, 10.25)

@@ -21,6 +21,7 @@ from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary, V
 from jostle.storage.archive import open_archive, open_campaign
 from jostle.storage.campaign_record import FORMAT, CampaignRecord, read_campaign
 from jostle.storage.entries import decode_entries, digest_of_entries, encode_entries
+from jostle.storage.findings import recorded, true_label
 from jostle.storage.history import read_history, read_kept
 from making import NOISE, batch_of, placements_of, seeds_of
 
@@ -140,6 +141,18 @@ def test_a_finding_folder_holds_all_that_running_it_again_needs(folder: Path) ->
     assert told["fingerprint"] == "nan:nan:conv1" and told["kind"] == "nan" and told["bug"] == 5
     assert (told["step"], told["execution"], told["root"], told["parent"]) == (2, 24, 1, 1)
     assert told["largest change"] == pytest.approx(float(SEEDS.inputs[1].max() / 2))
+
+
+@pytest.mark.parametrize("completed", [True, False])
+def test_a_finding_says_whether_its_label_is_the_models_own_answer(completed: bool, tmp_path: Path) -> None:
+    seeds = replace(SEEDS, completed=torch.tensor([False, completed, True, True]))
+    found = replace(finding(2), row=replace(finding(2).row, seeds=seeds))
+    archive = open_archive(tmp_path / "run", CONFIG)
+    archive(record(2, findings=(found,)))
+    archive.close()
+    ((place, told),) = recorded(archive.folder / "findings")
+    assert told.own_label == completed
+    assert true_label(place, told) == (None if completed else 2)
 
 
 def test_a_torn_last_line_is_removed_and_the_journal_goes_on_whole(folder: Path) -> None:

@@ -19,6 +19,7 @@ from torch import Tensor
 from jostle.lineage import Mutation
 from jostle.storage.campaign_record import CampaignRecord, Origin
 from jostle.storage.finding_record import FindingRecord, InputType
+from jostle.triage import script_code as code
 from jostle.triage.script import Script
 from jostle.zoo import lenet1, mnist_sample
 from model_files import write_keras, write_onnx, write_openvino
@@ -284,3 +285,17 @@ def test_what_only_jostle_can_judge_is_replayed(kind: str, tmp_path: Path) -> No
 def test_a_gradient_that_is_not_finite_has_no_script() -> None:
     record = replace(RECORD, mutation=Mutation.parsed("gradient not finite"))
     assert Script(record, CampaignRecord({"model": "a.py:b"}), "a title", "input.npy").text is None
+
+
+def test_the_only_output_of_a_model_has_no_empty_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    np.save(tmp_path / "input.npy", np.zeros(2))
+    outputs = {"": np.array([1.0, np.nan]), "loss": np.zeros(1)}
+    script: dict[str, Any] = {"np": np, "HERE": tmp_path, "ARRAY": "input.npy", "MODEL": "m", "WHAT": "it is wrong"}
+    script["load"] = lambda name: lambda inputs: outputs
+    exec(code.NOT_FINITE, script)
+    with pytest.raises(AssertionError, match=r"it is wrong: NaN or infinity in output$"):
+        script["test_everything_is_finite"]()
+    assert [line.partition("[")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "output holds ",
+        "output loss holds ",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +13,21 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.lineage import Mutation
 from jostle.records import MODEL
+from jostle.report.cards import _begins
 from jostle.storage.class_names import read_class_names
 from jostle.storage.finding_block import npy
-from jostle.storage.finding_record import Answer, ChangeSizes, FindingRecord, FinishedArray, InputType
+from jostle.storage.finding_record import (
+    NOT_FINITE,
+    Answer,
+    ChangeSizes,
+    FindingRecord,
+    FinishedArray,
+    InputType,
+    Location,
+)
 from jostle.storage.step_words import step_words
 from jostle.triage.triaged_finding import TriagedFinding
-from jostle.triage.words import Words
+from jostle.triage.words import NOT_WATCHED, Words
 
 RECORD = FindingRecord(
     input_type=InputType.ARRAY,
@@ -109,6 +119,54 @@ def test_what_was_said_before_and_after_is_told_with_names_of_classes(tmp_path: 
     one = finding(tmp_path, "rotation 11")
     assert words.title([one]) == "a cat taken for a dog when rotated by 11° counter-clockwise"
     assert words.said(one) == ["The model says a dog (91.2%), of the seed a cat (99.1%).", "The true label is a cat."]
+
+
+def test_a_label_is_called_true_only_if_the_seed_was_given_it(tmp_path: Path) -> None:
+    one = finding(tmp_path, "rotation 11")
+    unlabelled = replace(one, record=replace(one.record, own_label=True))
+    assert Words().truth(one) == "4" and Words().truth(unlabelled) == ""
+    assert Words().said(unlabelled) == Words().said(one)[:-1], "all else is said as of others"
+
+
+@pytest.mark.parametrize(
+    ("low", "title", "sentence"),
+    [
+        (-1.0, "fc2 is not finite", "fc2 made it from values between -1 and 3."),
+        (
+            math.nan,
+            "NaN or infinity first seen in fc2, which was given it already",
+            f"It is first seen in fc2, which was given NaN or infinity already{NOT_WATCHED}.",
+        ),
+    ],
+)
+def test_a_layer_is_blamed_for_a_nan_only_if_it_was_given_none(
+    low: float, title: str, sentence: str, tmp_path: Path
+) -> None:
+    finished = replace(FINISHED, location=Location("fc2", NOT_FINITE, low, 3.0))
+    one = finding(tmp_path)
+    nan = replace(one, record=replace(one.record, kind="nan", details={"place": "fc2"}, finished=finished))
+    assert Words().title([nan]) == title
+    assert sentence in Words().explanation([nan])
+    place = _begins(finished)
+    assert place is not None and ("lay between -1 and 3" in place.told) == (low == -1)
+    assert ("was given NaN or infinity already" in place.told) == math.isnan(low)
+
+
+@pytest.mark.parametrize(
+    ("details", "title"),
+    [
+        (
+            {"message": "the corner\nis lit", "where": "net.py:forward"},
+            "ValueError: the corner is lit (net.py:forward)",
+        ),
+        ({"message": "", "where": "net.py:forward"}, "ValueError (net.py:forward)"),
+        ({"message": "x" * 90}, f"ValueError: {'x' * 79}…"),
+    ],
+)
+def test_the_title_of_a_crash_has_its_message(details: dict[str, object], title: str, tmp_path: Path) -> None:
+    one = finding(tmp_path)
+    crash = replace(one, record=replace(one.record, kind="crash", details={"error": "ValueError", **details}))
+    assert Words().title([crash]) == title
 
 
 @pytest.mark.parametrize("content", ["cat\ndog\n", '["cat", "dog"]', '{"0": "cat", "1": "dog"}'])

@@ -19,7 +19,7 @@ function card(defect, rank, data, fitting, open) {
 }
 
 function tags(defect, fitting) {
-  const words = [defect.kind, defect.mutation, defect.layer && `begins in ${defect.layer}`, counted(defect.seeds || 0, "seed"), counted(defect.findings.length, "finding")];
+  const words = [defect.kind, defect.mutation, defect.layer && `${defect.kind === "nan" ? "first seen" : "begins"} in ${defect.layer}`, counted(defect.seeds || 0, "seed"), counted(defect.findings.length, "finding")];
   if (fitting.length < defect.findings.length) words.push(`${fitting.length} fit the filters`);
   const unstable = defect.unstable === undefined ? null : make("li", { class: "warn" }, `unstable: shown in ${percent(defect.unstable)} of runs`);
   return make("ul", { class: "tags", "aria-label": "About this defect" }, words.filter(Boolean).map(word => make("li", {}, word)), unstable);
@@ -77,9 +77,9 @@ function numbers(rows) {
     make("tbody", {}, rows.map(row => make("tr", {}, make("th", { scope: "row" }, row.name), make("td", {}, row.before ?? "–"), make("td", { class: "is-wrong" }, make("span", { class: "answer" }, row.after ?? "–")))))));
 }
 
-// Layers in the order they run, the one marked in which it begins.
+// Layers in the order they run, the one marked in which NaN or infinity is first seen.
 function beginning({ told, layers, place }) {
-  return make("div", { class: "told" }, make("h4", {}, "Where it begins"),
+  return make("div", { class: "told" }, make("h4", {}, "Where it is first seen"),
     make("ol", { class: "layers" }, layers.map((layer, i) => make("li", { class: i === place ? "guilty" : null, "aria-current": i === place ? "true" : null }, layer))),
     make("p", { class: "note" }, told));
 }
