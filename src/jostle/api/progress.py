@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import suppress
+from importlib import import_module
 from types import TracebackType
 from typing import Any
 
@@ -18,9 +19,7 @@ class NotebookLine:
     """One line below a cell, written over as it changes and taken away in the end."""
 
     def __init__(self) -> None:
-        from IPython.display import display
-
-        self._handle = display({"text/plain": ""}, raw=True, display_id=True)
+        self._handle = import_module("IPython.display").display({"text/plain": ""}, raw=True, display_id=True)
 
     def show(self, share: float, text: str) -> None:
         self._handle.update({"text/plain": f"{share:4.0%}  {text}"}, raw=True)

@@ -22,8 +22,7 @@ from jostle.report.contents import Contents
 from jostle.session.session import Ended
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS
-from jostle.storage.findings import FINDINGS, MINIMISED, UNREADABLE, array_in
-from jostle.triage.defect_folder import SCRIPT
+from jostle.storage.findings import FINDINGS, MINIMISED, SCRIPT, UNREADABLE, array_in
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -24,6 +24,7 @@ from jostle.composition.settle import settled
 from jostle.domain import Domain
 from jostle.errors import OutputRefused, UsageError
 from jostle.foreign import CRASH
+from jostle.held import is_held
 from jostle.inputs.geometry import Border
 from jostle.inputs.named_arrays import InputWishes, domain_to_replay
 from jostle.inputs.several import Several
@@ -34,8 +35,9 @@ from jostle.options.schema import Given
 from jostle.part import TRIED, PartContext
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Violation
-from jostle.session.isolate import isolated, limits_of
+from jostle.session.isolate import named_models
 from jostle.session.made_twins import twins_folder
+from jostle.session.open_models import open_models
 from jostle.session.reopen import local_python, python_file
 from jostle.storage.campaign_record import CONFIG, Origin
 from jostle.storage.finding_record import RECORD, FindingRecord
@@ -139,8 +141,8 @@ def replay(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> list[Replay
 def replay_readable(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> Replayed:
     """Runs findings in a process of their own, as their campaigns did but for these options.
 
-    A place is the folder of a finding, or one of a campaign or of several findings, which stands for all in it: of
-    these, findings that are damaged are left out. One that is named itself is refused then.
+    Objects of a script run in this one. A place is the folder of a finding, or one of a campaign or of several
+    findings, which stands for all in it: of these, damaged ones are left out. One that is named itself is refused then.
     """
     changes, read = _from_here(changes), read_findings(places)
     named, unreadable = {place.resolve() for place in places}, list(read.unreadable)
@@ -181,22 +183,22 @@ def _absolute(spec: str) -> str:
 def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
     """What the findings of one campaign show, on a model that is loaded once."""
     campaign = group[0].campaign.but_for(*changes.values, *(OF_ONE_MODEL if "model" in changes else ()))
-    given = campaign.given.over(**{"trust_model": False, "isolate": True, "force": True, **changes.values})
+    given = campaign.given.over(**{"trust_model": False, "force": True, **changes.values})
+    given = given.over(isolate=None if any(map(is_held, named_models(given))) else True)
     with campaign.in_its_folder(), ExitStack() as stack:
         if not given.of(ModelOptions).trust_model:
             refuse_enclosed(campaign.names(), [kept.finding.folder for kept in group], campaign.elsewhere)
-        limits = limits_of(given)
-        assert limits is not None, "isolated"
         twins = stack.enter_context(twins_folder(_twins_of(group[0].finding.folder, changes)))
-        model, service = isolated(given, _sample(group), limits, campaign.record.origin.layout, twins)
-        with closing(service):
-            changed = bool(campaign.changed_files()) or not campaign.record.digest.endswith(model.digest)
-            judged = _JudgedModel(given, model, campaign.record.origin, other="model" in changes)
-            answers = judged.answers(group)
-            return [
-                Replay(kept.finding.folder, kept.finding.record, judged.shown(kept, answer), changed)
-                for kept, answer in zip(group, answers, strict=True)
-            ]
+        model, service = open_models(given, _sample(group), campaign.record.origin.layout, twins)
+        if service is not None:
+            stack.callback(service.close)
+        changed = bool(campaign.changed_files()) or not campaign.record.digest.endswith(model.digest)
+        judged = _JudgedModel(given, model, campaign.record.origin, other="model" in changes)
+        answers = judged.answers(group)
+        return [
+            Replay(kept.finding.folder, kept.finding.record, judged.shown(kept, answer), changed)
+            for kept, answer in zip(group, answers, strict=True)
+        ]
 
 
 def _twins_of(finding: Path, changes: Given) -> Path | None:
