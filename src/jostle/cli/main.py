@@ -13,9 +13,10 @@ from typer.exceptions import Abort, TyperException
 
 from jostle.cli.in_subprocess import command_in_subprocess, is_subprocess
 from jostle.cli.model_arguments import needs_subprocess, needs_worker
-from jostle.cli.terminal import Exit, visible
+from jostle.cli.terminal import Exit
 from jostle.errors import JostleError, UsageError
 from jostle.isolation.ahead import MODEL_WORKER, started_ahead
+from jostle.visible import visible
 
 CLICKS_INTERRUPTED = 130
 

@@ -14,8 +14,9 @@ from rich.table import Table
 
 from jostle.cli.display import coverage_text, findings_text
 from jostle.cli.flags import AsJson
-from jostle.cli.terminal import output, visible
+from jostle.cli.terminal import output
 from jostle.storage.overview import Overview, overview_of
+from jostle.visible import visible
 
 UNKNOWN = "not known yet"
 

@@ -5,8 +5,9 @@ from enum import IntEnum
 
 from rich.console import Console
 
+from jostle.visible import visible
+
 WIDTH_IN_FILES = 200
-KEPT = "\n\t"  # besides what can be seen
 
 
 def output() -> Console:
@@ -17,11 +18,6 @@ def output() -> Console:
 def say(console: Console, text: str) -> None:
     """Prints lines as they are."""
     console.print(visible(text), highlight=False, soft_wrap=True, markup=False, emoji=False)
-
-
-def visible(text: str) -> str:
-    """The text with signs that would command a terminal written out."""
-    return "".join(sign if sign.isprintable() or sign in KEPT else repr(sign)[1:-1] for sign in text)
 
 
 class Exit(IntEnum):

@@ -17,11 +17,12 @@ from rich.table import Table
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.progress import shown
 from jostle.cli.replay import FINDINGS_HELP
-from jostle.cli.terminal import output, say, visible
+from jostle.cli.terminal import output, say
 from jostle.commands.tmin import Smaller, smaller
 from jostle.composition.settle import FUZZ
 from jostle.lineage import Mutation
 from jostle.storage.finding_record import ChangeSizes
+from jostle.visible import visible
 
 
 @taking(FUZZ, ["budget", "timeout", "rss_limit", "trust_model"])
