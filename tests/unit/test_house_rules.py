@@ -31,6 +31,7 @@ GROUND = {
             "progress",
             "domain",
             "code_points",
+            "visible",
         ),
         *("profile", "scaling", "scores", "part", "task", "traits"),
     )
@@ -50,9 +51,10 @@ KNOWS: dict[str, tuple[str, ...]] = {
     "oracles": ("options", "inputs"),
     "schedulers": ("options", "inputs"),
     "storage": ("inputs", "untrusted"),
-    "triage": ("inputs", "storage", "untrusted"),
+    "triage": ("inputs", "options", "storage", "untrusted"),
     "frameworks": ("options", "isolation", "untrusted"),
     "report": ("inputs", "storage", "triage", "untrusted"),
+    "export": ("report", "storage", "triage"),
 }
 # Where Exception may be caught, and why.
 CATCH_BROADLY = {

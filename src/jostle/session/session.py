@@ -11,6 +11,7 @@ from jostle.interfaces import Listener
 from jostle.progress import Progress, quietly
 from jostle.records import History, Summary
 from jostle.storage.archive import Archive
+from jostle.triage.gate import Gate
 
 
 class Finisher(Protocol):
@@ -35,6 +36,7 @@ class Session:
     close: Callable[[], None]  # ends workers
     max_disk: int | None = None  # bytes
     report: bool = False  # a page is wanted when it is over
+    gate: Gate | None = None  # what makes it fail, other than any finding
     introduction: tuple[str, ...] = ()  # what a person should know before it runs
     warnings: tuple[str, ...] = ()
     nothing_to_mutate: str = "every seed violates an oracle, so there was nothing to mutate"
