@@ -12,13 +12,13 @@ from typing import Any
 
 from jostle.errors import OutputRefused
 from jostle.storage.campaign_record import CampaignRecord, read_campaign
-from jostle.storage.class_names import campaign_class_names, read_class_names
+from jostle.storage.class_names import ClassNames, campaign_class_names, read_class_names
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS, defect_as_json, read_defects, write_defects
 from jostle.storage.overview import is_at_work
 from jostle.triage.defect_folder import ShownDefect, remove_files
 from jostle.triage.grouping import defects_of
-from jostle.triage.triaged_finding import gather
+from jostle.triage.triaged_finding import TriagedFinding, gather
 from jostle.triage.words import Words
 
 
@@ -44,31 +44,58 @@ class Triaged:
         }
 
 
+@dataclass(frozen=True)
+class _Examined:
+    """What triage made of a campaign, and of what it made it."""
+
+    campaign: CampaignRecord
+    findings: list[TriagedFinding]
+    names: ClassNames
+    result: Triaged
+
+
 def triage(folder: Path, classes: Path | None = None) -> Triaged:
     """Groups and ranks the findings of a campaign, and writes defects.json and a folder for each defect.
 
     Of a campaign that is running nothing is written, because the folder is its own.
     """
-    campaign = _campaign(folder)
+    examined = _examined(folder, classes)
+    if not examined.result.at_work:
+        _write(examined)
+    return examined.result
+
+
+def triaged(folder: Path, classes: Path | None = None) -> Triaged:
+    """The same, and nothing is written."""
+    return _examined(folder, classes).result
+
+
+def _examined(folder: Path, classes: Path | None) -> _Examined:
+    campaign = recorded_campaign(folder)
     gathered = gather(folder, campaign)
     names = campaign_class_names(folder) if classes is None else read_class_names(classes)
     defects = defects_of(gathered.findings, Words(names))
-    at_work = is_at_work(folder)
-    if not at_work:
-        gone = _earlier(folder) - {defect.name for defect in defects}
-        _check_places(folder, [*(defect.name for defect in defects), *gone])
-        for name in sorted(gone):
-            remove_files(folder / DEFECTS / name)
-        write_defects(folder, defects)
-        findings = {finding.name: finding for finding in gathered.findings}
-        for defect in defects:
-            shown = ShownDefect(defect, findings[defect.findings[0]], campaign, names)
-            shown.write(folder / DEFECTS / defect.name)
     unfinished = sum(finding.record.finished is None for finding in gathered.findings)
-    return Triaged(folder, defects, len(gathered.findings), unfinished, gathered.unreadable, at_work)
+    found = len(gathered.findings)
+    result = Triaged(folder, defects, found, unfinished, gathered.unreadable, is_at_work(folder))
+    return _Examined(campaign, gathered.findings, names, result)
 
 
-def _campaign(folder: Path) -> CampaignRecord:
+def _write(examined: _Examined) -> None:
+    folder, defects = examined.result.folder, examined.result.defects
+    gone = _earlier(folder) - {defect.name for defect in defects}
+    _check_places(folder, [*(defect.name for defect in defects), *gone])
+    for name in sorted(gone):
+        remove_files(folder / DEFECTS / name)
+    write_defects(folder, defects)
+    findings = {finding.name: finding for finding in examined.findings}
+    for defect in defects:
+        shown = ShownDefect(defect, findings[defect.findings[0]], examined.campaign, examined.names)
+        shown.write(folder / DEFECTS / defect.name)
+
+
+def recorded_campaign(folder: Path) -> CampaignRecord:
+    """The record of the campaign in this folder; refused if there is none."""
     try:
         return read_campaign(folder)
     except (OSError, ValueError) as error:

@@ -54,7 +54,7 @@ def gather(folder: Path, record: CampaignRecord, classes: ClassNames, renamed: b
     records = [one.record for one in found]
     cards = _cards(maker, defects, found)
     of_graphs = record.input_type is InputType.GRAPH
-    tested = Workload(_subject(record), _seeds(journal), _executions(journal), status.seconds, of_graphs)
+    tested = workload_of(record, journal, status)
     return Contents(
         title=_subject(record),
         sentences=(workload_sentence(tested), found_sentence(defects, len(found))),
@@ -77,6 +77,12 @@ def gather(folder: Path, record: CampaignRecord, classes: ClassNames, renamed: b
         at_work=is_at_work(folder),
         sheets=sheets.encoded(),
     )
+
+
+def workload_of(record: CampaignRecord, journal: Journal, status: Statistics) -> Workload:
+    """What a campaign was run on, and how much."""
+    of_graphs = record.input_type is InputType.GRAPH
+    return Workload(_subject(record), _seeds(journal), _executions(journal), status.seconds, of_graphs)
 
 
 def _known_defects(folder: Path, found: Sequence[Found]) -> list[Defect]:
