@@ -54,7 +54,7 @@ KNOWS: dict[str, tuple[str, ...]] = {
     "triage": ("inputs", "options", "storage", "untrusted"),
     "frameworks": ("options", "isolation", "untrusted"),
     "report": ("inputs", "storage", "triage", "untrusted"),
-    "export": ("report", "storage", "triage"),
+    "export": ("storage", "triage"),
 }
 # Where Exception may be caught, and why.
 CATCH_BROADLY = {
