@@ -38,7 +38,7 @@ def read_exported(folder: Path, here: Path) -> tuple[Triaged, ExportedCampaign]:
         folder=seen_from(str(folder), str(here), here),
         sentences=tuple(map(line_of, sentences)),
         notes=tuple(_notes(result)),
-        defects=tuple(exported_defects(result.defects, folder, source)),
+        defects=tuple(exported_defects(result.defects, folder, source, record.input_type)),
     )
     return result, exported
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from jostle.export.location import SourcePlace
 from jostle.storage.defect_record import Defect
+from jostle.storage.finding_record import InputType
 from jostle.storage.findings import FINDINGS
+from jostle.triage.defect_folder import SCRIPT
 from jostle.triage.kinds import family
 from jostle.visible import one_line
 
@@ -55,7 +57,9 @@ class ExportedCampaign:
     defects: tuple[ExportedDefect, ...]  # those that matter most first
 
 
-def exported_defects(defects: Sequence[Defect], folder: Path, source: SourcePlace | None) -> Iterator[ExportedDefect]:
+def exported_defects(
+    defects: Sequence[Defect], folder: Path, source: SourcePlace | None, input_type: InputType = InputType.ARRAY
+) -> Iterator[ExportedDefect]:
     """The defects of the campaign in this folder, in their order."""
     for defect, identity in zip(defects, _identities(defects), strict=True):
         rate = "" if defect.unstable is None else f"{defect.unstable:.0%} of runs"
@@ -70,9 +74,15 @@ def exported_defects(defects: Sequence[Defect], folder: Path, source: SourcePlac
             findings=len(defect.findings),
             weight=min(max(defect.weight, 0.0), 1.0) if defect.weight == defect.weight else 0.0,
             unstable=rate,
-            replay=one_line(shlex.join(["jostle", "replay", str(folder / FINDINGS / defect.findings[0])])),
+            replay=_replay(folder / FINDINGS / defect.findings[0], input_type),
             line=None if source is None else _crashed_in(source, defect.cause.what),
         )
+
+
+def _replay(finding: Path, input_type: InputType) -> str:
+    """A graph's finding has a script of its own."""
+    graph = input_type is InputType.GRAPH
+    return one_line(shlex.join(["python", str(finding / SCRIPT)] if graph else ["jostle", "replay", str(finding)]))
 
 
 def line_of(text: str, longest: int = LONGEST) -> str:

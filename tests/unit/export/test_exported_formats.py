@@ -28,6 +28,7 @@ from jostle.export.location import location_of, seen_from
 from jostle.export.markdown import as_text, markdown
 from jostle.export.sarif import FINGERPRINT, sarif
 from jostle.storage.defect_record import Defect
+from jostle.storage.finding_record import InputType
 from jostle.triage.kinds import KINDS
 from jostle.visible import one_line, visible
 
@@ -207,6 +208,18 @@ def test_a_crash_in_the_models_own_file_is_shown_at_its_line() -> None:
     assert physical == {"artifactLocation": {"uri": "net.py"}, "region": {"startLine": 12}}
     ((_, properties, _),) = runners_view(annotation_lines(campaign))
     assert properties["file"] == "net.py" and properties["line"] == "12"
+
+
+@pytest.mark.parametrize(
+    ("input_type", "command"),
+    [
+        (InputType.ARRAY, "jostle replay 'my runs/findings/0001-flip-x'"),
+        (InputType.GRAPH, "python 'my runs/findings/0001-flip-x/reproduce.py'"),
+    ],
+)
+def test_the_command_that_shows_a_defect_again_is_that_of_its_type(input_type: InputType, command: str) -> None:
+    (one,) = exported_defects([worded(0, "")], Path("my runs"), None, input_type)
+    assert one.replay == command
 
 
 def test_a_model_without_a_file_is_shown_at_the_campaign() -> None:
