@@ -33,6 +33,7 @@ GROUND = {
             "progress",
             "domain",
             "code_points",
+            "visible",
         ),
         *("profile", "scaling", "scores", "part", "task", "traits"),
     )
@@ -52,9 +53,10 @@ KNOWS: dict[str, tuple[str, ...]] = {
     "oracles": ("options", "inputs"),
     "schedulers": ("options", "inputs"),
     "storage": ("inputs", "untrusted"),
-    "triage": ("inputs", "storage", "untrusted"),
+    "triage": ("inputs", "options", "storage", "untrusted"),
     "frameworks": ("options", "isolation", "untrusted"),
     "report": ("inputs", "storage", "triage", "untrusted"),
+    "export": ("storage", "triage"),
 }
 # Where Exception may be caught, and why.
 CATCH_BROADLY = {

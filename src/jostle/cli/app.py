@@ -13,6 +13,7 @@ from jostle.cli.coverage import coverage
 from jostle.cli.demo import demo
 from jostle.cli.doctor import doctor
 from jostle.cli.evaluate import evaluate
+from jostle.cli.export import export
 from jostle.cli.frameworks import frameworks
 from jostle.cli.fuzz import fuzz
 from jostle.cli.inspect import inspect
@@ -38,6 +39,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "profile": profile,
     "status": status,
     "report": report,
+    "export": export,
     "watch": watch,
     "cmin": cmin,
     "evaluate": evaluate,

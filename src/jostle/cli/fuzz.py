@@ -20,7 +20,8 @@ OTHER_TABLES = ("frameworks",)  # of other commands, in the same files
 def fuzz(flags: Flags, as_json: AsJson = False) -> Exit:
     """Fuzz a model from seeds; every setting can also stand in jostle.toml or pyproject.toml.
 
-    Exit code: 0 nothing found, 1 findings, 2 interrupted, 3 our own error, 4 wrong usage, 5 nothing ran.
+    Exit code: 0 nothing found, 1 findings, 2 interrupted, 3 our own error, 4 wrong usage, 5 nothing ran. Findings that
+    --fail-on and --fail-if-more-than let pass count as nothing found.
     """
     return fuzz_given(given_by(FUZZ, flags, Path.cwd(), other_tables=OTHER_TABLES), as_json)
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from dataclasses import asdict
 from functools import partial
 
 from rich.console import Console
@@ -20,6 +21,7 @@ from jostle.progress import Progress
 from jostle.records import Summary
 from jostle.session.interrupts import stopping_gently
 from jostle.session.session import Ended, Session, run
+from jostle.triage.gate import Excess
 from jostle.triage.words import counted
 
 # Opens a session; the progress is of what takes long before it can run, and lines can be said.
@@ -53,8 +55,10 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
         say(console, line)
     if session.nothing_found is not None and ended.summary.corpus and not ended.summary.findings:
         say(moving, session.nothing_found(ended.summary))
-    _report(session, ended, as_json)
-    return _exit(ended)
+    excesses = _report(session, ended, as_json)
+    for excess in excesses or ():
+        say(console, f"fails: {excess}")
+    return _exit(ended, excesses)
 
 
 def _models_speak_to_stderr(as_json: bool) -> AbstractContextManager[object]:
@@ -87,23 +91,30 @@ def _done_instead(ended: Ended) -> str:
     return f"this run only finished {counted(ended.finished, 'finding')} that had been left open"
 
 
-def _report(session: Session, ended: Ended, as_json: bool) -> None:
+def _report(session: Session, ended: Ended, as_json: bool) -> list[Excess] | None:
+    """Prints what was found; what fails of it is returned, None where any finding does."""
     folder = session.archive.folder
     result = triage(folder)
+    excesses = None if session.gate is None else session.gate.excesses(result.defects)
     page = write_report(folder) if session.report else None
     if as_json:
+        failing = {} if excesses is None else {"fails": [asdict(one) for one in excesses]}
         more = {} if page is None else {"report": str(page)}
-        print(json.dumps({**ended.as_json(session), "defects": len(result.defects), **more}))
-        return
+        print(json.dumps({**ended.as_json(session), "defects": len(result.defects), **failing, **more}))
+        return excesses
     print_summary(output(), ended.summary, result, session.summary_rows)
     if page is not None:
         say(output(), f"report: {page} (open it in a browser)")
+    return excesses
 
 
-def _exit(ended: Ended) -> Exit:
-    """Findings on record count, also those of earlier runs; without any, only a run that ran something is clean."""
+def _exit(ended: Ended, excesses: list[Excess] | None) -> Exit:
+    """Findings on record count, also those of earlier runs; without any, only a run that ran something is clean.
+
+    Where a gate was asked for, those count that it does not let pass.
+    """
     if ended.stopped:
         return Exit.INTERRUPTED
-    if ended.summary.findings:
+    if ended.summary.findings if excesses is None else excesses:
         return Exit.FINDINGS
     return Exit.CLEAN if ended.ran else Exit.NOTHING_RAN

@@ -14,9 +14,10 @@ from rich.table import Table
 
 from jostle.cli.display import coverage_text, findings_text
 from jostle.cli.flags import AsJson
-from jostle.cli.terminal import output, visible
+from jostle.cli.terminal import output
 from jostle.storage.overview import Overview, overview_of
 from jostle.triage.words import counted
+from jostle.visible import visible
 
 UNKNOWN = "not known yet"
 

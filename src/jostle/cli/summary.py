@@ -10,7 +10,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from jostle.cli.display import corpus_text, coverage_text, findings_text, rate_text
-from jostle.cli.terminal import visible
 from jostle.cli.triage import print_defects
 from jostle.commands.triage import Triaged
 from jostle.records import MODEL, Summary
@@ -18,6 +17,7 @@ from jostle.storage.beginnings import beginnings, divergences
 from jostle.storage.finding_record import FinishedArray
 from jostle.storage.findings import FINDINGS, FLAKY, recorded
 from jostle.triage.words import counted
+from jostle.visible import visible
 
 SHOWN = 10  # defects, those that matter most
 

@@ -5,8 +5,9 @@ from enum import IntEnum
 
 from rich.console import Console
 
+from jostle.visible import visible
+
 WIDTH_IN_FILES = 200
-KEPT = "\n\t"  # besides what can be seen
 
 
 def output() -> Console:
@@ -22,11 +23,6 @@ def say(console: Console, text: str) -> None:
 def tell(message: str) -> None:
     """One line of Jostle's own, beside what a command prints."""
     print(f"jostle: {visible(message)}", file=sys.stderr)
-
-
-def visible(text: str) -> str:
-    """The text with signs that would command a terminal written out."""
-    return "".join(sign if sign.isprintable() or sign in KEPT else repr(sign)[1:-1] for sign in text)
 
 
 class Exit(IntEnum):

@@ -17,7 +17,7 @@ from rich.table import Table
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.progress import shown
 from jostle.cli.replay import FINDINGS_HELP, left_out_lines, unreadable_as_json
-from jostle.cli.terminal import Exit, output, say, tell, visible
+from jostle.cli.terminal import Exit, output, say, tell
 from jostle.commands.tmin import Minimised, MinimisedFinding, Observer, minimise_findings
 from jostle.composition.settle import FUZZ
 from jostle.lineage import Mutation
@@ -26,6 +26,7 @@ from jostle.storage.defects import DEFECTS
 from jostle.storage.finding_record import ChangeSizes
 from jostle.storage.step_words import step_words
 from jostle.triage.words import counted
+from jostle.visible import visible
 
 NOT_CHANGED = "–"  # in place of sizes, where an input was moved and not one value changed besides
 

@@ -13,12 +13,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from jostle.cli.flags import AsJson
-from jostle.cli.terminal import output, say, visible
+from jostle.cli.terminal import output, say
 from jostle.commands.triage import Triaged
 from jostle.commands.triage import triage as triaged
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS
 from jostle.triage.words import counted
+from jostle.visible import visible
 
 CLASSES_HELP = 'File with the names of classes: one a line, a JSON list, or {"0": "cat"}'
 

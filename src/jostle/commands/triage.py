@@ -12,6 +12,7 @@ from typing import Any
 
 from jostle.errors import OutputRefused
 from jostle.storage.campaign_folder import campaign_in
+from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.class_names import ClassNames, campaign_class_names, read_class_names, unnamed_classes
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS, defect_as_json, read_defects, write_defects
@@ -47,35 +48,62 @@ class Triaged:
         }
 
 
+@dataclass(frozen=True)
+class _Examined:
+    """What triage made of a campaign, and of what it made it."""
+
+    campaign: CampaignRecord
+    findings: list[TriagedFinding]
+    names: ClassNames
+    renamed: bool  # classes are called otherwise than in the campaign's folder
+    result: Triaged
+
+
 def triage(folder: Path, classes: Path | None = None) -> Triaged:
     """Groups and ranks the findings of a campaign, and writes defects.json and a folder for each defect.
 
     Of a campaign that is running nothing is written, because the folder is its own.
     """
+    examined = _examined(folder, classes)
+    if not examined.result.at_work:
+        _write(examined)
+    return examined.result
+
+
+def triaged(folder: Path, classes: Path | None = None) -> Triaged:
+    """The same, and nothing is written."""
+    return _examined(folder, classes).result
+
+
+def _examined(folder: Path, classes: Path | None) -> _Examined:
     campaign = campaign_in(folder)
     gathered = gather(folder, campaign)
     kept = campaign_class_names(folder)
     names = kept if classes is None else read_class_names(classes)
     defects = defects_of(gathered.findings, Words(names))
-    at_work = is_at_work(folder)
-    if not at_work:
-        gone = _earlier(folder) - {defect.name for defect in defects}
-        _check_places(folder, [*(defect.name for defect in defects), *gone])
-        for name in sorted(gone):
-            remove_files(folder / DEFECTS / name)
-        write_defects(folder, defects)
-        renamed = names != kept
-        findings = {finding.name: finding for finding in gathered.findings}
-        for defect in defects:
-            shown = ShownDefect(defect, findings[defect.findings[0]], campaign, names, renamed)
-            shown.write(folder / DEFECTS / defect.name)
     unfinished = sum(finding.record.finished is None for finding in gathered.findings)
+    found, at_work = len(gathered.findings), is_at_work(folder)
     warnings = () if classes is None else tuple(_unnamed(classes, names, gathered.findings))
-    return Triaged(folder, defects, len(gathered.findings), unfinished, gathered.unreadable, at_work, warnings)
+    result = Triaged(folder, defects, found, unfinished, gathered.unreadable, at_work, warnings)
+    return _Examined(campaign, gathered.findings, names, names != kept, result)
 
 
 def _unnamed(path: Path, names: ClassNames, findings: Sequence[TriagedFinding]) -> Iterator[str]:
     return unnamed_classes(path, names, max((fewest_classes(one.record) for one in findings), default=0))
+
+
+def _write(examined: _Examined) -> None:
+    folder, defects = examined.result.folder, examined.result.defects
+    gone = _earlier(folder) - {defect.name for defect in defects}
+    _check_places(folder, [*(defect.name for defect in defects), *gone])
+    for name in sorted(gone):
+        remove_files(folder / DEFECTS / name)
+    write_defects(folder, defects)
+    findings = {finding.name: finding for finding in examined.findings}
+    for defect in defects:
+        best = findings[defect.findings[0]]
+        shown = ShownDefect(defect, best, examined.campaign, examined.names, examined.renamed)
+        shown.write(folder / DEFECTS / defect.name)
 
 
 def _check_places(folder: Path, names: Iterable[str]) -> None:

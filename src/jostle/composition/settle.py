@@ -24,12 +24,13 @@ from jostle.options.schema import Given, Schema, Settings
 from jostle.records import Seeds
 from jostle.schedulers.with_seeds import WithSeedsOptions
 from jostle.task import Task, TaskOptions
+from jostle.triage.gate import GateOptions
 
 # All that `jostle fuzz` can be told.
 FUZZ = Schema(
     *(InputOptions, RecipeOptions, PartOptions, ModelOptions, WatchOptions, TaskOptions, FindingOptions),
     *PART_GROUPS,
-    *(WithSeedsOptions, BudgetOptions, BatchOptions, RunOptions, DoubtOptions, IsolationOptions),
+    *(WithSeedsOptions, BudgetOptions, BatchOptions, RunOptions, GateOptions, DoubtOptions, IsolationOptions),
 )
 # What is sought of each task's answers, unless the user says what.
 YES_OR_NO = (Task.BINARY, Task.MULTILABEL)

@@ -60,7 +60,7 @@ class _Gathering:
     def contents(self) -> Contents:
         folder, record, records = self.folder, self.record, [one.record for one in self.found]
         journal, status, sheets = read_journal(folder / JOURNAL), read_status(folder), Sheets()
-        maker, tested = self._maker(sheets), _workload(record, journal, status)
+        maker, tested = self._maker(sheets), workload_of(record, journal, status)
         return Contents(
             title=tested.subject,
             sentences=(workload_sentence(tested), found_sentence(self.defects, len(self.found))),
@@ -87,7 +87,8 @@ class _Gathering:
         return CardMaker(self.folder, forms, self.words, _only_twin(self.record), Ancestry.of(self.folder), sheets)
 
 
-def _workload(record: CampaignRecord, journal: Journal, status: Statistics) -> Workload:
+def workload_of(record: CampaignRecord, journal: Journal, status: Statistics) -> Workload:
+    """What a campaign was run on, and how much."""
     of_graphs = record.input_type is InputType.GRAPH
     return Workload(_subject(record), _seeds(journal), _executions(journal), status.seconds, of_graphs)
 

@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jostle.storage.defect_record import Defect
+from jostle.triage.kinds import kind_words
 from jostle.triage.words import counted
 
-# By the first word of a kind, what one defect of it is, and what several are.
-KINDS: Mapping[str, tuple[str, str]] = {
-    "flip": (
-        "way to change its answer without changing the meaning",
-        "ways to change its answer without changing the meaning",
-    ),
-    "agree": ("disagreement with its twin", "disagreements with its twin"),
-    "differ": ("disagreement between models", "disagreements between models"),
-    "nan": ("way to make it compute with NaN or infinity", "ways to make it compute with NaN or infinity"),
-    "crash": ("crash", "crashes"),
-    "hang": ("computation that never ends", "computations that never end"),
-    "moved": ("prediction that moves too far", "predictions that move too far"),
-    "masks": ("mask that is not kept", "masks that are not kept"),
-    "boxes": ("detection that is not kept", "detections that are not kept"),
-    "embedding": ("embedding that moves too far", "embeddings that move too far"),
-    "sequence": ("sequence of answers that is not kept", "sequences of answers that are not kept"),
-    "property": ("violated property", "violated properties"),
-    "values": ("wrong result", "wrong results"),
-    "gradient": ("wrong gradient", "wrong gradients"),
-    "training": ("wrong training step", "wrong training steps"),
-    "nonfinite": ("NaN or infinity where there should be none", "NaNs or infinities where there should be none"),
-    "type": ("result of the wrong shape or type", "results of the wrong shape or type"),
-}
 NAMED = 3  # kinds in a sentence
 
 
@@ -66,12 +44,6 @@ def found_sentence(defects: Sequence[Defect], findings: int) -> str:
     shown = f", shown by {counted(findings, 'input')}" if findings > len(defects) else ""
     what = f" ({listed})" if len(kinds) == 1 else f": {listed}"
     return f"Jostle found {total}{shown}{what}; the one to look at first: {_lowered(defects[0].title)}."
-
-
-def kind_words(kind: str, count: int = 1) -> str:
-    """A kind of defect in plain words; a property's own name where it has one."""
-    one, several = KINDS.get(kind.split(" ")[0], (f"of kind {kind}", f"of kind {kind}"))
-    return one if count == 1 else several
 
 
 def joined(parts: Sequence[str]) -> str:

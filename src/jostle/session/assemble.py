@@ -37,6 +37,7 @@ from jostle.storage.history import read_history
 from jostle.storage.ownership import check_folder
 from jostle.storage.pictures import remove_pictures
 from jostle.storage.wrong_on_seeds import write_wrong
+from jostle.triage.gate import GateOptions, gate_of
 
 REHEARSED = 32  # seeds at most, spread over all
 FROM_SEEDS = "neurons are taken to range as they do on the seeds: give training data as --profile for better ranges"
@@ -45,6 +46,7 @@ FROM_SEEDS = "neurons are taken to range as they do on the seeds: give training 
 def assemble(given: Given, progress: Progress = quietly) -> Session:
     """Loads, checks and composes everything; the output folder is touched only after all checks passed."""
     refuse_contradictions(given)
+    gate = gate_of(given.of(GateOptions))
     names = read_class_names(Path(given.get("classes"))) if "classes" in given else {}
     with ExitStack() as undone:
         loaded = load(given)
@@ -73,6 +75,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         close=loaded.close,
         max_disk=loaded.settings[BudgetOptions].max_disk,
         report=loaded.settings[RunOptions].report,
+        gate=gate,
         introduction=tuple(introduction(given, composition)),
         warnings=(*_warnings(loaded, composition, saved), *_unnamed(given, names, loaded.flight.classes)),
         summary_rows=summary_rows(given, composition.prepared),

@@ -12,6 +12,7 @@ from jostle.progress import Progress, quietly
 from jostle.records import History, Summary
 from jostle.storage.archive import Archive
 from jostle.triage.deadline import never
+from jostle.triage.gate import Gate
 
 
 class Finisher(Protocol):
@@ -36,6 +37,7 @@ class Session:
     close: Callable[[], None]  # ends workers
     max_disk: int | None = None  # bytes
     report: bool = False  # a page is wanted when it is over
+    gate: Gate | None = None  # what makes it fail, other than any finding
     introduction: tuple[str, ...] = ()  # what a person should know before it runs
     warnings: tuple[str, ...] = ()
     nothing_to_mutate: str = "every seed violates an oracle, so there was nothing to mutate"

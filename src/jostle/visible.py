@@ -1,0 +1,15 @@
+"""Texts of strangers with nothing in them that commands a terminal, a log or a parser."""
+
+from __future__ import annotations
+
+KEPT = "\n\t"  # besides what can be seen
+
+
+def visible(text: str, kept: str = KEPT) -> str:
+    """The text with signs that cannot be seen written out; what comes back can be encoded, and stand in XML."""
+    return "".join(sign if sign.isprintable() or sign in kept else repr(sign)[1:-1] for sign in text)
+
+
+def one_line(text: str) -> str:
+    """The same on one line, whatever ended lines in it."""
+    return " ".join(visible(text).split())
