@@ -175,7 +175,10 @@ def test_nobody_knows_the_pytest_plugin() -> None:
 
 def test_nobody_below_commands_and_the_command_line_knows_commands() -> None:
     for path in sources():
-        if not name_of(path).startswith(("cli/", "api/", "commands/", "pytest_plugin/")) and name_of(path) != "__init__.py":
+        if (
+            not name_of(path).startswith(("cli/", "api/", "commands/", "pytest_plugin/"))
+            and name_of(path) != "__init__.py"
+        ):
             assert not any(name.startswith("jostle.commands") for name in own(path)), name_of(path)
 
 

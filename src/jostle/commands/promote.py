@@ -15,8 +15,8 @@ from jostle.named_objects import names_object
 from jostle.options.schema import Given
 from jostle.session.reopen import LOADED, python_file, recorded_campaign
 from jostle.storage.campaign_record import CONFIG, COPY, CampaignRecord, Origin
-from jostle.storage.case import CASE, Case, read_case, write_case
 from jostle.storage.class_names import campaign_class_names
+from jostle.storage.defect_case import CASE, DefectCase, read_case, write_case
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS, read_defects
 from jostle.storage.finding_record import InputType
@@ -35,19 +35,19 @@ def promote(finding: Path, to: Path, model: str | None = None) -> Path:
         raise UsageError(f"{finding} is of a framework: its reproduce.py is the test that fails while it is there")
     kept = kept_finding(finding, record)
     campaign = portable_campaign(kept.campaign.record, model)
-    case = Case(_defect(finding, kept.campaign.record), record, campaign)
+    case = DefectCase(_defect(finding, kept.campaign.record), record, campaign)
     place = _place(to, case)
     write_case(place, case, finding)
     return place
 
 
-def _place(to: Path, case: Case) -> Path:
+def _place(to: Path, case: DefectCase) -> Path:
     """The case's folder: its own if it was promoted before, else one that nothing has."""
     names = (f"{case.defect.name}{'' if number == 1 else f'-{number}'}" for number in count(1))
     return next(place for place in (to / name for name in names) if not place.exists() or _holds(place, case))
 
 
-def _holds(place: Path, case: Case) -> bool:
+def _holds(place: Path, case: DefectCase) -> bool:
     return (place / CASE).exists() and read_case(place).record.fingerprint == case.record.fingerprint
 
 

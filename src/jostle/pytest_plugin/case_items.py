@@ -38,7 +38,7 @@ class CaseItem(pytest.Item):
             pytest.fail(self._told(replay), pytrace=False)
 
     def _told(self, replay: Replay) -> str:
-        from jostle.storage.case import read_case
+        from jostle.storage.defect_case import read_case
 
         case = read_case(replay.folder)
         ways = "; ".join(violation.summary for violation in replay.other_ways)
@@ -76,11 +76,14 @@ class CaseReplays:
         if folder not in self._done:
             options = options_of_case(folder, self._root, self._model)
             alike = [folder, *self._like(folder)]
-            self._done |= dict(zip(alike, replay(alike, options), strict=True))
+            try:
+                self._done |= dict(zip(alike, replay(alike, options), strict=True))
+            except JostleError:  # of whichever of them
+                self._done[folder] = replay([folder], options)[0]
         return self._done[folder]
 
     def _like(self, folder: Path) -> list[Path]:
-        """Other cases of the same campaign; one that is damaged fails on its own."""
+        """Other cases that the same model is loaded for."""
         from jostle.storage.campaign_record import COPY
 
         content = (folder / COPY).read_bytes()

@@ -15,7 +15,7 @@ from jostle.commands.triage import Triaged
 from jostle.records import Summary
 from jostle.session.session import Ended
 from jostle.storage.campaign_record import read_campaign
-from jostle.storage.case import Case, cases_in, read_case, write_case
+from jostle.storage.defect_case import DefectCase, cases_in, read_case, write_case
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS
 from jostle.storage.files import make_folder, move, remove
@@ -67,7 +67,7 @@ class KnownDefects:
         stable = [defect for defect in result.defects if defect.unstable is None]
         for defect in stable[:MOST]:
             place = result.place(defect)
-            case = Case(defect, read_record(place), read_campaign(result.folder))
+            case = DefectCase(defect, read_record(place), read_campaign(result.folder))
             write_case(self.folder / DEFECTS / defect.name, case, place, BESIDE)
 
     def result(self, defects: Sequence[Defect]) -> Result:

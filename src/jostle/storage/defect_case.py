@@ -28,7 +28,7 @@ LONGEST_DETAIL = 500  # characters; a case is small, and a traceback judges noth
 
 
 @dataclass(frozen=True)
-class Case:
+class DefectCase:
     """A defect, the finding that shows it, and the campaign that says how it is judged."""
 
     defect: Defect
@@ -41,7 +41,7 @@ class Case:
         return str(self.campaign.all_settings.get("model", ""))
 
 
-def write_case(folder: Path, case: Case, finding: Path, beside: tuple[str, ...] = ()) -> None:
+def write_case(folder: Path, case: DefectCase, finding: Path, beside: tuple[str, ...] = ()) -> None:
     """Writes a case with the arrays of a finding, and with other files beside them where the finding has such."""
     arrays = [name for name in BEFORE_RECORD if name != COPY]
     there = [name for name in (*arrays, *beside) if (finding / name).is_file()]
@@ -58,7 +58,7 @@ def write_case(folder: Path, case: Case, finding: Path, beside: tuple[str, ...] 
     )
 
 
-def read_case(folder: Path) -> Case:
+def read_case(folder: Path) -> DefectCase:
     """The case in this folder; refused in one line where it is damaged."""
     try:
         content = json_object(read_json(folder / CASE))
@@ -66,7 +66,7 @@ def read_case(folder: Path) -> Case:
             raise ValueError(f"it is of version {content.get('version')}, this Jostle reads {VERSION}")
         text(content, "model")
         defect = defect_from_json(fields(content, "defect"))
-        return Case(defect, read_record(folder), read_campaign(folder, COPY))
+        return DefectCase(defect, read_record(folder), read_campaign(folder, COPY))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OutputRefused(f"{folder} holds no whole case ({reason}): move the folder away") from error
