@@ -17,11 +17,11 @@ import pytest
 
 from jostle.errors import JostleError, OutputRefused, UsageError
 from jostle.pytest_plugin.accepted import FILE, Acceptance, Acceptances
+from jostle.pytest_plugin.home import KNOWN, Home
 from jostle.pytest_plugin.wishes import LIMITS, Wishes
 
 if TYPE_CHECKING:
     from jostle.api.result import Result
-    from jostle.pytest_plugin.home import Home
     from jostle.pytest_plugin.known_defects import KnownDefects
     from jostle.storage.defect_record import Defect
 
@@ -83,7 +83,7 @@ class FuzzedTest:
         self.calls += 1
         acceptances = self.accepted()
         folder = self.undone.enter_context(self.home().folder(self.item.nodeid, self.calls))
-        known = KnownDefects(folder / "known")
+        known = KnownDefects(folder / KNOWN)
         chosen = self.wishes.over(options)
         asked = {name: value for name, value in chosen.items() if name not in ("out", "quiet")}
         replayed = known.replayed(model, seeds, labels, asked)
@@ -95,7 +95,7 @@ class FuzzedTest:
         failing = self._failing(replayed.still, acceptances)
         if not failing:
             return search()
-        result = known.result(replayed.still)
+        result = known.result(replayed.still)  # until `assert_clean` allows all of it
         result.check = partial(self._check, acceptances=acceptances, search=search)
         return result
 
@@ -132,13 +132,14 @@ class FuzzedTest:
                 more = search()
             except JostleError as error:
                 raise error.with_traceback(None) from None
-            result.triaged, result.ended, result.warnings, result.check = (
-                *(more.triaged, more.ended, more.warnings),
-                more.check,
-            )
+            result.triaged, result.ended = more.triaged, more.ended
+            result.warnings, result.check = more.warnings, more.check
             result.assert_clean(allowed)
-            return
-        for defect in left:
+        else:
+            self._tell_accepted(left, acceptances)
+
+    def _tell_accepted(self, defects: Sequence[Defect], acceptances: Acceptances) -> None:
+        for defect in defects:
             entry = self._entry(defect, acceptances)
             assert entry is not None, "else it fails"
             self._tell(ACCEPTED, f"{defect.name}: {entry.reason} (until {entry.until})")

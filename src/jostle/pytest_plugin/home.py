@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from jostle.errors import JostleWarning
 
 HOME = ".jostle"
@@ -40,6 +38,8 @@ class Home:
     @contextmanager
     def folder(self, test: str, call: int) -> Iterator[Path]:
         """The folder of a call, which nobody else writes to for as long as this lasts."""
+        from filelock import FileLock, Timeout  # which takes longer than all else that pytest would load of us
+
         name = folder_name(test, call)
         with ExitStack() as stack:
             folder = self._writable() / name

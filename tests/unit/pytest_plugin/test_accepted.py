@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from suites import failures, run, suite
-
+from fuzzed_suites import failures, run, suite
 from jostle.errors import UsageError
 from jostle.pytest_plugin.accepted import FILE, Acceptance, Acceptances, read_accepted
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from suites import OURS, failures, folders, run, suite
+from fuzzed_suites import OURS, failures, folders, run, suite
 
 pytest_plugins = ["pytester"]
 
@@ -171,6 +171,47 @@ def test_reports_tell_where_picture_and_script_stand(pytester: pytest.Pytester) 
     assert Path(told["jostle_picture"] or "").is_file() and Path(told["jostle_script"] or "").is_file()
     assert (told["jostle_defect"] or "").startswith("nan-")
     assert failures(run(pytester))[0] == what, "also of what is still there"
+
+
+@pytest.mark.slow
+def test_the_command_of_a_model_with_a_name_shows_the_defect(pytester: pytest.Pytester) -> None:
+    body = """
+    def test_file(jostle):
+        jostle.fuzz("net.py:build", table(), oracle="nan", executions=200, QUICK).assert_clean()
+    """
+    suite(pytester, body)
+    for place in ("campaign", "known"):
+        program, script = failures(run(pytester))[1].split()
+        assert program.startswith("python") and f"/{place}/" in script
+        shown = subprocess.run([sys.executable, script], cwd=pytester.path, capture_output=True, text=True)
+        assert shown.returncode == 1 and "not finite" in shown.stdout + shown.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param('mutator="metamorphic", ranges="paper"', id="moved"),
+        pytest.param('mutator="noise", sigma=0.4, radius=1.0, twin="int8", oracle="agree"', id="calibrated twin"),
+        pytest.param('mutator="noise", sigma=0.2, radius=0.3, as_images=True', id="as images"),
+    ],
+)
+def test_all_that_images_show_is_shown_again(pytester: pytest.Pytester, options: str) -> None:
+    suite(
+        pytester,
+        f"""
+        from jostle.zoo import lenet1, mnist_sample
+
+        def test_digits(jostle):
+            images, labels = mnist_sample()
+            result = jostle.fuzz(lenet1(), images, labels=labels, executions=1500, confirm=False, {options})
+            names = sorted(one.name for one in result.defects)
+            open("defects.txt", "a").write(f"{{result.summary.executions}} {{names}}\\n")
+        """,
+    )
+    for _ in range(2):
+        run(pytester, "-W", "ignore").assert_outcomes(passed=1)
+    first, second = (pytester.path / "defects.txt").read_text().splitlines()
+    assert first.startswith("1500 ['") and second == first.replace("1500", "0")
 
 
 def test_tests_that_fuzz_are_marked_so(pytester: pytest.Pytester) -> None:

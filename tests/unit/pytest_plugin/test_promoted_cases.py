@@ -10,10 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from suites import NET, failures, run, suite
-
 import jostle
+from fuzzed_suites import NET, failures, run, suite
 from jostle.cli.main import main
 from jostle.commands.promote import options_of_case, promote
 from jostle.errors import JostleError, UsageError

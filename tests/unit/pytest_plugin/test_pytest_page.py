@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from suites import failures, run, suite
-
+from fuzzed_suites import failures, run, suite
 from jostle.cli.main import main
 from jostle.pytest_plugin.wishes import PROFILES
 

@@ -13,9 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from suites import OURS, failures, folders, run, suite
-
+from fuzzed_suites import OURS, failures, folders, run, suite
 from jostle.errors import JostleWarning
 from jostle.pytest_plugin.home import Home, folder_name
 from jostle.pytest_plugin.wishes import PROFILES, Wishes
@@ -117,7 +115,7 @@ def in_subprocess(pytester: pytest.Pytester, *arguments: str, **environment: str
 
 
 def test_the_plugin_imports_nothing_heavy_until_a_test_fuzzes(pytester: pytest.Pytester) -> None:
-    heavy = ("torch", "numpy", "plotly", "PIL", "faiss", "jostle.api", "jostle.commands")
+    heavy = ("torch", "numpy", "plotly", "PIL", "faiss", "filelock", "jostle.api", "jostle.commands")
     (pytester.path / "test_light.py").write_text(
         f"import sys\n\ndef test_light(jostle):\n    assert not [name for name in {heavy!r} if name in sys.modules]\n"
     )

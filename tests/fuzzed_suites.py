@@ -5,10 +5,11 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
+import faiss  # noqa: F401 - pytester forgets what a run imported, and some libraries cannot be imported twice
 import pytest
 
 import jostle.api.measuring
-import jostle.pytest_plugin.known_defects  # noqa: F401 - else every run of pytest in this process would import them anew
+import jostle.pytest_plugin.known_defects  # noqa: F401 - once, not in every run
 
 # Not from its entry point, which a checkout may or may not have installed.
 OURS = ("-p", "no:jostle", "-p", "jostle.pytest_plugin.plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
