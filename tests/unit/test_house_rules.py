@@ -57,6 +57,7 @@ KNOWS: dict[str, tuple[str, ...]] = {
     "frameworks": ("options", "isolation", "untrusted"),
     "report": ("inputs", "storage", "triage", "untrusted"),
     "export": ("storage", "triage"),
+    "pytest_plugin": ("api", "commands", "composition", "options", "session", "storage", "triage"),
 }
 # Where Exception may be caught, and why.
 CATCH_BROADLY = {
@@ -168,9 +169,18 @@ def test_only_the_command_line_knows_itself() -> None:
             assert not any(name.startswith("jostle.cli") for name in own(path)), name_of(path)
 
 
+def test_nobody_knows_the_pytest_plugin() -> None:
+    for path in sources():
+        if not name_of(path).startswith("pytest_plugin/"):
+            assert not any(name.startswith("jostle.pytest_plugin") for name in own(path)), name_of(path)
+
+
 def test_nobody_below_commands_and_the_command_line_knows_commands() -> None:
     for path in sources():
-        if not name_of(path).startswith(("cli/", "api/", "commands/")) and name_of(path) != "__init__.py":
+        if (
+            not name_of(path).startswith(("cli/", "api/", "commands/", "pytest_plugin/"))
+            and name_of(path) != "__init__.py"
+        ):
             assert not any(name.startswith("jostle.commands") for name in own(path)), name_of(path)
 
 

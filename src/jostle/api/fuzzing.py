@@ -6,7 +6,7 @@ import inspect
 import shutil
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import mkdtemp
@@ -52,7 +52,7 @@ def fuzz(
             raise UsageError(f"{name} is given twice")
     with ExitStack() as stack:
         holder = stack.enter_context(holding())
-        stack.enter_context(in_its_mode(model, *_companions(options)))
+        stack.enter_context(in_its_mode(model, *companions(options)))
         named = by_name(holder, {**options, "model": model})
         given = FUZZ.parsed({**named, "seeds": seeds_by_name(holder, seeds, labels)})
         folder = mkdtemp(prefix="jostle-") if out is None else str(out)
@@ -68,7 +68,7 @@ def fuzz(
     return result
 
 
-def _companions(options: dict[str, Any]) -> Iterator[object]:
+def companions(options: Mapping[str, Any]) -> Iterator[object]:
     """Other models among the options."""
     for name in ("twin", "models"):
         value = options.get(name)

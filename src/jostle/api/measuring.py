@@ -15,6 +15,8 @@ from jostle.held import holding
 from jostle.progress import quietly
 from jostle.subjects.torch_modes import in_its_mode
 
+TOWARD_DISAGREEMENT = {"oracle": "agree", "coverage": "gap"}  # unless options say otherwise
+
 
 def coverage(
     model: object, data: object, criteria: str | Sequence[str] = EVERY, profile: object = None, **options: Any
@@ -40,5 +42,4 @@ def compare(
 
     A twin is a word (`int8`, `onnx` …), a model as `jostle.fuzz` takes it, or a list of those.
     """
-    toward = {"oracle": "agree", "coverage": "gap", **options}
-    return fuzz(model, seeds, labels, out=out, twin=twin, **toward)
+    return fuzz(model, seeds, labels, out=out, twin=twin, **{**TOWARD_DISAGREEMENT, **options})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -22,7 +22,7 @@ from jostle.report.contents import Contents
 from jostle.session.session import Ended
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS
-from jostle.storage.findings import FINDINGS, MINIMISED, SCRIPT, UNREADABLE, array_in
+from jostle.storage.findings import MINIMISED, PICTURE, SCRIPT, UNREADABLE, array_in
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -40,6 +40,7 @@ class Result:
     ended: Ended = field(repr=False)
     warnings: tuple[str, ...] = ()
     temporary: bool = False  # the folder goes with this
+    check: Callable[[Result, list[str]], None] | None = field(default=None, repr=False)  # in place of `refuse`
 
     @property
     def folder(self) -> Path:
@@ -62,7 +63,7 @@ class Result:
     def inputs(self, defect: Defect | str) -> dict[str, np.ndarray[Any, Any]]:
         """The arrays of the finding that shows a defect best: `input`, `reference`, and where there are such, `seed`,
         which was moved to make the reference, and `minimised`."""
-        folder = self.folder / FINDINGS / self.defect(defect).findings[0]
+        folder = self.place(defect)
         try:
             known = {name: array_in(folder, name) for name in ARRAYS}
         except UNREADABLE as error:
@@ -79,8 +80,17 @@ class Result:
 
     def script(self, defect: Defect | str) -> Path | None:
         """The script that fails while the defect is there; None where the model was an object of this process."""
-        path = self.folder / DEFECTS / self.defect(defect).name / SCRIPT
+        path = self.place(defect) / SCRIPT
         return path if path.is_file() else None
+
+    def picture(self, defect: Defect | str) -> Path | None:
+        """The picture of a defect; None where its inputs are neither images nor sounds."""
+        path = self.place(defect) / PICTURE
+        return path if path.is_file() else None
+
+    def place(self, defect: Defect | str) -> Path:
+        """The folder of a defect, with all of the finding that shows it best."""
+        return self.folder / DEFECTS / self.defect(defect).name
 
     def to_pandas(self) -> DataFrame:
         """A row for each defect."""
@@ -100,10 +110,19 @@ class Result:
     def assert_clean(self, allow: Iterable[str] = ()) -> None:
         """Fails if there is any defect but for those allowed: kinds (`flip`) or names (`flip-4-to-9-*`)."""
         __tracebackhide__ = True
-        allowed = [allow] if isinstance(allow, str) else list(allow)
-        left = [defect for defect in self.defects if not _matches(defect, allowed)]
+        check = self.check or Result.refuse
+        check(self, [allow] if isinstance(allow, str) else list(allow))
+
+    def refuse(self, allowed: list[str]) -> None:
+        """What `assert_clean` does where no test suite has a say."""
+        __tracebackhide__ = True
+        left = self.other_than(allowed)
         if left:
             raise AssertionError(self._told(left))
+
+    def other_than(self, allowed: Iterable[str]) -> list[Defect]:
+        """The defects but for those of these kinds or names."""
+        return [defect for defect in self.defects if not matches(defect, allowed)]
 
     def _told(self, defects: list[Defect]) -> str:
         lines = [f"{len(defects):,} {'defect' if len(defects) == 1 else 'defects'}"]
@@ -119,7 +138,7 @@ class Result:
         script = self.script(defect)
         if script is not None:
             return f"python {script}"
-        return f"jostle replay {self.folder / FINDINGS / self.defect(defect).findings[0]} --model FILE.py:function"
+        return f"jostle replay {self.place(defect)} --model FILE.py:function"
 
     @cached_property
     def _contents(self) -> Contents:
@@ -143,6 +162,7 @@ class Result:
         return f"{head}<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>" if rows else head
 
 
-def _matches(defect: Defect, patterns: Iterable[str]) -> bool:
+def matches(defect: Defect, patterns: Iterable[str]) -> bool:
+    """Whether a defect is of one of these kinds or names, which may hold `*`."""
     names = (defect.cause.kind, defect.name)
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)

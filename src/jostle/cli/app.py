@@ -19,6 +19,7 @@ from jostle.cli.fuzz import fuzz
 from jostle.cli.inspect import inspect
 from jostle.cli.list_parts import list_parts
 from jostle.cli.profile import profile
+from jostle.cli.promote import promote
 from jostle.cli.replay import replay
 from jostle.cli.report import report
 from jostle.cli.retrain import retrain
@@ -35,6 +36,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "triage": triage,
     "replay": replay,
     "tmin": tmin,
+    "promote": promote,
     "coverage": coverage,
     "profile": profile,
     "status": status,

@@ -75,6 +75,14 @@ def read_findings(places: Sequence[Path]) -> ReadFindings:
     return ReadFindings(list(found.items()), list(unreadable.values()))
 
 
+def record_in(folder: Path) -> FindingRecord:
+    """The record of a finding; refused where there is none that can be read."""
+    try:
+        return read_record(folder)
+    except (OSError, ValueError) as error:
+        raise UsageError(_no_finding(folder, getattr(error, "strerror", None) or str(error))) from error
+
+
 def refuse_if_none(readable: Sized, unreadable: Sequence[Unreadable]) -> None:
     """Refuses places in which every finding was left out."""
     if unreadable and not len(readable):

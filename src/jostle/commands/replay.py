@@ -18,16 +18,17 @@ from jostle.commands.kept_findings import (
     findings_in,
     kept_finding,
     read_findings,
+    record_in,
     refuse_if_none,
 )
-from jostle.composition.settle import settled
+from jostle.composition.settle import FUZZ, settled
 from jostle.domain import Domain
 from jostle.errors import OutputRefused, UsageError
 from jostle.foreign import CRASH
 from jostle.held import is_held
 from jostle.inputs.geometry import Border
 from jostle.inputs.named_arrays import InputWishes, domain_to_replay
-from jostle.inputs.several import Several
+from jostle.inputs.several import Several, layout_of
 from jostle.inputs.value_range import ValueRange
 from jostle.named_objects import make_working_folder_importable, names_object
 from jostle.options.campaign import InputOptions, ModelOptions
@@ -36,12 +37,13 @@ from jostle.part import TRIED, PartContext
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Violation
 from jostle.session.isolate import named_models
+from jostle.session.load import Loaded
 from jostle.session.made_twins import twins_folder
 from jostle.session.open_models import open_models
-from jostle.session.reopen import local_python, python_file
-from jostle.storage.campaign_record import CONFIG, Origin
+from jostle.session.reopen import Reopened, local_python, python_file
+from jostle.storage.campaign_record import CONFIG, CampaignRecord, Origin
 from jostle.storage.finding_record import RECORD, FindingRecord
-from jostle.storage.findings import SavedRoot, lineage_of
+from jostle.storage.findings import SavedRoot, lineage_of, read_finding, read_root
 from jostle.subjects.instrument import Instrumented
 from jostle.task import LabelReading, Task
 
@@ -163,6 +165,26 @@ def replay_readable(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> Re
     results = {**done, **not_run}
     refuse_if_none(results, unreadable)
     return Replayed([results[folder] for folder, _ in read.found if folder in results], unreadable)
+
+
+def replay_on(loaded: Loaded, folders: Sequence[Path]) -> list[Replay]:
+    """What the inputs of findings show on a model that is loaded, judged as its own campaign would judge them.
+
+    Findings of other shapes than the seeds cannot run.
+    """
+    settings, flight = loaded.settings.values, loaded.flight
+    given = FUZZ.parsed({name: value for name, value in settings.items() if name in FUZZ.options})
+    origin = Origin(task=str(flight.reading.task), cut=flight.reading.cut, layout=layout_of(flight.seeds))
+    judged = _JudgedModel(given, loaded.model, origin, other=False)
+    campaign = Reopened(given, CampaignRecord(settings, digest=loaded.digest, origin=origin))
+    replays = []
+    for folder in folders:
+        finding = read_finding(folder, record_in(folder))
+        kept = KeptFinding(finding, read_root(finding), campaign)
+        runs = not finding.record.of_gradient and finding.input.shape == flight.seeds.inputs.shape[1:]
+        shown = judged.shown(kept, judged.answers([kept])[0]) if runs else ()
+        replays.append(Replay(folder, finding.record, shown, ran=runs))
+    return replays
 
 
 def _from_here(changes: Given) -> Given:

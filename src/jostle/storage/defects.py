@@ -30,7 +30,7 @@ def read_defects(folder: Path) -> list[Defect]:
         content = without_checksum(read_json(folder / DEFECTS_FILE))
         if content.get("version") != VERSION:
             raise ValueError(f"it is of version {content.get('version')}, this Jostle reads {VERSION}")
-        return [_defect(one) for one in records(content, "defects")]
+        return [defect_from_json(one) for one in records(content, "defects")]
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OutputRefused(
@@ -58,7 +58,8 @@ def defect_as_json(defect: Defect) -> dict[str, Any]:
     return content if defect.unstable is None else {**content, "unstable": defect.unstable}
 
 
-def _defect(content: Mapping[str, Any]) -> Defect:
+def defect_from_json(content: Mapping[str, Any]) -> Defect:
+    """The inverse of `defect_as_json`; ValueError where a field is missing or of another type."""
     reasons = fields(content, "reasons")
     for name in (text(content, "name"), *texts(content, "findings")):
         if portable_name(name) != name:  # else it could lead out of the campaign's folder

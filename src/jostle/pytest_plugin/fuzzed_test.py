@@ -1,0 +1,231 @@
+"""The fixture `jostle`: the functions of the package, with a memory from run to run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jostle.errors import JostleError, OutputRefused, UsageError
+from jostle.pytest_plugin.accepted import FILE, Acceptance, Acceptances
+from jostle.pytest_plugin.home import KNOWN, Home
+from jostle.pytest_plugin.wishes import LIMITS, Wishes
+
+if TYPE_CHECKING:
+    from jostle.api.result import Result
+    from jostle.pytest_plugin.known_defects import KnownDefects
+    from jostle.storage.defect_record import Defect
+
+CAMPAIGN = "campaign"  # the folder of a call that its campaign goes on in
+MOST_TOLD = 10  # defects in one message
+ACCEPTED, MENDED, DEFECT = "jostle_accepted", "jostle_mended", "jostle_defect"  # properties of a test's report
+
+
+@dataclass(repr=False)
+class FuzzedTest:
+    """Fuzzes on behalf of one test."""
+
+    item: pytest.Item
+    wishes: Wishes
+    accepted: Callable[[], Acceptances]
+    home: Callable[[], Home]
+    undone: ExitStack = field(default_factory=ExitStack)  # when the test is over
+    calls: int = 0
+
+    def __repr__(self) -> str:
+        return f"<jostle for {self.item.name}>"
+
+    def fuzz(self, model: object, seeds: object, labels: object = None, **options: Any) -> Result:
+        """As `jostle.fuzz`: what earlier runs found runs first, and unless some of it is still there, the campaign of
+        earlier runs goes on for another budget."""
+        __tracebackhide__ = True
+        try:
+            return self._fuzzed(model, seeds, labels, options)
+        except JostleError as error:
+            raise error.with_traceback(None) from None
+
+    def compare(self, model: object, twin: object, seeds: object, labels: object = None, **options: Any) -> Result:
+        """As `jostle.compare`, with the memory of `fuzz`."""
+        __tracebackhide__ = True
+        try:
+            _require()
+            from jostle.api.measuring import TOWARD_DISAGREEMENT
+
+            return self._fuzzed(model, seeds, labels, {**TOWARD_DISAGREEMENT, "twin": twin, **options})
+        except JostleError as error:
+            raise error.with_traceback(None) from None
+
+    def coverage(self, model: object, data: object, *arguments: Any, **options: Any) -> Mapping[str, Any]:
+        """As `jostle.coverage`."""
+        __tracebackhide__ = True
+        try:
+            _require()
+            from jostle.api.measuring import coverage
+
+            return coverage(model, data, *arguments, **options)
+        except JostleError as error:
+            raise error.with_traceback(None) from None
+
+    def _fuzzed(self, model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> Result:
+        _require()
+        from jostle.pytest_plugin.known_defects import KnownDefects
+        from jostle.storage.files import remove
+
+        self.calls += 1
+        acceptances = self.accepted()
+        folder = self.undone.enter_context(self.home().folder(self.item.nodeid, self.calls))
+        known = KnownDefects(folder / KNOWN)
+        chosen = self.wishes.over(options)
+        asked = {name: value for name, value in chosen.items() if name not in ("out", "quiet")}
+        replayed = known.replayed(model, seeds, labels, asked)
+        for defect in replayed.mended:
+            self._tell(MENDED, f"{defect.name}: {defect.title}")
+        if replayed.mended and (folder / CAMPAIGN).exists():
+            remove(folder / CAMPAIGN)  # its findings are of a model that is no more
+        search = partial(self._searched, known, folder / CAMPAIGN, partial(_call, model, seeds, labels), chosen)
+        failing = self._failing(replayed.still, acceptances)
+        if not failing:
+            return search()
+        result = known.result(replayed.still)  # until `assert_clean` allows all of it
+        result.check = partial(self._check, acceptances=acceptances, search=search)
+        return result
+
+    def _searched(self, known: KnownDefects, campaign: Path, call: Call, options: Mapping[str, Any]) -> Result:
+        """What the campaign has found when this run's budget is spent."""
+        from jostle.storage.files import remove
+
+        given = {"quiet": True, "out": campaign, **options}
+        try:
+            result = call({**given, **_extended(options, Path(given["out"]))})
+        except OutputRefused:
+            if "out" in options or not campaign.exists():
+                raise
+            remove(campaign)  # it is of another model, or of other settings
+            result = call(given)
+        if result.interrupted:
+            raise KeyboardInterrupt
+        known.keep(result)
+        result.check = partial(self._check, acceptances=self.accepted(), search=None)
+        return result
+
+    def _check(
+        self, result: Result, allowed: list[str], acceptances: Acceptances, search: Callable[[], Result] | None
+    ) -> None:
+        """What `assert_clean` does: fails with two lines a defect, unless all are allowed or accepted."""
+        __tracebackhide__ = True
+        left = result.other_than(allowed)
+        failing = self._failing(left, acceptances)
+        if failing:
+            self._attach(result, failing)
+            pytest.fail(self._message(result, failing, acceptances), pytrace=False)
+        if search is not None:  # all that is still there is allowed, so there is more to look for
+            try:
+                more = search()
+            except JostleError as error:
+                raise error.with_traceback(None) from None
+            result.triaged, result.ended = more.triaged, more.ended
+            result.warnings, result.check = more.warnings, more.check
+            result.assert_clean(allowed)
+        else:
+            self._tell_accepted(left, acceptances)
+
+    def _tell_accepted(self, defects: Sequence[Defect], acceptances: Acceptances) -> None:
+        for defect in defects:
+            entry = self._entry(defect, acceptances)
+            assert entry is not None, "else it fails"
+            self._tell(ACCEPTED, f"{defect.name}: {entry.reason} (until {entry.until})")
+
+    def _failing(self, defects: Sequence[Defect], acceptances: Acceptances) -> list[Defect]:
+        entries = [(defect, self._entry(defect, acceptances)) for defect in defects]
+        return [defect for defect, entry in entries if entry is None or entry.expired(date.today())]
+
+    def _entry(self, defect: Defect, acceptances: Acceptances) -> Acceptance | None:
+        return acceptances.of(defect.cause.kind, defect.name, self.item.nodeid)
+
+    def _message(self, result: Result, defects: Sequence[Defect], acceptances: Acceptances) -> str:
+        lines = [] if len(defects) == 1 else [f"{len(defects):,} defects"]
+        for defect in defects[:MOST_TOLD]:
+            lines += [f"{defect.cause.kind}: {defect.title}", f"  {self._command(result, defect)}"]
+            entry = self._entry(defect, acceptances)
+            if entry is not None:
+                lines.append(f"  accepted until {entry.until}, which is over: {entry.reason} ({FILE})")
+        more = len(defects) - MOST_TOLD
+        return "\n".join([*lines, *([f"and {more:,} more"] if more > 0 else [])])
+
+    def _command(self, result: Result, defect: Defect) -> str:
+        """What shows a defect again: its script, or this test, whose object the model is."""
+        script = result.script(defect)
+        if script is not None:
+            return f"{Path(sys.executable).stem} {shlex.quote(_from_here(script))}"
+        return command_of(self.item)
+
+    def _attach(self, result: Result, defects: Sequence[Defect]) -> None:
+        """Tells reports where pictures and scripts stand."""
+        lines = []
+        for defect in defects[:MOST_TOLD]:
+            self._tell(DEFECT, defect.name)
+            for what, path in (("picture", result.picture(defect)), ("script", result.script(defect))):
+                if path is not None:
+                    self._tell(f"jostle_{what}", str(path))
+                    lines.append(f"{defect.name}: {what} {_from_here(path)}")
+        if lines:
+            self.item.add_report_section("call", "jostle", "\n".join(lines))
+
+    def _tell(self, name: str, value: str) -> None:
+        if (name, value) not in self.item.user_properties:
+            self.item.user_properties.append((name, value))
+
+
+Call = Callable[[Mapping[str, Any]], "Result"]
+
+
+def _call(model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> Result:
+    from jostle.api.fuzzing import fuzz
+
+    return fuzz(model, seeds, labels, **options)
+
+
+def _extended(options: Mapping[str, Any], campaign: Path) -> dict[str, Any]:
+    """The limits of a run of its own, for a campaign that counts what earlier runs spent."""
+    from jostle.composition.settle import FUZZ
+    from jostle.storage.campaign_record import CONFIG
+    from jostle.storage.overview import overview_of
+
+    given = FUZZ.parsed({name: options[name] for name in LIMITS if name in options}).values
+    if not (campaign / CONFIG).is_file():
+        return {}
+    overview = overview_of(campaign)
+    spent = {"budget": overview.statistics.seconds or 0.0, "executions": overview.executions}
+    return {name: value + spent[name] for name, value in given.items()}
+
+
+def _require() -> None:
+    """Refuses in one line where a library is missing that all of the package needs."""
+    try:
+        import jostle.api.measuring
+        import jostle.pytest_plugin.known_defects  # noqa: F401
+    except ImportError as error:
+        name = (error.name or "torch").partition(".")[0]
+        raise UsageError(f"the fixture jostle needs {name}: pip install {name} ({error})") from error
+
+
+def command_of(item: pytest.Item) -> str:
+    """What runs one test, from where pytest was started."""
+    path, *names = item.nodeid.split("::")
+    start, root = item.config.invocation_params.dir, item.config.rootpath
+    place = os.path.relpath(root / path, start) if start.drive == root.drive else str(root / path)
+    return f"pytest {shlex.quote('::'.join([Path(place).as_posix(), *names]))}"
+
+
+def _from_here(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -1,0 +1,88 @@
+"""Defects that earlier runs of a test found: small cases, run on the model as it is before anything is searched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from jostle.api.replaying import replayed
+from jostle.api.result import Result
+from jostle.commands.replay import Replay, ReplayStatus, Verdict
+from jostle.commands.triage import Triaged
+from jostle.records import Summary
+from jostle.session.session import Ended
+from jostle.storage.campaign_record import read_campaign
+from jostle.storage.defect_case import DefectCase, cases_in, read_case, write_case
+from jostle.storage.defect_record import Defect
+from jostle.storage.defects import DEFECTS
+from jostle.storage.files import make_folder, move, remove
+from jostle.storage.findings import MINIMISED, PICTURE, SCRIPT, read_record
+
+BESIDE = (PICTURE, SCRIPT, f"{MINIMISED}.npy")  # what shows a defect to a person
+MENDED = "mended"  # where cases go that show no more
+MOST = 100  # cases of a test; all findings stay in the campaign's folder
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What became of cases."""
+
+    still: list[Defect]
+    mended: list[Defect]
+
+
+@dataclass(frozen=True)
+class KnownDefects:
+    """The cases of one call, in a folder."""
+
+    folder: Path
+
+    @property
+    def cases(self) -> list[Path]:
+        return cases_in(self.folder / DEFECTS)
+
+    def replayed(self, model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> Replayed:
+        """Runs all cases as `jostle.fuzz` would judge them, and moves those away that are mended."""
+        folders = self.cases
+        replays = replayed(folders, model, seeds, labels, options) if folders else []
+        found = [(_as_now(read_case(replay.folder).defect, replay), replay) for replay in replays]
+        still = [defect for defect, replay in found if replay.still_wrong]
+        mended = [defect for defect, replay in found if replay.verdict is Verdict.MENDED]
+        for defect in mended:
+            self._move_away(defect.name)
+        return Replayed(sorted(still, key=lambda defect: -defect.weight), mended)
+
+    def _move_away(self, name: str) -> None:
+        make_folder(self.folder / MENDED)
+        if (self.folder / MENDED / name).exists():
+            remove(self.folder / MENDED / name)
+        move(self.folder / DEFECTS / name, self.folder / MENDED / name)
+
+    def keep(self, result: Result) -> None:
+        """Keeps a case of each defect that every run shows."""
+        stable = [defect for defect in result.defects if defect.unstable is None]
+        for defect in stable[:MOST]:
+            place = result.place(defect)
+            case = DefectCase(defect, read_record(place), read_campaign(result.folder))
+            write_case(self.folder / DEFECTS / defect.name, case, place, BESIDE)
+
+    def result(self, defects: Sequence[Defect]) -> Result:
+        """Those that are still there, as if a campaign had found them that did nothing else."""
+        kinds = Counter(defect.cause.kind for defect in defects)
+        summary = Summary(0, 0, 0.0, 0, 0.0, {}, kinds, {}, {}, {}, {})
+        triaged = Triaged(self.folder, list(defects), len(defects), 0, 0, at_work=False)
+        return Result(triaged, Ended(summary, 0, full=False, stopped=False))
+
+
+def _as_now(defect: Defect, replay: Replay) -> Defect:
+    """The defect, with what is wrong now where that is something else."""
+    if replay.status is not ReplayStatus.OTHERWISE:
+        return defect
+    return replace(defect, title=f"{defect.title}; now {'; '.join(_summaries(replay))}")
+
+
+def _summaries(replay: Replay) -> Iterator[str]:
+    return (violation.summary for violation in replay.other_ways)

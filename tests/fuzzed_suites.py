@@ -1,0 +1,72 @@
+"""Test suites of others, written into pytester's folder and run by pytest itself."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import faiss  # noqa: F401 - pytester forgets what a run imported, and some libraries cannot be imported twice
+import pytest
+
+import jostle.api.measuring
+import jostle.pytest_plugin.known_defects  # noqa: F401 - once, not in every run
+
+# Not from its entry point, which a checkout may or may not have installed.
+OURS = ("-p", "no:jostle", "-p", "jostle.pytest_plugin.plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
+QUICK = 'mutator="noise", sigma=0.3, radius=1.0, range=(0, 1), confirm=False'
+
+NET = """
+import torch
+from torch import nn
+
+
+class Logarithm(nn.Module):
+    '''Not finite where its input is below a tenth, unless it is mended.'''
+
+    def __init__(self, mended=False, scale=1.0):
+        super().__init__()
+        self.mended, self.scale = mended, nn.Parameter(torch.tensor(scale))
+
+    def forward(self, inputs):
+        values = inputs.flatten(1)[:, :3] - 0.1
+        return self.scale * (values.clamp(0.01) if self.mended else values).log()
+
+
+def build():
+    return Logarithm()
+
+
+def table():
+    return torch.full((6, 4), 0.4) + torch.arange(6)[:, None] / 50
+"""
+
+
+def suite(pytester: pytest.Pytester, body: str, model: str = "Logarithm()", **files: str) -> Path:
+    """A suite whose model is in net.py, and whose one file of tests has this body, in which MODEL and QUICK stand."""
+    pytester.makeini("[pytest]\naddopts = --strict-markers\n")
+    (pytester.path / "net.py").write_text(NET, encoding="utf-8")
+    for name, content in files.items():
+        (pytester.path / name).write_text(content, encoding="utf-8")
+    text = textwrap.dedent(body).replace("MODEL", model).replace("QUICK", QUICK)
+    head = "import pytest\nimport torch\nfrom net import Logarithm, build, table\n"
+    path = pytester.path / "test_net.py"
+    path.write_text(f"{head}# {model} {len(text)}\n{text}", encoding="utf-8")
+    return path
+
+
+def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Pytest in this process, which has torch already."""
+    return pytester.runpytest_inprocess(*OURS, *arguments)
+
+
+def folders(pytester: pytest.Pytester) -> list[Path]:
+    """Those of all calls."""
+    return sorted(path for path in (pytester.path / ".jostle").iterdir() if path.is_dir())
+
+
+def failures(result: pytest.RunResult) -> list[str]:
+    """What stands below the heading of each failed test, up to the next heading."""
+    lines = result.outlines
+    start = next(number for number, line in enumerate(lines) if " FAILURES " in line)
+    end = next(number for number, line in enumerate(lines) if number > start and line.startswith("====="))
+    return [line for line in lines[start + 1 : end] if not line.startswith(("____", "- generated"))]
