@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from jostle.api.fuzzing import fuzz
     from jostle.api.measuring import compare, coverage
+    from jostle.api.replay_findings import replay
     from jostle.api.result import Result
     from jostle.campaign import Budget, Campaign
     from jostle.commands.coverage_meter import CoverageMeter
@@ -97,6 +98,7 @@ __all__ = [
     "coverage",
     "fuzz",
     "open_archive",
+    "replay",
 ]
 
 # Where each name is found once it is asked for: all of them need torch, whose import takes seconds.
@@ -106,6 +108,7 @@ _NAMES = {
         "compare",
         "coverage",
     ),
+    "api.replay_findings": ("replay",),
     "api.result": ("Result",),
     "campaign": (
         "Budget",

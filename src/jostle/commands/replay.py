@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +17,7 @@ from jostle.composition.settle import settled
 from jostle.domain import Domain
 from jostle.errors import UsageError
 from jostle.foreign import CRASH
+from jostle.held import is_held, shown_name
 from jostle.inputs.geometry import Border
 from jostle.inputs.named_arrays import InputWishes, domain_to_replay
 from jostle.inputs.several import Several
@@ -27,8 +28,8 @@ from jostle.options.schema import Given
 from jostle.part import TRIED, PartContext
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Violation
-from jostle.session.isolate import isolated, limits_of
 from jostle.session.made_twins import twins_folder
+from jostle.session.open_models import open_models
 from jostle.session.reopen import local_python, python_file
 from jostle.storage.campaign_record import CONFIG, Origin
 from jostle.storage.finding_record import RECORD, FindingRecord
@@ -117,7 +118,7 @@ def _holds_findings(place: Path) -> bool:
 
 
 def replay(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> list[Replay]:
-    """Runs findings in a process of their own, as their campaigns did but for these options.
+    """Runs findings as their campaigns did but for these options, in a process of their own unless those say otherwise.
 
     A place is the folder of a finding, or one of a campaign or of several findings, which stands for all in it.
     """
@@ -152,21 +153,23 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
     """What the findings of one campaign show, on a model that is loaded once."""
     campaign = group[0].campaign.but_for(*changes.values, *(OF_ONE_MODEL if "model" in changes else ()))
     given = campaign.given.over(**{"trust_model": False, "isolate": True, "force": True, **changes.values})
+    if "model" not in changes and is_held(given.of(ModelOptions).model):
+        name = shown_name(given.of(ModelOptions).model)
+        raise UsageError(f"the model {name} was an object of a script: give a model, --model FILE.py:function")
     with campaign.in_its_folder(), ExitStack() as stack:
         if not given.of(ModelOptions).trust_model:
             refuse_enclosed(campaign.names(), [kept.finding.folder for kept in group], campaign.elsewhere)
-        limits = limits_of(given)
-        assert limits is not None, "isolated"
         twins = stack.enter_context(twins_folder(_twins_of(group[0].finding.folder, changes)))
-        model, service = isolated(given, _sample(group), limits, campaign.record.origin.layout, twins)
-        with closing(service):
-            changed = campaign.files_changed() or not campaign.record.digest.endswith(model.digest)
-            bench = _Bench(given, model, campaign.record.origin, other="model" in changes)
-            answers = bench.answers(group)
-            return [
-                Replay(kept.finding.folder, kept.finding.record, bench.shown(kept, answer), changed)
-                for kept, answer in zip(group, answers, strict=True)
-            ]
+        model, service = open_models(given, _sample(group), campaign.record.origin.layout, twins)
+        if service is not None:
+            stack.callback(service.close)
+        changed = campaign.files_changed() or not campaign.record.digest.endswith(model.digest)
+        bench = _Bench(given, model, campaign.record.origin, other="model" in changes)
+        answers = bench.answers(group)
+        return [
+            Replay(kept.finding.folder, kept.finding.record, bench.shown(kept, answer), changed)
+            for kept, answer in zip(group, answers, strict=True)
+        ]
 
 
 def _twins_of(finding: Path, changes: Given) -> Path | None:
