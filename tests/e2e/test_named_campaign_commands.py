@@ -18,6 +18,8 @@ from model_files import write_onnx
 
 Run = Callable[..., Ended]
 ZOO = "jostle.zoo:lenet1"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TEXTS = EXAMPLES / "text_classifier.py"
 QUICK = ("--executions", "100", "--no-confirm")
 
 OF_BYTES = """
@@ -157,6 +159,27 @@ def test_init_leaves_open_what_nothing_tells(jostle: Run, here: Path) -> None:
     assert "range" not in written and "recipe" not in written["campaign"]["nightly"]
     assert "without labels" in text
     assert jostle("run", "quick", *QUICK).code in (Exit.CLEAN, Exit.FINDINGS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "written"),
+    [
+        (f"loans.py:approval {EXAMPLES}/loans.csv", {}),
+        (f"text_classifier.py:model {TEXTS}:reviews --length 12 --tokenizer {TEXTS}:words", {"length": 12}),
+        (f"audio.py:model {EXAMPLES}/audio.py:seeds --rate 8000", {"rate": 8000}),
+        (f"tasks.py:segmenter {EXAMPLES}/tasks.py:discs", {"range": [0, 1]}),
+    ],
+    ids=["table", "texts", "sounds", "masks"],
+)
+def test_both_campaigns_run_whatever_the_inputs_are(
+    arguments: str, written: dict[str, object], jostle: Run, here: Path
+) -> None:
+    ended = jostle("init", *f"{EXAMPLES}/{arguments}".split())
+    assert ended.code == Exit.CLEAN, ended.err
+    found = tomllib.loads((here / "jostle.toml").read_text())
+    assert written.items() <= found.items() and "recipe" not in found["campaign"]["nightly"]
+    ran = jostle("run", "quick", "nightly", *QUICK)
+    assert ran.code in (Exit.CLEAN, Exit.FINDINGS) and "jostle: " not in ran.err, ran.err
 
 
 def test_init_replaces_nothing_unless_it_is_told_to(jostle: Run, here: Path) -> None:

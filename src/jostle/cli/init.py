@@ -9,18 +9,19 @@ import typer
 
 from jostle.cli.flags import Flags, taking
 from jostle.cli.in_subprocess import in_subprocess_if_from_file
-from jostle.cli.inspect import OF_MODEL, OF_SEEDS
+from jostle.cli.inspect import OF_MODEL
 from jostle.cli.terminal import output, say
 from jostle.commands.first_look import first_look
 from jostle.commands.starter_config import NIGHTLY, QUICK, starter_config
 from jostle.composition.settle import FUZZ
 from jostle.errors import OutputRefused
-from jostle.options.campaign import DATA_HELP
+from jostle.options.campaign import DATA_HELP, InputOptions
+from jostle.options.declaration import options_of
 from jostle.options.toml_files import CONFIG_FILE
 from jostle.storage.files import write_whole
 
 FORCE_HELP = "Replace a jostle.toml that is there, and write one although a pre-flight check has doubts."
-OPTIONS = (*OF_MODEL, *(name for name in OF_SEEDS if name != "seeds"))
+OPTIONS = (*OF_MODEL, *(name for name in options_of(InputOptions) if name != "seeds"), "output", "task")
 
 
 @in_subprocess_if_from_file(lambda model, weights, **_: [model, *filter(None, [weights])])

@@ -76,7 +76,8 @@ def _of_model(look: FirstLook) -> str:
 
 def _of_seeds(look: FirstLook) -> str:
     seeds, quality = look.seeds, look.way.figures["quality_on_seeds"]
-    told = f"{len(seeds):,} seeds of {_sizes(seeds.inputs.shape[1:])}"
+    shape = "" if seeds.domain is not None else f" of {_sizes(seeds.inputs.shape[1:])}"  # others are packed into rows
+    told = f"{len(seeds):,} seeds{shape}"
     if not look.labelled:
         return f"{told} without labels: what the model says of each is taken for its label where it has one."
     return f"{told}, {look.labelled:,} with a label{f'; {quality}' if quality else ''}."
