@@ -61,7 +61,20 @@ def test_doctor_tells_versions_or_what_installs_them(jostle: Run) -> None:
     assert all(name in shown.out and value in shown.out for name, value in told.items())
 
 
-COMMANDS = ("fuzz", "frameworks", "status", "cmin", "coverage", "profile", "evaluate", "demo", "list", "doctor")
+COMMANDS = (
+    "fuzz",
+    "run",
+    "init",
+    "frameworks",
+    "status",
+    "cmin",
+    "coverage",
+    "profile",
+    "evaluate",
+    "demo",
+    "list",
+    "doctor",
+)
 
 
 @pytest.mark.parametrize("arguments", ["--help", "-h", *(f"{command} --help" for command in COMMANDS)])

@@ -16,6 +16,7 @@ from jostle.cli.evaluate import evaluate
 from jostle.cli.export import export
 from jostle.cli.frameworks import frameworks
 from jostle.cli.fuzz import fuzz
+from jostle.cli.init import init
 from jostle.cli.inspect import inspect
 from jostle.cli.list_parts import list_parts
 from jostle.cli.profile import profile
@@ -23,6 +24,7 @@ from jostle.cli.promote import promote
 from jostle.cli.replay import replay
 from jostle.cli.report import report
 from jostle.cli.retrain import retrain
+from jostle.cli.run_campaigns import run_campaigns
 from jostle.cli.status import status
 from jostle.cli.tmin import tmin
 from jostle.cli.triage import triage
@@ -31,6 +33,8 @@ from jostle.errors import UsageError
 
 COMMANDS: Mapping[str, Callable[..., Any]] = {
     "fuzz": fuzz,
+    "init": init,
+    "run": run_campaigns,
     "frameworks": frameworks,
     "inspect": inspect,
     "triage": triage,

@@ -9,11 +9,12 @@ from jostle.cli.run import run_session
 from jostle.cli.terminal import Exit
 from jostle.composition.settle import FUZZ
 from jostle.errors import UsageError
+from jostle.options.named_campaigns import CAMPAIGN
 from jostle.options.schema import Given
 from jostle.options.toml_files import given_by
 from jostle.session.assemble import assemble
 
-OTHER_TABLES = ("frameworks",)  # of other commands, in the same files
+OTHER_TABLES = ("frameworks", CAMPAIGN)  # of other commands, in the same files
 
 
 @taking(FUZZ, argument="model")

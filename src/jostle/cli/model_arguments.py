@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 IN_PROCESS, HELP = "--no-isolate", {"--help", "-h"}
-LOADING_ONE = ("inspect", "coverage", "profile")  # commands that run again in a process of their own
+LOADING_ONE = ("init", "inspect", "coverage", "profile")  # commands that run again in a process of their own
 SUFFIXES = {
     *(".onnx", ".keras", ".h5", ".hdf5", ".tflite", ".xml", ".pt2"),
     *(".pt", ".pth", ".ts", ".jit", ".torchscript"),

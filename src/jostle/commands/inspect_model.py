@@ -176,11 +176,11 @@ def _command(given: Given, described: Description) -> str:
     options, inputs = given.of(ModelOptions), given.of(InputOptions)
     words = ["jostle", "fuzz", options.model, "--seeds", inputs.seeds if "seeds" in given else _seeds(given, described)]
     if "seeds" not in given:
-        words += _of_images(described.inputs)
+        words += [word for pair in image_options(described.inputs).items() for word in pair]
     words += [part for name in ("weights", "engine") if name in given for part in (f"--{name}", given.get(name))]
     words += [part for shape in options.shape for part in ("--shape", shape) if _is_array_file(given)]
     words += ["--layout", CHANNELS_LAST] if inputs.layout == CHANNELS_LAST and "--layout" not in words else []
-    words += ["--tokenizer", tokenizer] if (tokenizer := _tokenizer(given)) else []
+    words += ["--tokenizer", tokenizer] if (tokenizer := tokenizer_of(given)) else []
     words += ["--trust-model"] if options.trust_model else []
     return shlex.join(words)
 
@@ -191,23 +191,21 @@ def _is_array_file(given: Given) -> bool:
     return not names_object(options.model) and bool(kind_of(options.model, options.engine).engines)
 
 
-def _tokenizer(given: Given) -> str | None:
+def tokenizer_of(given: Given) -> str | None:
     """The tokenizer that the user names, or that lies in the model's folder."""
     beside = Path(given.of(ModelOptions).model) / TOKENIZER
     return given.of(InputOptions).tokenizer or (str(beside) if beside.is_file() else None)
 
 
 def _seeds(given: Given, described: Description) -> str:
-    if _tokenizer(given) is not None:
+    if tokenizer_of(given) is not None:
         return "TEXTS.txt"
     if len(described.inputs) > 1:
         return "ARRAYS.npz"
-    return "IMAGES/" if _of_images(described.inputs) else "ARRAYS.npy"
+    return "IMAGES/" if image_options(described.inputs) else "ARRAYS.npy"
 
 
-def _of_images(taken: Sequence[TakenInput]) -> list[str]:
-    """How image files become what the only input takes, if that looks like an image."""
+def image_options(taken: Sequence[TakenInput]) -> dict[str, str]:
+    """By flag, how image files become what the only input takes, if that looks like an image."""
     image = ImageShape.of_row(taken[0].shape or ()) if len(taken) == 1 else None
-    if image is None or image.channels not in COLOURS:
-        return []
-    return [word for pair in image.options.items() for word in pair]
+    return {} if image is None or image.channels not in COLOURS else image.options

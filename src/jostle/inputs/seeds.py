@@ -83,6 +83,14 @@ def load_seeds(spec: str, form: SeedForm) -> Seeds:
     raise SeedsRefused(f"seeds {spec}: {FIX}")
 
 
+def names_image_files(spec: str) -> bool:
+    """Whether seeds are image files, which are read as many channels and as large as is asked for."""
+    path = Path(spec)
+    if names_object(spec) or _are_texts(path) or _wave_files(path):
+        return False
+    return path.is_dir() or path.suffix.lower() in IMAGES
+
+
 def _refuse_label(form: SeedForm) -> None:
     if form.label is not None:
         raise SeedsRefused("--label names a column of a .csv or .parquet file: leave it out for other seeds")

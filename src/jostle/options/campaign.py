@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from jostle.options.declaration import Derived, Facts, Theme, option
 from jostle.options.kinds import (
@@ -29,6 +30,7 @@ MODEL_HELP = "FILE.py:function, package.module:function, or a model file (.onnx,
 ENGINES = ("onnxruntime", "openvino", "tensorflow", "jax", "torch", "litert")
 CHANNELS_FIRST, CHANNELS_LAST = LAYOUTS = ("nchw", "nhwc")
 DATA_HELP = "Folder of images or texts, .npy/.npz/.csv/.parquet/.txt file, or FILE.py:function"
+HOME = Path("jostle-runs")  # where campaigns live that were given no folder
 DEFAULT_BUDGET = 60.0  # seconds
 USUAL_RANGE = (0.0, 1.0)  # of input values
 CHANNEL_MEANS, EVERY_UNIT = UNITS = ("channels", "every")  # what a neuron is: the mean of a channel, or every unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -100,11 +100,11 @@ class Schema:
             if value is not None
         }
 
-    def renamed(self, values: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Keys of a file as options are named; one that is unknown is refused, with the nearest."""
+    def renamed(self, values: Mapping[str, Any], where: str, tables: Iterable[str] = ()) -> dict[str, Any]:
+        """Keys of a file as options are named; one that is unknown is refused, with the nearest option or table."""
         renamed = {key.replace("-", "_"): value for key, value in values.items()}
         for key in renamed:
-            self._known(key, where)
+            self._known(key, where, tables)
         return renamed
 
     def settled(self, given: Given, chosen: Mapping[str, Any], facts: Facts, unused: set[type]) -> Settings:
@@ -119,8 +119,8 @@ class Schema:
         }
         return Settings(groups, given, in_effect)
 
-    def _known(self, name: str, where: str = "") -> None:
+    def _known(self, name: str, where: str = "", tables: Iterable[str] = ()) -> None:
         if name not in self.options:
-            near = nearest(name, self.options)
+            near = nearest(name, [*tables, *self.options])
             hint = f", did you mean {near!r}?" if near else ": remove it"
             raise UsageError(f"{where}{': ' if where else ''}unknown setting {name!r}{hint}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jostle.errors import UsageError
 from jostle.options.schema import Given, Schema
 
+CONFIG_FILE = "jostle.toml"
 LARGEST = 2**20  # bytes of a file of options
 
 
@@ -20,18 +21,28 @@ def given_by(
 
     A command other than `jostle fuzz` has its options in a table of its own in both; those of others are left aside.
     """
-    files = {
-        folder / "pyproject.toml": ("tool", "jostle", *filter(None, [table])),
-        folder / "jostle.toml": (*filter(None, [table]),),
-    }
+    settings = settings_in(schema, folder, (*filter(None, [table]),), other_tables)
+    return schema.parsed({**settings, **schema.read(flags)})
+
+
+def settings_in(
+    schema: Schema, folder: Path, table: Sequence[str] = (), other_tables: Collection[str] = ()
+) -> dict[str, Any]:
+    """What a table of `jostle.toml` says over the same one below `[tool.jostle]`; an unknown setting is refused."""
     merged: dict[str, Any] = {}
-    for path, keys in files.items():
-        values = _table(path, keys)
-        merged |= schema.renamed({key: value for key, value in values.items() if key not in other_tables}, str(path))
-    return schema.parsed({**merged, **schema.read(flags)})
+    for path, keys in files_in(folder, table).items():
+        values = {key: value for key, value in table_at(path, keys).items() if key not in other_tables}
+        where = f"{path} [{'.'.join(keys)}]" if table else str(path)
+        merged |= schema.renamed(values, where, other_tables)
+    return merged
 
 
-def _table(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
+def files_in(folder: Path, table: Sequence[str] = ()) -> dict[Path, tuple[str, ...]]:
+    """Files that hold options, and under which keys each holds this table; later ones come before earlier ones."""
+    return {folder / "pyproject.toml": ("tool", "jostle", *table), folder / CONFIG_FILE: (*table,)}
+
+
+def table_at(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
     """The table under these keys, empty where there is none."""
     found: Any = _read(path)
     for depth, key in enumerate(keys):

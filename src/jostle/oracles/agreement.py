@@ -12,6 +12,7 @@ from torch import Tensor
 
 from jostle.digests import bug_number
 from jostle.errors import UsageError
+from jostle.held import shown_name
 from jostle.options.declaration import Derived, Facts, Theme, option
 from jostle.options.kinds import number
 from jostle.options.schema import Settings
@@ -128,7 +129,7 @@ def _agreement(settings: Settings, context: PartContext) -> Agreement:
     options, variant = settings[AgreementOptions], context.compared
     asked = options.agree.split(",")
     how = asked[list(context.twins).index(variant)] if len(asked) > 1 else asked[0]
-    name = context.twins.get(variant, variant)
+    name = shown_name(context.twins.get(variant, variant))
     comparison = comparison_named(how, context.reading, options.margin)
     return Agreement(comparison, ComparedTwin(variant, Path(name).name if Path(name).suffix else name))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from jostle.held import shown_name
 from jostle.interfaces import ComparesLayers
 from jostle.records import LayerGaps, all_rows
 from jostle.storage.finding_record import Divergence, LayerDivergence
@@ -54,7 +55,7 @@ class LocatedDivergence:
         """Of each of the inputs [batch, ...]; None where the models failed when looked into."""
         if variant not in self._known:
             self._known[variant] = on_seed_layers(self._compares.gaps(self._seeds, variant))
-        known, twin = self._known[variant], self._twins[variant]
+        known, twin = self._known[variant], shown_name(self._twins[variant])
         if not known.layers:
             return [Divergence(twin, None, False, ())] * len(inputs)
         found = self._compares.gaps(inputs, variant)

@@ -12,13 +12,12 @@ from pathlib import Path
 
 from jostle.digests import digest_of_file
 from jostle.layout import Layout
+from jostle.options.campaign import HOME
 from jostle.options.schema import Settings
 from jostle.storage.campaign_record import CampaignRecord, Origin
 from jostle.storage.files import portable
 from jostle.storage.finding_record import InputType
 from jostle.task import NO_LABEL_READING, LabelReading
-
-HOME = Path("jostle-runs")  # where campaigns live that were given no folder
 
 
 def record_of(

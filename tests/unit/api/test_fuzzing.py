@@ -184,3 +184,4 @@ def test_compare_finds_where_a_twin_differs() -> None:
     with torch.no_grad():
         result = jostle.compare(lenet1(), twin, DIGITS, **QUICK)
     assert result.defects and all(defect.cause.kind == "agree" for defect in result.defects)
+    assert "twin" in result.defects[0].title and "jostle.held" not in result._repr_html_()

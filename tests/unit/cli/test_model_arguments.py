@@ -25,6 +25,7 @@ def test_a_command_that_loads_a_file_needs_a_process(models: list[str]) -> None:
     for model in models:
         assert needs_worker(["fuzz", model, "--seeds", "x"]) and needs_worker(["fuzz", "--seeds", "x", model])
         assert needs_subprocess(["inspect", model]) and needs_subprocess(["coverage", model, "data"])
+        assert needs_subprocess(["init", model, "data"])
         assert not needs_subprocess(["fuzz", model]) and not needs_worker(["inspect", model])
 
 
