@@ -17,6 +17,7 @@ from jostle.subjects.keras_engines import keras_on, tensorflow
 from jostle.subjects.silence import silenced
 from jostle.zoo import lenet1, mnist_sample
 from model_files import as_keras, write_keras, write_saved_model
+from soaking import times
 
 Run = Callable[..., Ended]
 pytestmark = pytest.mark.slow  # a worker that imports TensorFlow takes seconds to start
@@ -35,7 +36,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("model", ["net.keras", "net.h5", "saved"])
+@pytest.mark.soak
+@pytest.mark.parametrize("model", ["net.keras", "saved", "net.h5"][: times(2, 3)])
 def test_a_campaign_finds_flips_in_every_kind_of_file(model: str, jostle: Run, bench: Path, tmp_path: Path) -> None:
     how = "--recipe deephunter --coverage nearest --ranges paper --layout nhwc --executions 1500 --json"
     ended = jostle("fuzz", str(bench / model), "--seeds", str(bench / "last.npz"), *how.split(), "--out", str(tmp_path))
@@ -44,7 +46,8 @@ def test_a_campaign_finds_flips_in_every_kind_of_file(model: str, jostle: Run, b
     assert told["accuracy_on_seeds"] > 0.95 and told["findings"]["flip"] > 0
 
 
-@pytest.mark.parametrize("engine", ["tensorflow", "torch"])
+@pytest.mark.soak
+@pytest.mark.parametrize("engine", ["tensorflow", "torch"][: times(1, 2)])
 def test_gradients_find_flips_on_every_engine(engine: str, jostle: Run, bench: Path, tmp_path: Path) -> None:
     seeds, how = str(bench / "first.npz"), f"--engine {engine} --layout nhwc --recipe dlfuzz --rounds 1 --json"
     ended = jostle("fuzz", str(bench / "net.keras"), "--seeds", seeds, *how.split(), "--out", str(tmp_path))

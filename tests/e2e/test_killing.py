@@ -74,15 +74,15 @@ def check_as_if_never_killed(out: Path, whole: Path) -> None:
 
 
 @pytest.mark.parametrize("attempt", range(times(1, 4)))
-def test_twenty_killed_pieces_are_the_campaign_in_one(
+def test_killed_pieces_are_the_campaign_in_one(
     attempt: int, jostle: Run, in_workshop: Path, in_one_piece: Path, tmp_path: Path
 ) -> None:
     call = [*CALL, "--executions", EXECUTIONS, "--out", str(tmp_path)]
     chance = random.Random(attempt)
     pieces = 0
-    while pieces < 20 and killed(call, 0.1 + chance.random() * 0.2):
+    while pieces < times(8, 20) and killed(call, 0.1 + chance.random() * 0.2):
         pieces += 1
-    assert pieces >= 10  # twenty, unless the machine is very fast
+    assert pieces >= times(4, 10)  # all of them, unless the machine is very fast
     assert jostle(*call).code == Exit.FINDINGS
     check_as_if_never_killed(tmp_path, in_one_piece)
 

@@ -30,6 +30,7 @@ from jostle.interfaces import Feedback, Scheduler
 from jostle.records import TWIN
 from jostle.subjects.torch_twins import TWINS
 from jostle.zoo import lenet5, mnist_sample
+from soaking import times
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
@@ -61,11 +62,13 @@ def found_after(classifier: nn.Module, feedbacks: Sequence[Feedback], seed: int)
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 def test_tensorfuzz_finds_the_nan_with_every_seed_and_random_search_with_none(classifier: nn.Module):
-    guided = [found_after(classifier, [FarFromSeen([LOGITS], criterion="magnitude")], seed) for seed in range(3)]
-    unguided = [found_after(classifier, [], seed) for seed in range(3)]
+    seeds = range(times(1, 3))
+    guided = [found_after(classifier, [FarFromSeen([LOGITS], criterion="magnitude")], seed) for seed in seeds]
+    unguided = [found_after(classifier, [], seed) for seed in seeds]
     assert None not in guided
-    assert unguided == [None, None, None]
+    assert set(unguided) == {None}
 
 
 def test_the_nan_is_traced_to_the_loss(classifier: nn.Module):

@@ -46,15 +46,17 @@ class Transformation:
         return isinstance(TRANSFORMS[self.name], Affine)
 
     def lessened(self, share: float) -> Transformation:
-        """The same by this share of its way from nothing, above 0; parameters are of few digits."""
+        """The same by this share of its way from nothing, above 0; parameters are of few digits, and go no farther."""
         if share == 1:
             return self
         if self.name == "blur":
             milder = MILDEST_FIRST[: MILDEST_FIRST.index(int(self.parameter)) + 1]
             return Transformation(self.name, milder[math.ceil(share * len(milder)) - 1])
         neutral = NEUTRAL[self.name]
-        parameter = neutral + _few_digits(share * (self.parameter - neutral))
-        return Transformation(self.name, float(f"{parameter:{TEXT}}"))
+        less = _few_digits(share * (self.parameter - neutral))
+        if abs(less) > abs(self.parameter - neutral):
+            return self
+        return Transformation(self.name, float(f"{neutral + less:{TEXT}}"))
 
     @property
     def mutation(self) -> Mutation:

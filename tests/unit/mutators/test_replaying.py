@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jostle.inputs.geometry import Border, Placements, unmoved
 from jostle.lineage import SEED, Mutation
@@ -74,6 +76,13 @@ def transformation(end: object) -> Transformation:
     known = Transformation.of(end.mutations[0])  # type: ignore[attr-defined]
     assert known is not None
     return known
+
+
+@given(st.sampled_from(sorted(NEUTRAL)), st.floats(-3, 3), st.floats(0.01, 1))
+def test_few_digits_never_go_farther_than_the_step_did(name: str, parameter: float, share: float) -> None:
+    step = Transformation(name, float(f"{parameter:.3g}"))
+    less = step.lessened(share)
+    assert abs(less.parameter - NEUTRAL[name]) <= abs(step.parameter - NEUTRAL[name]) + 5e-3
 
 
 def test_a_shift_goes_less_far_in_the_same_direction() -> None:
