@@ -14,13 +14,14 @@ from rich.table import Table
 
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.fuzz import OTHER_TABLES, fuzz_given
-from jostle.cli.terminal import Exit, output, say, visible
+from jostle.cli.terminal import Exit, output, say
 from jostle.composition.settle import FUZZ
 from jostle.errors import UsageError
 from jostle.options.kinds import shown
 from jostle.options.named_campaigns import OUT, NamedCampaign, chosen_campaigns, named_campaigns
 from jostle.options.schema import Given
 from jostle.storage.files import portable
+from jostle.visible import visible
 
 # From what nobody minds to what must be looked at first.
 SEVERITY = (Exit.CLEAN, Exit.NOTHING_RAN, Exit.FINDINGS, Exit.INTERRUPTED, Exit.USAGE)
