@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from jostle.errors import UsageError
+
 PREFIX = f"{__name__}:"
 _held: ContextVar[Mapping[str, object]] = ContextVar("held")
 
@@ -41,6 +43,11 @@ class Holder:
 
 
 def is_held(spec: str) -> bool:
+    """True of a name that stands for an object that a script holds now."""
+    return was_held(spec) and shown_name(spec) in _held.get({})
+
+
+def was_held(spec: str) -> bool:
     """True of a name that stands for an object of a script, whether or not one holds it now."""
     return spec.startswith(PREFIX)
 
@@ -50,8 +57,10 @@ def shown_name(spec: str) -> str:
     return spec.removeprefix(PREFIX)
 
 
-def __getattr__(name: str) -> object:
-    try:
-        return _held.get({})[name]
-    except KeyError:
-        raise AttributeError(f"no script holds an object named {name!r} now") from None
+def held_object(spec: str) -> object:
+    """The object of this name; refused where no script holds it now."""
+    name = shown_name(spec)
+    objects = _held.get({})
+    if name not in objects:
+        raise UsageError(f"{name} was an object of a script: give what stands for it, as FILE.py:function or a file")
+    return objects[name]

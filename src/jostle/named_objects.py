@@ -15,7 +15,7 @@ from types import ModuleType
 
 from jostle.errors import UsageError
 from jostle.foreign import Crash, attempt
-from jostle.held import is_held
+from jostle.held import held_object, was_held
 
 
 def names_object(spec: str) -> bool:
@@ -30,10 +30,10 @@ def _is_dotted(place: str) -> bool:
 
 def find_object(spec: str) -> object:
     """The object of that name; naming a file is consent to execute it."""
+    if was_held(spec):
+        return held_object(spec)
     place, _, name = spec.rpartition(":")
     module = _module_from_file(Path(place)) if place.endswith(".py") else _imported(place)
-    if not hasattr(module, name) and is_held(spec):
-        raise UsageError(f"{name} was an object of a script: give what stands for it, as FILE.py:function or a file")
     if not hasattr(module, name):
         near = difflib.get_close_matches(name, dir(module), n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "check the name after the colon"

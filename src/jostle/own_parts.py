@@ -92,4 +92,5 @@ def _takes_one(make: Callable[..., Any]) -> bool:
         parameters = inspect.signature(make).parameters.values()
     except ValueError:
         return False
-    return any(one.default is one.empty and one.kind is not one.VAR_KEYWORD for one in parameters)
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return any(one.default is one.empty and one.kind not in variable for one in parameters)

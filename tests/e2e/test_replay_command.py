@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -132,6 +133,37 @@ def test_where_the_working_folder_is_gone_names_are_looked_for_here(
     ended = jostle("replay", "sent", "--trust-model")
     assert ended.code == Exit.FINDINGS and ended.out.startswith("shown again")
     assert "model or code have changed since it was found" in ended.out
+
+
+@pytest.mark.parametrize("option", ["mutator", "coverage", "scheduler"])
+def test_a_part_that_came_with_a_finding_is_not_run(
+    option: str, jostle: Run, campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search needs it, and a replay does not."""
+    sent = shutil.copytree(finding_of(campaign, 0, 1), tmp_path / "sent")
+    (sent / "evil.py").write_text(f"open({str(tmp_path / 'canary')!r}, 'w').close()\nclass Part: ...\n")
+    record = json.loads((sent / "campaign.json").read_text())
+    spec = f"{sent / 'evil.py'}:Part"
+    (sent / "campaign.json").write_text(json.dumps({**record, option: spec if option == "scheduler" else [spec]}))
+    monkeypatch.chdir(tmp_path)
+    ended = jostle("replay", "sent")
+    assert "Traceback" not in ended.err and not (tmp_path / "canary").exists()
+
+
+def test_a_record_cannot_have_its_model_run_in_our_process(
+    jostle: Run, campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = shutil.copytree(finding_of(campaign, 0, 1), tmp_path / "sent")
+    record = json.loads((sent / "campaign.json").read_text())
+    spec = tmp_path / "theirs.py"
+    spec.write_text(f"import os\nopen({str(tmp_path / 'process')!r}, 'w').write(str(os.getpid()))\n{NETS}")
+    changed = {**record, "model": f"{spec}:build", "twin": ["jostle.held:x"]}
+    (sent / "campaign.json").write_text(json.dumps(changed))
+    monkeypatch.chdir(tmp_path)
+    ended = jostle("replay", "sent", "--trust-model")
+    assert ended.code == Exit.USAGE and "Traceback" not in ended.err
+    ran_in = tmp_path / "process"
+    assert not ran_in.exists() or int(ran_in.read_text()) != os.getpid()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jostle.errors import UsageError
-from jostle.held import holding, is_held, shown_name
+from jostle.held import holding, is_held, shown_name, was_held
 from jostle.named_objects import find_object, names_object
 
 
@@ -30,6 +30,11 @@ def test_two_objects_have_two_names_and_one_has_one() -> None:
         assert find_object(names[3]) is other
 
 
+def test_no_name_of_ours_hides_what_is_held() -> None:
+    with holding() as holder:
+        assert find_object(holder.hold(holding, "Holder")) is holding
+
+
 def test_names_are_the_same_in_every_run() -> None:
     first, second = [], []
     for names in (first, second):
@@ -41,6 +46,7 @@ def test_names_are_the_same_in_every_run() -> None:
 def test_nothing_is_found_once_it_is_let_go() -> None:
     with holding() as holder:
         spec = holder.hold(Net())
+    assert was_held(spec) and not is_held(spec)
     with pytest.raises(UsageError, match="Net was an object of a script: give what stands for it"):
         find_object(spec)
 

@@ -25,7 +25,6 @@ from jostle.composition.settle import FUZZ, settled
 from jostle.domain import Domain
 from jostle.errors import OutputRefused, UsageError
 from jostle.foreign import CRASH
-from jostle.held import is_held
 from jostle.inputs.geometry import Border
 from jostle.inputs.named_arrays import InputWishes, domain_to_replay
 from jostle.inputs.several import Several, layout_of
@@ -36,7 +35,7 @@ from jostle.options.schema import Given
 from jostle.part import TRIED, PartContext
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Violation
-from jostle.session.isolate import named_models
+from jostle.session.isolate import any_held
 from jostle.session.load import Loaded
 from jostle.session.made_twins import twins_folder
 from jostle.session.open_models import open_models
@@ -204,9 +203,10 @@ def _absolute(spec: str) -> str:
 
 def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
     """What the findings of one campaign show, on a model that is loaded once."""
-    campaign = group[0].campaign.but_for(*changes.values, *(OF_ONE_MODEL if "model" in changes else ()))
+    others = OF_ONE_MODEL if "model" in changes else ()
+    campaign = group[0].campaign.but_for(*changes.values, *others).without_own_parts()
     given = campaign.given.over(**{"trust_model": False, "force": True, **changes.values})
-    given = given.over(isolate=None if any(map(is_held, named_models(given))) else True)
+    given = given.over(isolate=None if any_held(given) else True)
     with campaign.in_its_folder(), ExitStack() as stack:
         if not given.of(ModelOptions).trust_model:
             refuse_enclosed(campaign.names(), [kept.finding.folder for kept in group], campaign.elsewhere)

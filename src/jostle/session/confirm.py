@@ -10,12 +10,11 @@ import torch
 from torch import Tensor
 
 from jostle.foreign import CRASH
-from jostle.held import is_held
 from jostle.inputs.several import layout_of
 from jostle.interfaces import Oracle, Target
 from jostle.options.schema import Given
 from jostle.records import Candidates, Trace, all_rows
-from jostle.session.isolate import isolated, limits_of, named_models
+from jostle.session.isolate import any_held, isolated, limits_of
 from jostle.session.load import Loaded
 from jostle.storage.finding_record import Confirmation
 from jostle.subjects.twin_making import CALIBRATED
@@ -31,7 +30,7 @@ def in_new_process(given: Given, loaded: Loaded) -> Iterator[Target]:
 
     Objects of a script cannot be loaded anew: they run again as they are.
     """
-    if any(map(is_held, named_models(given))):
+    if any_held(given):
         yield loaded.model.target
         return
     given, seeds = given.over(isolate=True), loaded.prepared.seeds

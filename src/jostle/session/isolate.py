@@ -19,7 +19,7 @@ from jostle.isolation.client import Answer, WorkerClient
 from jostle.isolation.messages import ungrouped
 from jostle.isolation.process import Limits, most_memory
 from jostle.layout import Layout
-from jostle.options.campaign import IsolationOptions, ModelOptions, PanelOptions
+from jostle.options.campaign import InputOptions, IsolationOptions, ModelOptions, PanelOptions, WatchOptions
 from jostle.options.schema import Given
 from jostle.subjects.instrument import Instrumented
 from jostle.subjects.registry import is_file
@@ -37,7 +37,7 @@ def limits_of(given: Given) -> Limits | None:
     objects of a script always do.
     """
     options, names = given.of(IsolationOptions), named_models(given)
-    held = next(filter(is_held, names), None)
+    held = _held(given)
     if held is not None and options.isolate:
         raise UsageError(
             f"isolate: {shown_name(held)} is an object of this process: name it as FILE.py:function to isolate it"
@@ -49,6 +49,16 @@ def limits_of(given: Given) -> Limits | None:
                 raise UsageError(f"{name} needs --isolate: only a process of its own can be watched and ended")
         return None
     return Limits(options.timeout or PATIENCE, options.rss_limit or most_memory())
+
+
+def any_held(given: Given) -> bool:
+    """Whether an object of a script is among what the models' process would need."""
+    return _held(given) is not None
+
+
+def _held(given: Given) -> str | None:
+    beside = (given.of(WatchOptions).metadata, given.of(InputOptions).tokenizer)
+    return next(filter(is_held, (*named_models(given), *filter(None, beside))), None)
 
 
 def named_models(given: Given) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +16,9 @@ from jostle.storage.campaign_folder import campaign_in
 from jostle.storage.campaign_record import CONFIG, CampaignRecord
 from jostle.storage.finding_record import InputType
 
-# Options that name what a model and its oracles are loaded from.
-LOADED = ("model", "weights", "twin", "models", "metadata", "oracle", "tokenizer")
+# Options that name what a model and its oracles are loaded from, and parts that only a search needs.
+SEARCHED = ("mutator", "coverage", "scheduler")
+LOADED = ("model", "weights", "twin", "models", "metadata", "oracle", "tokenizer", *SEARCHED)
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Reopened:
         )
         files = {name: digest for name, digest in self.record.files.items() if name in left.names()}
         return replace(left, record=replace(self.record, files=files))
+
+    def without_own_parts(self) -> Reopened:
+        """The same without parts of the user's own that only a search needs, so that none of their code runs."""
+        own = [name for name in SEARCHED if any(map(names_object, _each(self.given.get(name))))]
+        return self.but_for(*own)
 
     def changed_files(self) -> list[str]:
         """The files that options name which are not what they were."""
@@ -55,8 +61,7 @@ class Reopened:
 
     def names(self) -> list[str]:
         """What a model and its oracles are loaded from."""
-        values = [self.given.get(name) for name in LOADED]
-        return [name for value in values if value for name in ((value,) if isinstance(value, str) else value)]
+        return [name for option in LOADED for name in _each(self.given.get(option))]
 
     @contextmanager
     def in_its_folder(self) -> Iterator[None]:
@@ -80,6 +85,10 @@ class Reopened:
         except OSError:  # of a folder that is not ours to enter
             return here
         return ran if there else here
+
+
+def _each(value: str | Sequence[str] | None) -> Sequence[str]:
+    return (value,) if isinstance(value, str) else value or ()
 
 
 def reopen(folder: Path) -> Reopened:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from jostle.errors import ModelRefused, UsageError
+from jostle.errors import JostleWarning, ModelRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object, names_object
 from jostle.subjects.hugging_face import HUGGING_FACE
@@ -69,7 +70,7 @@ def kind_of(spec: str, engine: str | None = None) -> SubjectKind:
     path = Path(spec)
     if not path.exists():
         raise ModelRefused(f"model {spec} does not exist: give a model file or FILE.py:function")
-    fitting = [kind for kind in kinds() if kind.load is not None and kind.recognises(path)]
+    fitting = _recognising(path, KINDS) or _recognising(path, _added())
     for kind in fitting:
         if engine is None or engine in kind.engines:
             return kind
@@ -84,18 +85,29 @@ def kind_of(spec: str, engine: str | None = None) -> SubjectKind:
     raise ModelRefused(f"{spec} is no format that can be fuzzed: give {FORMATS} or FILE.py:function")
 
 
-def kinds() -> tuple[SubjectKind, ...]:
-    """Every kind of model: ours, then those that installed packages add in the group `jostle.subjects`."""
-    return (*KINDS, *_added())
+def _recognising(path: Path, among: Sequence[SubjectKind]) -> list[SubjectKind]:
+    return [kind for kind in among if kind.load is not None and kind.recognises(path)]
+
+
+def kinds() -> Iterator[SubjectKind]:
+    """Every kind of model: ours, those that installed packages add in the group `jostle.subjects`, and functions.
+
+    Packages are imported only once none of ours before them will do.
+    """
+    yield from (kind for kind in KINDS if kind is not FUNCTION)
+    yield from _added()
+    yield FUNCTION
 
 
 @cache
 def _added() -> tuple[SubjectKind, ...]:
+    """What packages add; one that is broken is left out, with a warning."""
     loaded = {one.name: attempt(one.load) for one in entry_points(group="jostle.subjects")}
     for name, kind in loaded.items():
         if not isinstance(kind, SubjectKind):
             why = f"{kind.error}: {kind.message}" if isinstance(kind, Crash) else f"a {type(kind).__name__}"
-            raise UsageError(f"the entry point {name} of jostle.subjects gives no SubjectKind ({why}): uninstall it")
+            text = f"the entry point {name} of jostle.subjects gives no SubjectKind ({why}): it is left out"
+            warnings.warn(text, JostleWarning, stacklevel=2)
     return tuple(kind for kind in loaded.values() if isinstance(kind, SubjectKind))
 
 

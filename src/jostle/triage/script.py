@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jostle.held import is_held
+from jostle.held import was_held
 from jostle.named_objects import names_object
 from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.finding_record import FindingRecord
@@ -62,7 +62,7 @@ class Script:
     @property
     def text(self) -> str | None:
         """The whole script; None of a finding that no run of the model alone shows, and of an object of a script."""
-        if self.record.of_gradient or any(map(is_held, self._models)):
+        if self.record.of_gradient or any(map(was_held, self._models)):
             return None
         own = self._own()
         body, constants, loader = own if own is not None else self._by_replay()
