@@ -14,8 +14,6 @@ from jostle.pytest_plugin.fuzzed_test import DEFECT, command_of
 if TYPE_CHECKING:
     from jostle.commands.replay import Replay
 
-CASE_FILE = "jostle-case.json"
-
 
 class CaseFile(pytest.File):
     """The folder of a case, by the file that tells it for one."""

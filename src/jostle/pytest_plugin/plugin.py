@@ -9,10 +9,11 @@ import pytest
 
 from jostle.errors import UsageError
 from jostle.pytest_plugin.accepted import Acceptances, read_accepted
-from jostle.pytest_plugin.case_items import CASE_FILE, CaseFile, CaseItem
+from jostle.pytest_plugin.case_items import CaseFile, CaseItem
 from jostle.pytest_plugin.fuzzed_test import ACCEPTED, MENDED, FuzzedTest
 from jostle.pytest_plugin.home import HOME, Home
 from jostle.pytest_plugin.wishes import PROFILES, USUAL, Wishes
+from jostle.storage.defect_record import CASE
 
 MARKER = "fuzz: fuzzes a model; added by itself to tests that use the fixture jostle"
 TOLD = {ACCEPTED: "accepted", MENDED: "mended"}  # what the summary says of tests
@@ -106,7 +107,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile | None:
-    if file_path.name != CASE_FILE or HOME in file_path.parts:
+    if file_path.name != CASE or HOME in file_path.parts:
         return None
     return CaseFile.from_parent(parent, path=file_path)
 
