@@ -159,6 +159,14 @@ def test_a_session_without_torch_says_what_to_install(pytester: pytest.Pytester)
     assert "src/jostle" not in done.stdout and "1 failed" in done.stdout
 
 
+def test_a_case_in_a_session_without_torch_says_what_to_install(pytester: pytest.Pytester) -> None:
+    (pytester.path / "conftest.py").write_text("import sys\n\nsys.modules['torch'] = None\n")
+    (pytester.mkdir("case") / "jostle-case.json").write_text("{}")
+    done = in_subprocess(pytester)
+    assert "UsageError: case case needs torch: pip install torch (" in done.stdout, done.stdout
+    assert "src/jostle" not in done.stdout and "1 failed" in done.stdout
+
+
 def test_pytest_finds_the_plugin_by_its_entry_point(pytester: pytest.Pytester) -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"][
         "pytest11"
