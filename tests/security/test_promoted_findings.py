@@ -40,7 +40,7 @@ def rewrite(sent: Path, ran: Path, **settings: object) -> None:
 @pytest.mark.parametrize("spelled", ["sent/evil.py:build", "{sent}/evil.py:build"])
 def test_code_that_came_with_a_finding_is_not_promoted_unasked(sent: Path, option: str, spelled: str) -> None:
     rewrite(sent, sent.parent, **{option: spelled.format(sent=sent)})
-    with pytest.raises(UsageError, match="may have come with the finding in .* add --trust-model"):
+    with pytest.raises(UsageError, match=r"may have come with the finding in .* add --trust-model"):
         promote(sent, sent.parent / "cases")
     assert not (sent.parent / "cases").exists() and not (sent / "fired").exists()
     if option == "model":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,9 @@ from jostle.commands.promote import promote
 from jostle.commands.promoted_cases import replay_cases
 from jostle.commands.replay import ReplayStatus
 from jostle.errors import JostleError, ModelRefused, UsageError
+from jostle.lineage import NO_GRADIENT
 from jostle.pytest_plugin.case_items import CaseReplays
-from jostle.storage.defect_case import cases_in, read_case
+from jostle.storage.defect_case import cases_in, read_case, write_case
 from jostle.storage.files import read_json
 
 pytest_plugins = ["pytester"]
@@ -260,9 +262,8 @@ def test_cases_with_twins_run_one_by_one(project: Path) -> None:
 
 def test_a_case_of_a_gradient_is_skipped_and_told(project: Path, pytester: pytest.Pytester) -> None:
     case = promote(finding(project), project / "cases")
-    content = read_json(case / "finding.json")
-    content["mutation"]["change"] = "no gradient"
-    (case / "finding.json").write_text(json.dumps(content), encoding="utf-8")
+    known = read_case(case)
+    write_case(case, replace(known, record=replace(known.record, mutation=NO_GRADIENT)), finding(project))
     result = run(pytester, "cases")
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines([f"not run {case.name}: it is of a gradient *"])
