@@ -124,7 +124,7 @@ def _portable(case: DefectCase, model: str | None) -> DefectCase:
     named = {name: settings[name] for name in LOADED if settings.get(name)}
     texts = (one for value in named.values() for one in ([value] if isinstance(value, str) else value))
     short = {text: _within(text, ran) for text in texts}
-    chosen = {
+    chosen: dict[str, Any] = {
         name: short[value] if isinstance(value, str) else [short[one] for one in value] for name, value in named.items()
     }
     if model is not None:

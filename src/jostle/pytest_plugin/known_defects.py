@@ -30,7 +30,7 @@ MOST = 100  # cases of a test; all findings stay in the campaign's folder
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplayedCases:
     """What became of cases."""
 
     still: list[Defect]
@@ -47,7 +47,7 @@ class KnownDefects:
     def cases(self) -> list[Path]:
         return cases_in(self.folder / DEFECTS)
 
-    def replayed(self, model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> Replayed:
+    def replayed(self, model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> ReplayedCases:
         """Runs all cases as `jostle.fuzz` would judge them, and moves those away that are mended."""
         folders = self.cases
         replays = replayed(folders, model, seeds, labels, options) if folders else []
@@ -56,7 +56,7 @@ class KnownDefects:
         mended = [defect for defect, replay in found if replay.verdict is Verdict.MENDED]
         for defect in mended:
             self._move_away(defect.name)
-        return Replayed(sorted(still, key=lambda defect: -defect.weight), mended)
+        return ReplayedCases(sorted(still, key=lambda defect: -defect.weight), mended)
 
     def _move_away(self, name: str) -> None:
         make_folder(self.folder / MENDED)

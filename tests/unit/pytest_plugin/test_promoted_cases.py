@@ -144,6 +144,7 @@ def test_another_defect_of_the_same_name_gets_a_folder_of_its_own(project: Path)
     assert promote(finding(project), project / "cases").name == "nan-output-is-not-finite-noise-2"
 
 
+@pytest.mark.slow
 def test_names_stand_from_the_folder_that_tests_run_in(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = finding(project)
     monkeypatch.chdir(project.parent)
@@ -159,6 +160,7 @@ def test_names_stand_from_the_folder_that_tests_run_in(project: Path, monkeypatc
         replay_cases([case], project.parent / "elsewhere")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spelled", ["", "{project}/"])
 @pytest.mark.parametrize("oracle", ["agree", "twins.py:low"])
 def test_what_is_named_after_a_twin_or_a_property_is_shown_again(
@@ -179,6 +181,7 @@ def test_what_is_named_after_a_twin_or_a_property_is_shown_again(
         assert replay_cases([case], project)[0].status is ReplayStatus.GONE
 
 
+@pytest.mark.slow
 def test_words_for_twins_and_oracles_are_no_paths(project: Path) -> None:
     for name in ("nan", "onnx"):
         (project / name).mkdir()
@@ -221,6 +224,7 @@ def test_a_finding_that_needs_an_object_beside_the_model_is_refused(project: Pat
         promote(finding(project, "held"), project / "cases", model="net.py:build")
 
 
+@pytest.mark.slow
 def test_a_model_that_can_execute_code_runs_where_the_configuration_trusts_it(
     project: Path, pytester: pytest.Pytester
 ) -> None:
@@ -238,6 +242,7 @@ def test_a_model_that_can_execute_code_runs_where_the_configuration_trusts_it(
     assert failures(result)[0].endswith("(shown again)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [True, False])
 def test_a_crash_on_the_seed_itself_is_shown_again(project: Path, named: bool) -> None:
     (project / "fragile.py").write_text(FRAGILE, encoding="utf-8")
@@ -276,6 +281,7 @@ def held(case: Path) -> None:
         (case / name).write_text(json.dumps({**content, "model": "jostle.held:Logarithm"}), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_case_of_an_object_needs_a_model_that_has_a_name(project: Path, pytester: pytest.Pytester) -> None:
     suite(
         pytester,
