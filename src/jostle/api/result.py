@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -23,6 +22,7 @@ from jostle.session.session import Ended
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS
 from jostle.storage.findings import MINIMISED, PICTURE, SCRIPT, UNREADABLE, array_in
+from jostle.triage import kinds
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -164,5 +164,4 @@ class Result:
 
 def matches(defect: Defect, patterns: Iterable[str]) -> bool:
     """Whether a defect is of one of these kinds or names, which may hold `*`."""
-    names = (defect.cause.kind, defect.name)
-    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
+    return any(kinds.matches(pattern, defect.cause.kind, defect.name) for pattern in patterns)

@@ -15,6 +15,7 @@ from jostle.held import is_held, shown_name
 from jostle.storage.defect_case import read_case
 
 MODEL_HELP = "What builds the model, FILE.py:function or a model file, of a finding whose model was an object of a test"
+TRUST_HELP = "Promote findings that may have brought the Python along that they name, which tests would run"
 
 
 def promote(
@@ -23,13 +24,14 @@ def promote(
     ],
     to: Annotated[Path, typer.Argument(help="Folder of cases, such as tests/regressions.", metavar="FOLDER")],
     model: Annotated[str | None, typer.Option("--model", help=f"{MODEL_HELP}.", metavar="TEXT")] = None,
+    trust_model: Annotated[bool, typer.Option("--trust-model", help=f"{TRUST_HELP}.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write findings as small cases, arrays and metadata, which pytest collects and runs by itself.
 
-    Run it from the folder that the tests run in: names of files are written as they stand from there.
+    Run it from the folder that the tests run in: names of files are to stand from there.
     """
-    places = [promoted(finding, to, model) for finding in findings]
+    places = [promoted(finding, to, model, trust_model) for finding in findings]
     if as_json:
         print(json.dumps({"cases": [str(place) for place in places]}))
         return

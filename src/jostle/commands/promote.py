@@ -2,53 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from jostle.commands.kept_findings import kept_finding, record_in
+from jostle.commands.replay import refuse_enclosed
 from jostle.errors import UsageError
-from jostle.held import is_held
-from jostle.named_objects import names_object
-from jostle.options.schema import Given
-from jostle.session.reopen import LOADED, python_file, recorded_campaign
-from jostle.storage.campaign_record import CONFIG, COPY, CampaignRecord, Origin
+from jostle.held import is_held, shown_name
+from jostle.session.reopen import LOADED, Reopened, python_file
+from jostle.storage.campaign_record import CONFIG, CampaignRecord, Origin
 from jostle.storage.class_names import campaign_class_names
-from jostle.storage.defect_case import CASE, DefectCase, read_case, write_case
-from jostle.storage.defect_record import Defect
+from jostle.storage.defect_case import DefectCase, read_case, write_case
+from jostle.storage.defect_record import CASE, Defect
 from jostle.storage.defects import DEFECTS, read_defects
-from jostle.storage.finding_record import InputType
+from jostle.storage.finding_record import FindingRecord, InputType
+from jostle.storage.findings import FINDINGS
 from jostle.triage.grouping import defects_of
 from jostle.triage.triaged_finding import TriagedFinding, gather
 from jostle.triage.words import Words
+from jostle.untrusted.files import read_plain
+
+INPUT = "input.npy"
 
 
-def promote(finding: Path, to: Path, model: str | None = None) -> Path:
+def promote(finding: Path, to: Path, model: str | None = None, trust_model: bool = False) -> Path:
     """Writes the case of a finding into a folder of cases, and gives the case's folder.
 
-    Names of files are written as they stand from the working folder. A model of one's own stands for an object.
+    Tests will run in the working folder. A model of one's own stands for an object. Python that may have come with the
+    finding is refused unless it is trusted, because tests would run it unasked.
     """
     record = record_in(finding)
     if record.input_type is InputType.GRAPH:
         raise UsageError(f"{finding} is of a framework: its reproduce.py is the test that fails while it is there")
     kept = kept_finding(finding, record)
-    campaign = portable_campaign(kept.campaign.record, model)
-    case = DefectCase(_defect(finding, kept.campaign.record), record, campaign)
-    place = _place(to, case)
+    _refuse_objects(finding, kept.campaign)
+    if not trust_model:
+        _refuse_strangers(finding, kept.campaign.but_for(*(() if model is None else ("model", "weights"))))
+    case = _portable(DefectCase(_defect(finding, kept.campaign.record), record, kept.campaign.record), model)
+    place = _place(to, case, finding)
     write_case(place, case, finding)
     return place
 
 
-def _place(to: Path, case: DefectCase) -> Path:
+def _refuse_objects(finding: Path, campaign: Reopened) -> None:
+    """Refuses what was judged by objects of a script, of which only the model can be replaced."""
+    held = list(held_names(campaign.but_for("model").given.values))
+    if held:
+        raise UsageError(
+            f"{finding} needs {' and '.join(map(shown_name, held))}, an object of a script that no later run has: let "
+            f"the script name it as FILE.py:name, and promote what it finds then"
+        )
+
+
+def held_names(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Names among settings that stand for objects of a script, but for those of the seeds, which findings hold."""
+    for name, value in settings.items():
+        texts = value if isinstance(value, list | tuple) else [value]
+        yield from (one for one in texts if name != "seeds" and isinstance(one, str) and is_held(one))
+
+
+def _refuse_strangers(finding: Path, campaign: Reopened) -> None:
+    names = [name for name in campaign.names() if not is_held(name)]
+    folder = finding.resolve()
+    with campaign.in_its_folder():
+        refuse_enclosed(names, [folder], campaign.elsewhere)
+
+
+def _place(to: Path, case: DefectCase, finding: Path) -> Path:
     """The case's folder: its own if it was promoted before, else one that nothing has."""
     names = (f"{case.defect.name}{'' if number == 1 else f'-{number}'}" for number in count(1))
-    return next(place for place in (to / name for name in names) if not place.exists() or _holds(place, case))
+    places = (to / name for name in names)
+    return next(place for place in places if not place.exists() or _holds(place, case, finding))
 
 
-def _holds(place: Path, case: DefectCase) -> bool:
-    return (place / CASE).exists() and read_case(place).record.fingerprint == case.record.fingerprint
+def _holds(place: Path, case: DefectCase, finding: Path) -> bool:
+    """Whether this is a case of the same input, model and bug; a model that was an object may have a name by now."""
+    if not (place / CASE).exists():
+        return False
+    before = read_case(place)
+    same = before.model == case.model or is_held(before.model)
+    return same and before.record.fingerprint == case.record.fingerprint and _input(place) == _input(finding)
+
+
+def _input(folder: Path) -> bytes | None:
+    return read_plain(folder / INPUT) if (folder / INPUT).is_file() else None
 
 
 def _defect(finding: Path, campaign: CampaignRecord) -> Defect:
@@ -60,61 +101,67 @@ def _defect(finding: Path, campaign: CampaignRecord) -> Defect:
     if not (home / CONFIG).exists():
         return defects_of([TriagedFinding(folder, record_in(folder))])[0]
     if folder.parent.name == DEFECTS:
-        return next(defect for defect in read_defects(home) if defect.name == folder.name)
-    found = [one for one in gather(home, campaign).findings if one.name == folder.name]
-    return defects_of(found, Words(campaign_class_names(home)))[0]
-
-
-def portable_campaign(record: CampaignRecord, model: str | None = None) -> CampaignRecord:
-    """The record of a campaign with names of files as they stand from the working folder, and of it alone."""
-    ran = Path(record.origin.folder)
-    settings = {**record.all_settings, **({} if model is None else {"model": model, "weights": None})}
-    named = _renamed(settings, lambda name: _from_here(name, Path.cwd() if name == model else ran))
-    origin = Origin("", record.origin.task, record.origin.cut, record.origin.layout)
-    return replace(record, settings={**settings, **named, "out": None}, changeable={}, files={}, origin=origin)
-
-
-def _renamed(settings: Mapping[str, Any], renamed: Callable[[str], str]) -> dict[str, Any]:
-    """What a model and its oracles are loaded from, by other names."""
-    given = {name: settings[name] for name in LOADED if settings.get(name)}
-    return {
-        name: renamed(value) if isinstance(value, str) else [renamed(one) for one in value]
-        for name, value in given.items()
-    }
-
-
-def _from_here(name: str, ran: Path) -> str:
-    """A name of a file as it stands from the working folder, where the file lies in it; other names as they are."""
-    file = python_file(name)
-    path = (ran / (file or name)).absolute()
-    if (file is None and names_object(name)) or not path.exists() or not path.is_relative_to(Path.cwd()):
-        return name
-    here = path.relative_to(Path.cwd()).as_posix()
-    return here if file is None else f"{here}:{name.rpartition(':')[2]}"
-
-
-def options_of_case(folder: Path, root: Path, model: str | None = None) -> Given:
-    """The options that load what a case was found with, whose names stand from a root folder.
-
-    A case of an object of a script is run on the model that is given.
-    """
-    given = recorded_campaign(folder, COPY).given
-    held = is_held(given.get("model"))
-    if held and model is None:
+        listed = [defect for defect in read_defects(home) if defect.name == folder.name]
+    else:
+        found = [one for one in gather(home, campaign).findings if one.name == folder.name]
+        listed = defects_of(found, Words(campaign_class_names(home))) if folder.parent.name == FINDINGS else []
+    if not listed:
         raise UsageError(
-            f"the model of {folder.name} was an object of a test: promote it with --model FILE.py:function, or set "
-            f"jostle_model = FILE.py:function in pytest's configuration"
+            f"{finding} is not known to its campaign as a defect or as a finding that shows again when it runs alone: "
+            f"give one of {home / FINDINGS}, or let jostle triage {home} write its defects anew"
         )
-    settings = {**given.values, **({"model": model} if held else {})}
-    named = _renamed(settings, lambda name: _absolute(name, root))
-    layers = {name: settings[name] for name in ("layers",) if settings.get(name)}
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in named.items()}
-    return Given({**values, **layers})
+    return listed[0]
 
 
-def _absolute(name: str, root: Path) -> str:
-    file = python_file(name)
-    path = root / (file or name)
-    if (file is None and names_object(name)) or not path.exists():
+def _portable(case: DefectCase, model: str | None) -> DefectCase:
+    """The case without names of this machine.
+
+    Kinds and fingerprints hold names of twins and properties, so names are kept as they were written, and the case
+    remembers in which folder within the working folder they stand. Full paths into the working folder are shortened.
+    """
+    settings = case.campaign.all_settings
+    ran = _ran_in(case.campaign.origin)
+    named = {name: settings[name] for name in LOADED if settings.get(name)}
+    texts = (one for value in named.values() for one in ([value] if isinstance(value, str) else value))
+    short = {text: _within(text, ran) for text in texts}
+    chosen: dict[str, Any] = {
+        name: short[value] if isinstance(value, str) else [short[one] for one in value] for name, value in named.items()
+    }
+    if model is not None:
+        chosen |= {"model": _seen_from(model, ran), "weights": None}
+    old = case.campaign.origin
+    origin = Origin(ran, old.task, old.cut, old.layout)
+    settings |= {**chosen, "out": None}
+    campaign = replace(case.campaign, settings=settings, changeable={}, files={}, origin=origin)
+    return DefectCase(case.defect, _renamed(case.record, short), campaign)
+
+
+def _ran_in(origin: Origin) -> str:
+    """The folder that a campaign ran in, as it stands from the working folder if it lies in it; else that itself."""
+    ran, here = Path(origin.folder), Path.cwd()
+    if not ran.is_absolute():
+        return origin.folder
+    return ran.relative_to(here).as_posix() if ran.is_relative_to(here) and ran.is_dir() else ""
+
+
+def _within(name: str, ran: str) -> str:
+    """A full path as it stands from where the campaign ran, if it leads into the working folder."""
+    path = python_file(name) or Path(name)
+    return _seen_from(name, ran) if path.is_absolute() and path.is_relative_to(Path.cwd()) else name
+
+
+def _seen_from(name: str, ran: str) -> str:
+    """A name that stands from the working folder as it stands from a folder in it."""
+    file, here = python_file(name), Path.cwd()
+    path = here / (file or name)
+    if not path.exists() or not path.is_relative_to(here):
         return name
-    return str(path) if file is None else f"{path}:{name.rpartition(':')[2]}"
+    seen = Path(os.path.relpath(path, here / ran)).as_posix()
+    return seen if file is None else f"{seen}:{name.rpartition(':')[2]}"
+
+
+def _renamed(record: FindingRecord, names: Mapping[str, str]) -> FindingRecord:
+    kind, fingerprint = record.kind, record.fingerprint
+    for old in sorted((name for name in names if names[name] != name), key=len, reverse=True):
+        kind, fingerprint = kind.replace(old, names[old]), fingerprint.replace(old, names[old])
+    return replace(record, kind=kind, fingerprint=fingerprint)

@@ -12,6 +12,7 @@ from typing import Any
 
 from jostle.errors import UsageError
 from jostle.options.choices import nearest
+from jostle.triage.kinds import matches
 
 FILE = "jostle-accepted.toml"
 KEYS = ("defect", "reason", "until", "test")
@@ -28,7 +29,7 @@ class Acceptance:
 
     def covers(self, kind: str, name: str, test: str) -> bool:
         """Whether it is of this defect in this test, on whatever day."""
-        return any(fnmatchcase(one, self.defect) for one in (kind, name)) and self._of(test)
+        return matches(self.defect, kind, name) and self._of(test)
 
     def _of(self, test: str) -> bool:
         """A test stands for all its parameters, whose brackets are no pattern."""

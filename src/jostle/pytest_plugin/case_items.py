@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jostle.errors import JostleError
-from jostle.pytest_plugin.fuzzed_test import DEFECT, command_of
+from jostle.pytest_plugin.fuzzed_test import DEFECT, NOT_RUN, command_of, require
 
 if TYPE_CHECKING:
     from jostle.commands.replay import Replay
-
-CASE_FILE = "jostle-case.json"
 
 
 class CaseFile(pytest.File):
@@ -28,10 +26,12 @@ class CaseItem(pytest.Item):
     """Runs the input of a case on the model as it is now."""
 
     def runtest(self) -> None:
+        require(f"case {self.name}")
         replay = self._replays().of(self.path.parent)
         if not replay.ran:
             from jostle.commands.replay import OF_GRADIENT
 
+            self.user_properties.append((NOT_RUN, f"{self.name}: {OF_GRADIENT}"))
             pytest.skip(OF_GRADIENT)
         if replay.still_wrong:
             self.user_properties.append((DEFECT, self.name))
@@ -49,8 +49,8 @@ class CaseItem(pytest.Item):
         found = self.session.stash.get(REPLAYS, None)
         if found is None:
             folders = [item.path.parent for item in self.session.items if isinstance(item, CaseItem)]
-            model = self.config.getini("jostle_model") or None
-            found = self.session.stash[REPLAYS] = CaseReplays(folders, self.config.rootpath, model)
+            model, trust = self.config.getini("jostle_model") or None, self.config.getini("jostle_trust_model")
+            found = self.session.stash[REPLAYS] = CaseReplays(folders, self.config.rootpath, model, trust)
         return found
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -65,27 +65,32 @@ class CaseItem(pytest.Item):
 class CaseReplays:
     """What cases show, each found out once, with all that one model is loaded for."""
 
-    def __init__(self, folders: Iterable[Path], root: Path, model: str | None):
-        self._folders, self._root, self._model = list(folders), root, model
+    def __init__(self, folders: Iterable[Path], root: Path, model: str | None, trust_model: bool):
+        self._folders, self._root = list(folders), root
+        self._model, self._trust_model = model, trust_model
         self._done: dict[Path, Replay] = {}
 
     def of(self, folder: Path) -> Replay:
-        from jostle.commands.promote import options_of_case
-        from jostle.commands.replay import replay
-
         if folder not in self._done:
-            options = options_of_case(folder, self._root, self._model)
             alike = [folder, *self._like(folder)]
             try:
-                self._done |= dict(zip(alike, replay(alike, options), strict=True))
+                self._done |= self._replayed(alike)
             except JostleError:  # of whichever of them
-                self._done[folder] = replay([folder], options)[0]
+                self._done |= self._replayed([folder])
         return self._done[folder]
 
-    def _like(self, folder: Path) -> list[Path]:
-        """Other cases that the same model is loaded for."""
-        from jostle.storage.campaign_record import COPY
+    def _replayed(self, folders: list[Path]) -> dict[Path, Replay]:
+        from jostle.commands.promoted_cases import replay_cases
 
+        return dict(zip(folders, replay_cases(folders, self._root, self._model, self._trust_model), strict=True))
+
+    def _like(self, folder: Path) -> list[Path]:
+        """Other cases that the same model is loaded for; none beside a case of twins, which its seed calibrates."""
+        from jostle.storage.campaign_record import COPY
+        from jostle.storage.defect_case import read_case
+
+        if read_case(folder).campaign.all_settings.get("twin"):
+            return []
         content = (folder / COPY).read_bytes()
         others = (one for one in self._folders if one != folder and one not in self._done)
         return [one for one in others if (one / COPY).is_file() and (one / COPY).read_bytes() == content]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import pytest
 
 from jostle.errors import JostleError, OutputRefused, UsageError
 from jostle.pytest_plugin.accepted import FILE, Acceptance, Acceptances
-from jostle.pytest_plugin.home import KNOWN, Home
+from jostle.pytest_plugin.home import HOME, KNOWN, Home
 from jostle.pytest_plugin.wishes import LIMITS, Wishes
 
 if TYPE_CHECKING:
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
 
 CAMPAIGN = "campaign"  # the folder of a call that its campaign goes on in
 MOST_TOLD = 10  # defects in one message
-ACCEPTED, MENDED, DEFECT = "jostle_accepted", "jostle_mended", "jostle_defect"  # properties of a test's report
+# Properties of a test's report.
+ACCEPTED, MENDED, DEFECT, NOT_RUN = "jostle_accepted", "jostle_mended", "jostle_defect", "jostle_not_run"
+THE_FIXTURE = "the fixture jostle"
 
 
 @dataclass(repr=False)
@@ -57,7 +58,7 @@ class FuzzedTest:
         """As `jostle.compare`, with the memory of `fuzz`."""
         __tracebackhide__ = True
         try:
-            _require()
+            require(THE_FIXTURE)
             from jostle.api.measuring import TOWARD_DISAGREEMENT
 
             return self._fuzzed(model, seeds, labels, {**TOWARD_DISAGREEMENT, "twin": twin, **options})
@@ -68,7 +69,7 @@ class FuzzedTest:
         """As `jostle.coverage`."""
         __tracebackhide__ = True
         try:
-            _require()
+            require(THE_FIXTURE)
             from jostle.api.measuring import coverage
 
             return coverage(model, data, *arguments, **options)
@@ -76,7 +77,7 @@ class FuzzedTest:
             raise error.with_traceback(None) from None
 
     def _fuzzed(self, model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> Result:
-        _require()
+        require(THE_FIXTURE)
         from jostle.pytest_plugin.known_defects import KnownDefects
         from jostle.storage.files import remove
 
@@ -91,15 +92,19 @@ class FuzzedTest:
             self._tell(MENDED, f"{defect.name}: {defect.title}")
         if replayed.mended and (folder / CAMPAIGN).exists():
             remove(folder / CAMPAIGN)  # its findings are of a model that is no more
-        search = partial(self._searched, known, folder / CAMPAIGN, partial(_call, model, seeds, labels), chosen)
+        command = partial(self._command, known, str(model) if isinstance(model, str | Path) else None)
+        call = partial(_call, model, seeds, labels)
+        search = partial(self._searched, known, folder / CAMPAIGN, call, chosen, command)
         failing = self._failing(replayed.still, acceptances)
         if not failing:
             return search()
         result = known.result(replayed.still)  # until `assert_clean` allows all of it
-        result.check = partial(self._check, acceptances=acceptances, search=search)
+        result.check = partial(self._check, command=command, acceptances=acceptances, search=search)
         return result
 
-    def _searched(self, known: KnownDefects, campaign: Path, call: Call, options: Mapping[str, Any]) -> Result:
+    def _searched(
+        self, known: KnownDefects, campaign: Path, call: Call, options: Mapping[str, Any], command: Command
+    ) -> Result:
         """What the campaign has found when this run's budget is spent."""
         from jostle.storage.files import remove
 
@@ -114,11 +119,16 @@ class FuzzedTest:
         if result.interrupted:
             raise KeyboardInterrupt
         known.keep(result)
-        result.check = partial(self._check, acceptances=self.accepted(), search=None)
+        result.check = partial(self._check, command=command, acceptances=self.accepted(), search=None)
         return result
 
     def _check(
-        self, result: Result, allowed: list[str], acceptances: Acceptances, search: Callable[[], Result] | None
+        self,
+        result: Result,
+        allowed: list[str],
+        command: Command,
+        acceptances: Acceptances,
+        search: Callable[[], Result] | None,
     ) -> None:
         """What `assert_clean` does: fails with two lines a defect, unless all are allowed or accepted."""
         __tracebackhide__ = True
@@ -126,7 +136,8 @@ class FuzzedTest:
         failing = self._failing(left, acceptances)
         if failing:
             self._attach(result, failing)
-            pytest.fail(self._message(result, failing, acceptances), pytrace=False)
+            commands = {defect.name: command(result, defect) for defect in failing[:MOST_TOLD]}
+            pytest.fail(self._message(failing, commands, acceptances), pytrace=False)
         if search is not None:  # all that is still there is allowed, so there is more to look for
             try:
                 more = search()
@@ -151,22 +162,26 @@ class FuzzedTest:
     def _entry(self, defect: Defect, acceptances: Acceptances) -> Acceptance | None:
         return acceptances.of(defect.cause.kind, defect.name, self.item.nodeid)
 
-    def _message(self, result: Result, defects: Sequence[Defect], acceptances: Acceptances) -> str:
+    def _message(self, defects: Sequence[Defect], commands: Mapping[str, str], acceptances: Acceptances) -> str:
         lines = [] if len(defects) == 1 else [f"{len(defects):,} defects"]
         for defect in defects[:MOST_TOLD]:
-            lines += [f"{defect.cause.kind}: {defect.title}", f"  {self._command(result, defect)}"]
+            lines += [f"{defect.cause.kind}: {defect.title}", f"  {commands[defect.name]}"]
             entry = self._entry(defect, acceptances)
             if entry is not None:
                 lines.append(f"  accepted until {entry.until}, which is over: {entry.reason} ({FILE})")
         more = len(defects) - MOST_TOLD
         return "\n".join([*lines, *([f"and {more:,} more"] if more > 0 else [])])
 
-    def _command(self, result: Result, defect: Defect) -> str:
-        """What shows a defect again: its script, or this test, whose object the model is."""
-        script = result.script(defect)
-        if script is not None:
-            return f"{Path(sys.executable).stem} {shlex.quote(_from_here(script))}"
-        return command_of(self.item)
+    def _command(self, known: KnownDefects, model: str | None, result: Result, defect: Defect) -> str:
+        """What shows a defect again: `jostle replay`, or this test if its objects are needed or its folder goes."""
+        from jostle.pytest_plugin.known_defects import replay_flags
+
+        case, home = known.case_of(result, defect), self.item.config.rootpath / HOME
+        lasts = case.is_relative_to(home) or not case.is_relative_to(known.folder.parent)
+        flags = replay_flags(case, model) if model is not None and lasts else None
+        if flags is None:
+            return command_of(self.item)
+        return " ".join(["jostle replay", shlex.quote(seen_from_start(self.item.config, case)), *flags])
 
     def _attach(self, result: Result, defects: Sequence[Defect]) -> None:
         """Tells reports where pictures and scripts stand."""
@@ -176,7 +191,7 @@ class FuzzedTest:
             for what, path in (("picture", result.picture(defect)), ("script", result.script(defect))):
                 if path is not None:
                     self._tell(f"jostle_{what}", str(path))
-                    lines.append(f"{defect.name}: {what} {_from_here(path)}")
+                    lines.append(f"{defect.name}: {what} {seen_from_start(self.item.config, path)}")
         if lines:
             self.item.add_report_section("call", "jostle", "\n".join(lines))
 
@@ -186,6 +201,7 @@ class FuzzedTest:
 
 
 Call = Callable[[Mapping[str, Any]], "Result"]
+Command = Callable[["Result", "Defect"], str]  # that shows a defect again
 
 
 def _call(model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> Result:
@@ -208,24 +224,25 @@ def _extended(options: Mapping[str, Any], campaign: Path) -> dict[str, Any]:
     return {name: value + spent[name] for name, value in given.items()}
 
 
-def _require() -> None:
+def require(who: str) -> None:
     """Refuses in one line where a library is missing that all of the package needs."""
     try:
         import jostle.api.measuring
         import jostle.pytest_plugin.known_defects  # noqa: F401
     except ImportError as error:
         name = (error.name or "torch").partition(".")[0]
-        raise UsageError(f"the fixture jostle needs {name}: pip install {name} ({error})") from error
+        raise UsageError(f"{who} needs {name}: pip install {name} ({error})") from error
 
 
 def command_of(item: pytest.Item) -> str:
     """What runs one test, from where pytest was started."""
     path, *names = item.nodeid.split("::")
-    start, root = item.config.invocation_params.dir, item.config.rootpath
-    place = os.path.relpath(root / path, start) if start.drive == root.drive else str(root / path)
-    return f"pytest {shlex.quote('::'.join([Path(place).as_posix(), *names]))}"
+    place = seen_from_start(item.config, item.config.rootpath / path)
+    return f"pytest {shlex.quote('::'.join([place, *names]))}"
 
 
-def _from_here(path: Path) -> str:
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+def seen_from_start(config: pytest.Config, path: Path) -> str:
+    """A path as it stands from where pytest was started, if it leads into the root folder; with / on Windows too."""
+    start, root = config.invocation_params.dir, config.rootpath
+    near = path.is_relative_to(root) and start.drive == root.drive
+    return (Path(os.path.relpath(path, start)) if near else path).as_posix()

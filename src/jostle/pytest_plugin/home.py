@@ -46,11 +46,13 @@ class Home:
             try:
                 folder.mkdir(exist_ok=True)
                 stack.enter_context(FileLock(folder / "lock", timeout=0))
-            except Timeout:
-                warnings.warn(
-                    f"another run is at work in {folder}: this one keeps nothing", JostleWarning, stacklevel=2
-                )
-                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jostle-"))) / name
+                _try_out_call(folder)
+            except OSError as error:
+                in_use = isinstance(error, Timeout)
+                _warn(f"another run is at work in {folder}: this one" if in_use else _unwritable(folder, error))
+                stack.pop_all().close()  # a lock that it has is of no use
+                temporary = tempfile.TemporaryDirectory(prefix="jostle-", ignore_cleanup_errors=True)
+                folder = Path(stack.enter_context(temporary)) / name
             if folder.parent != self._home:
                 _copy(self._home / name / KNOWN, folder / KNOWN)
             yield folder
@@ -66,8 +68,7 @@ class Home:
             try:
                 _try_out(self._home)
             except OSError as error:
-                reason = error.strerror or type(error).__name__
-                warnings.warn(f"{self._home} cannot be written ({reason}): this run keeps nothing", JostleWarning, 2)
+                _warn(_unwritable(self._home, error))
                 temporary = tempfile.TemporaryDirectory(prefix="jostle-", ignore_cleanup_errors=True)
                 self._elsewhere = Path(self._undone.enter_context(temporary))
         return self._elsewhere or self._home
@@ -80,6 +81,23 @@ def _try_out(home: Path) -> None:
         (home / ".gitignore").write_text(IGNORED, encoding="utf-8")
     with tempfile.TemporaryFile(dir=home):
         pass
+
+
+def _try_out_call(folder: Path) -> None:
+    """Writes a file into each folder of a call that is there; OSError where that cannot be."""
+    known = folder / KNOWN
+    for place in (folder, known, *known.glob("*/")):
+        if place.exists():
+            with tempfile.TemporaryFile(dir=place):
+                pass
+
+
+def _unwritable(folder: Path, error: OSError) -> str:
+    return f"{folder} cannot be written ({error.strerror or type(error).__name__}): this run"
+
+
+def _warn(reason: str) -> None:
+    warnings.warn(f"{reason} keeps nothing", JostleWarning, stacklevel=3)
 
 
 def _copy(known: Path, to: Path) -> None:

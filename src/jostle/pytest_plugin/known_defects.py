@@ -10,13 +10,16 @@ from typing import Any
 
 from jostle.api.replaying import replayed
 from jostle.api.result import Result
+from jostle.commands.promote import held_names
 from jostle.commands.replay import Replay, ReplayStatus, Verdict
 from jostle.commands.triage import Triaged
+from jostle.options.campaign import ModelOptions
 from jostle.records import Summary
+from jostle.session.reopen import recorded_campaign
 from jostle.session.session import Ended
-from jostle.storage.campaign_record import read_campaign
+from jostle.storage.campaign_record import CONFIG, COPY, read_campaign
 from jostle.storage.defect_case import DefectCase, cases_in, read_case, write_case
-from jostle.storage.defect_record import Defect
+from jostle.storage.defect_record import CASE, Defect
 from jostle.storage.defects import DEFECTS
 from jostle.storage.files import make_folder, move, remove
 from jostle.storage.findings import MINIMISED, PICTURE, SCRIPT, read_record
@@ -27,7 +30,7 @@ MOST = 100  # cases of a test; all findings stay in the campaign's folder
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplayedCases:
     """What became of cases."""
 
     still: list[Defect]
@@ -44,7 +47,7 @@ class KnownDefects:
     def cases(self) -> list[Path]:
         return cases_in(self.folder / DEFECTS)
 
-    def replayed(self, model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> Replayed:
+    def replayed(self, model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> ReplayedCases:
         """Runs all cases as `jostle.fuzz` would judge them, and moves those away that are mended."""
         folders = self.cases
         replays = replayed(folders, model, seeds, labels, options) if folders else []
@@ -53,7 +56,7 @@ class KnownDefects:
         mended = [defect for defect, replay in found if replay.verdict is Verdict.MENDED]
         for defect in mended:
             self._move_away(defect.name)
-        return Replayed(sorted(still, key=lambda defect: -defect.weight), mended)
+        return ReplayedCases(sorted(still, key=lambda defect: -defect.weight), mended)
 
     def _move_away(self, name: str) -> None:
         make_folder(self.folder / MENDED)
@@ -69,12 +72,29 @@ class KnownDefects:
             case = DefectCase(defect, read_record(place), read_campaign(result.folder))
             write_case(self.folder / DEFECTS / defect.name, case, place, BESIDE)
 
+    def case_of(self, result: Result, defect: Defect) -> Path:
+        """The folder that shows a defect: its case, or the campaign's own where there is none."""
+        place = self.folder / DEFECTS / defect.name
+        return place if (place / CASE).is_file() else result.place(defect)
+
     def result(self, defects: Sequence[Defect]) -> Result:
         """Those that are still there, as if a campaign had found them that did nothing else."""
         kinds = Counter(defect.cause.kind for defect in defects)
         summary = Summary(0, 0, 0.0, 0, 0.0, {}, kinds, {}, {}, {}, {})
         triaged = Triaged(self.folder, list(defects), len(defects), 0, 0, at_work=False)
         return Result(triaged, Ended(summary, 0, full=False, stopped=False))
+
+
+def replay_flags(place: Path, model: str) -> list[str] | None:
+    """What `jostle replay` must be told to show on this model what a folder holds; None where it cannot.
+
+    It cannot where objects of a script are needed, or where this was found in another model.
+    """
+    own = (place / COPY).exists()
+    given = recorded_campaign(place if own else place.parent.parent, COPY if own else CONFIG).given
+    if given.get("model") != model or any(held_names(given.values)):
+        return None
+    return ["--trust-model"] if given.of(ModelOptions).trust_model else []
 
 
 def _as_now(defect: Defect, replay: Replay) -> Defect:

@@ -9,13 +9,14 @@ import pytest
 
 from jostle.errors import UsageError
 from jostle.pytest_plugin.accepted import Acceptances, read_accepted
-from jostle.pytest_plugin.case_items import CASE_FILE, CaseFile, CaseItem
-from jostle.pytest_plugin.fuzzed_test import ACCEPTED, MENDED, FuzzedTest
+from jostle.pytest_plugin.case_items import CaseFile, CaseItem
+from jostle.pytest_plugin.fuzzed_test import ACCEPTED, MENDED, NOT_RUN, FuzzedTest
 from jostle.pytest_plugin.home import HOME, Home
 from jostle.pytest_plugin.wishes import PROFILES, USUAL, Wishes
+from jostle.storage.defect_record import CASE
 
 MARKER = "fuzz: fuzzes a model; added by itself to tests that use the fixture jostle"
-TOLD = {ACCEPTED: "accepted", MENDED: "mended"}  # what the summary says of tests
+TOLD = {ACCEPTED: "accepted", MENDED: "mended", NOT_RUN: "not run"}  # what the summary says of tests
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,6 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help=f"time of campaigns whose calls say none: {budgets} (default: {USUAL})",
     )
     parser.addini("jostle_model", "FILE.py:function or file of the model that promoted cases of objects run on")
+    parser.addini("jostle_trust_model", "load models of promoted cases that can execute code", "bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -106,7 +108,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile | None:
-    if file_path.name != CASE_FILE or HOME in file_path.parts:
+    if file_path.name != CASE or HOME in file_path.parts:
         return None
     return CaseFile.from_parent(parent, path=file_path)
 

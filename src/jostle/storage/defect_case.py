@@ -6,23 +6,22 @@ is a case.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from jostle.errors import OutputRefused
 from jostle.storage.campaign_record import COPY, CampaignRecord, read_campaign
-from jostle.storage.defect_record import Defect
+from jostle.storage.defect_record import CASE, Defect
 from jostle.storage.defects import defect_as_json, defect_from_json
-from jostle.storage.files import as_json, make_folder, read_json, write_all
+from jostle.storage.files import as_json, make_folder, read_json, remove, write_all
 from jostle.storage.finding_block import BEFORE_RECORD
 from jostle.storage.finding_record import RECORD, FindingRecord, encode_record, record_as_json
 from jostle.storage.findings import read_record
 from jostle.storage.json_fields import fields, json_object, text
 from jostle.untrusted.files import read_plain
 
-CASE = "jostle-case.json"
 VERSION = 1  # of that file
 LONGEST_DETAIL = 500  # characters; a case is small, and a traceback judges nothing
 
@@ -46,16 +45,23 @@ def write_case(folder: Path, case: DefectCase, finding: Path, beside: tuple[str,
     arrays = [name for name in BEFORE_RECORD if name != COPY]
     there = [name for name in (*arrays, *beside) if (finding / name).is_file()]
     about = {"version": VERSION, "model": case.model, "defect": defect_as_json(case.defect)}
+    files = {
+        **{name: read_plain(finding / name) for name in there},
+        COPY: as_json(case.campaign.as_json()),
+        RECORD: encode_record(record_as_json(_small(case.record))),
+        CASE: as_json(about),  # last: a folder with it is whole
+    }
     make_folder(folder)
-    write_all(
-        folder,
-        {
-            **{name: read_plain(finding / name) for name in there},
-            COPY: as_json(case.campaign.as_json()),
-            RECORD: encode_record(record_as_json(_small(case.record))),
-            CASE: as_json(about),  # last: a folder with it is whole
-        },
-    )
+    _remove_files(folder, but_for=files.keys() - {CASE})
+    write_all(folder, files)
+
+
+def _remove_files(folder: Path, but_for: Set[str]) -> None:
+    """Removes the files of the case that stood there before, first the one that says that it is whole."""
+    there = sorted(folder.iterdir(), key=lambda path: path.name != CASE)
+    for path in there:
+        if path.name not in but_for and (path.is_symlink() or path.is_file()):
+            remove(path)
 
 
 def read_case(folder: Path) -> DefectCase:

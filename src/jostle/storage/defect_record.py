@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+CASE = "jostle-case.json"  # tells that a folder is a case of a defect, for tests
 SEVERAL = "several"  # in place of the class of mutation, where a cause has more than one
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,11 @@ KINDS: Mapping[str, KindWords] = {
 def family(kind: str) -> str:
     """The kind without the twin that it is about: agree of "agree int8"."""
     return kind.partition(" ")[0]
+
+
+def matches(pattern: str, kind: str, name: str) -> bool:
+    """Whether a pattern, which may hold `*`, is of this kind of defect, of its family or of its name."""
+    return any(fnmatchcase(one, pattern) for one in (kind, family(kind), name))
 
 
 def words_of(kind: str) -> KindWords:

@@ -52,6 +52,14 @@ def test_notebooks_get_a_table_in_which_names_stay_text(result: jostle.Result) -
     assert "<script>" not in shown and "&lt;script&gt;" in shown
 
 
+def test_a_kind_that_is_allowed_stands_for_all_twins(result: jostle.Result) -> None:
+    first = result.defects[0]
+    of_twin = replace(first, cause=replace(first.cause, kind="agree int8"))
+    shown = jostle.Result(replace(result.triaged, defects=[of_twin]), result.ended)
+    assert not shown.other_than(["agree"]) and not shown.other_than(["agree int8"])
+    assert shown.other_than(["agree onnx", "int8"]) == [of_twin]
+
+
 def test_a_page_is_written_where_it_is_asked_for(result: jostle.Result, tmp_path: Path) -> None:
     assert result.report(tmp_path / "page.html").read_text().startswith("<!doctype html>")
     assert result.report() == result.folder / "report.html"

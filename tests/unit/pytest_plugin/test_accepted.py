@@ -59,6 +59,15 @@ def test_a_test_stands_for_all_its_parameters(test: str | None, covered: bool) -
     assert not entry.covers("nan", "nan-output", "tests/test_x.py::test_a[int8]")
 
 
+@pytest.mark.parametrize(
+    ("defect", "covered"),
+    [("agree", True), ("agree int8", True), ("agree onnx", False), ("agree-*", True), ("ag*", True), ("flip", False)],
+)
+def test_a_kind_stands_for_all_twins_that_it_may_be_about(defect: str, covered: bool) -> None:
+    entry = Acceptance(defect, "known", date(2030, 1, 31))
+    assert entry.covers("agree int8", "agree-int8-4-to-9", "t") is covered
+
+
 def test_the_last_day_counts_and_the_longest_entry_decides() -> None:
     short, long = (Acceptance("flip*", "known", date(2030, month, 1)) for month in (1, 6))
     assert not short.expired(date(2030, 1, 1)) and short.expired(date(2030, 1, 2))

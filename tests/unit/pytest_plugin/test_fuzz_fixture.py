@@ -163,8 +163,8 @@ def test_reports_tell_where_picture_and_script_stand(pytester: pytest.Pytester) 
     )
     result = run(pytester, "--junitxml=junit.xml")
     what, command, *attached = failures(result)
-    assert what.startswith("nan: ") and command.startswith("  python") and command.endswith("reproduce.py")
-    assert (pytester.path / command.split()[1]).is_file()
+    assert what.startswith("nan: ") and command.startswith("  jostle replay .jostle/")
+    assert (pytester.path / command.split()[2] / "jostle-case.json").is_file()
     assert [line.split()[1] for line in attached[1:]] == ["picture", "script"]
     found = ElementTree.parse(pytester.path / "junit.xml").iter("property")
     told = {one.get("name"): one.get("value") for one in found}
@@ -180,11 +180,38 @@ def test_the_command_of_a_model_with_a_name_shows_the_defect(pytester: pytest.Py
         jostle.fuzz("net.py:build", table(), oracle="nan", executions=200, QUICK).assert_clean()
     """
     suite(pytester, body)
-    for place in ("campaign", "known"):
-        program, script = failures(run(pytester))[1].split()
-        assert program.startswith("python") and f"/{place}/" in script
-        shown = subprocess.run([sys.executable, script], cwd=pytester.path, capture_output=True, text=True)
-        assert shown.returncode == 1 and "not finite" in shown.stdout + shown.stderr
+    for _ in range(2):  # when it is found, and when it is known
+        _, *arguments = failures(run(pytester))[1].split()
+        call = [sys.executable, "-c", "from jostle.cli.main import main; main()", *arguments]
+        shown = subprocess.run(call, cwd=pytester.path, capture_output=True, text=True)
+        assert shown.returncode == 1 and shown.stdout.startswith("shown again: nan:"), shown
+
+
+def test_the_command_is_the_test_where_an_object_is_needed(pytester: pytest.Pytester) -> None:
+    body = """
+    def test_twin(jostle):
+        twin = lambda inputs: -inputs[:, :3]
+        jostle.fuzz("net.py:build", table(), twin=twin, oracle="agree", executions=50, QUICK).assert_clean()
+    """
+    suite(pytester, body)
+    for _ in range(2):
+        assert "  pytest test_net.py::test_twin" in failures(run(pytester))
+
+
+def test_paths_stand_from_where_pytest_was_started(pytester: pytest.Pytester) -> None:
+    suite(
+        pytester,
+        """
+        def test_file(jostle, monkeypatch, tmp_path):
+            result = jostle.fuzz("net.py:build", table(), oracle="nan", executions=200, QUICK)
+            monkeypatch.chdir(tmp_path)
+            result.assert_clean()
+        """,
+    )
+    _, command, *attached = failures(run(pytester))
+    places = [command.split()[2], *(line.split()[2] for line in attached[1:])]
+    assert len(places) > 1 and all((pytester.path / place).exists() for place in places)
+    assert not any(Path(place).is_absolute() for place in places)
 
 
 @pytest.mark.parametrize(

@@ -5,35 +5,85 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import jostle
 from fuzzed_suites import NET, failures, run, suite
 from jostle.cli.main import main
-from jostle.commands.promote import options_of_case, promote
-from jostle.errors import JostleError, UsageError
-from jostle.storage.defect_case import cases_in, read_case
+from jostle.commands.promote import promote
+from jostle.commands.promoted_cases import replay_cases
+from jostle.commands.replay import ReplayStatus
+from jostle.errors import JostleError, ModelRefused, UsageError
+from jostle.lineage import NO_GRADIENT
+from jostle.pytest_plugin.case_items import CaseReplays
+from jostle.storage.defect_case import cases_in, read_case, write_case
 from jostle.storage.files import read_json
 
 pytest_plugins = ["pytester"]
 QUICK = {"mutator": "noise", "sigma": 0.3, "radius": 1.0, "range": (0, 1), "confirm": False, "executions": 200}
 SMALL = 12_000  # bytes of all metadata
+SEEDS = np.linspace(0.3, 1, 24, dtype=np.float32).reshape(6, 4)
+# A model, two twins, of which the second is wrong, and a property.
+TWINS = """
+from net import Logarithm
+
+
+class Turned(Logarithm):
+    def forward(self, inputs):
+        return -super().forward(inputs)
+
+
+def model():
+    return Logarithm(mended=True)
+
+
+def alike():
+    return Logarithm(mended=True)
+
+
+def turned():
+    return Turned(mended=True)
+
+
+def low(element):
+    return (element.output < -1).flatten(1).any(1)
+"""
+# A model that raises on the last seed.
+FRAGILE = """
+from net import Logarithm
+
+
+class Fragile(Logarithm):
+    def forward(self, inputs):
+        if (inputs[:, 3] > 0.99).any():
+            raise ValueError("too bright")
+        return super().forward(inputs)
+
+
+def build():
+    return Fragile(mended=True)
+"""
 
 
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> Path:
     """A project with a campaign over net.py:build, in whose folder we are."""
     suite(pytester, "")
-    seeds = np.linspace(0.3, 1, 24, dtype=np.float32).reshape(6, 4)
-    jostle.fuzz("net.py:build", seeds, oracle="nan", out=pytester.path / "runs" / "log", quiet=True, **QUICK)
+    fuzz(pytester.path, "net.py:build", "log", oracle="nan")
     return pytester.path
 
 
-def finding(project: Path) -> Path:
-    return next((project / "runs" / "log" / "findings").iterdir())
+def fuzz(project: Path, model: object, name: str, **options: object) -> None:
+    jostle.fuzz(model, SEEDS, out=project / "runs" / name, quiet=True, **{**QUICK, **options})
+
+
+def finding(project: Path, name: str = "log") -> Path:
+    return next((project / "runs" / name / "findings").iterdir())
 
 
 def jostle_command(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -80,7 +130,9 @@ def test_a_case_is_small_and_of_arrays_and_json_only(project: Path) -> None:
 def test_a_defect_is_promoted_like_its_finding_and_once_only(project: Path) -> None:
     defect = next((project / "runs" / "log" / "defects").iterdir())
     first = promote(defect, project / "cases")
-    assert promote(defect, project / "cases") == first == promote(finding(project), project / "cases")
+    assert promote(defect, project / "cases") == first
+    original = project / "runs" / "log" / "findings" / read_case(first).defect.findings[0]
+    assert promote(original, project / "cases") == first
     assert read_case(first).defect.name == defect.name == first.name
     (first / "finding.json").write_bytes((first / "finding.json").read_bytes()[:-20])
     with pytest.raises(JostleError, match="holds no whole case"):
@@ -92,17 +144,144 @@ def test_another_defect_of_the_same_name_gets_a_folder_of_its_own(project: Path)
     assert promote(finding(project), project / "cases").name == "nan-output-is-not-finite-noise-2"
 
 
+@pytest.mark.slow
 def test_names_stand_from_the_folder_that_tests_run_in(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = finding(project)
     monkeypatch.chdir(project.parent)
     case = promote(place, project / "cases")
-    assert read_case(case).model == f"{project.name}/net.py:build"
-    assert options_of_case(case, project.parent).get("model") == f"{project / 'net.py'}:build"
+    assert read_case(case).model == "net.py:build" and read_case(case).campaign.origin.folder == project.name
+    other = promote(place, project / "others", model=f"{project.name}/net.py:build")
+    assert read_case(other).model == "net.py:build"
     monkeypatch.chdir(project / "runs")
-    outside = promote(place, project / "others")
-    assert read_case(outside).model == "net.py:build", "a file beyond the folder keeps its name"
+    for replay in replay_cases([case, other], project.parent):
+        assert replay.status is ReplayStatus.AGAIN and replay.folder in (case, other)
+    (project.parent / "elsewhere").mkdir()
+    with pytest.raises(UsageError, match="promote it anew"):
+        replay_cases([case], project.parent / "elsewhere")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("spelled", ["", "{project}/"])
+@pytest.mark.parametrize("oracle", ["agree", "twins.py:low"])
+def test_what_is_named_after_a_twin_or_a_property_is_shown_again(
+    project: Path, oracle: str, spelled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "twins.py").write_text(TWINS, encoding="utf-8")
+    there = spelled.format(project=project)
+    twins = {"twin": [f"{there}twins.py:alike", f"{there}twins.py:turned"]} if oracle == "agree" else {}
+    named = oracle if oracle == "agree" else f"{there}{oracle}"
+    fuzz(project, f"{there}twins.py:model", "named", oracle=named, **twins)
+    case = promote(finding(project, "named"), project / "cases")
+    assert str(project) not in (case / "campaign.json").read_text() + (case / "finding.json").read_text()
+    monkeypatch.chdir(project.parent)
+    [replay] = replay_cases([case], project)
+    assert replay.status is ReplayStatus.AGAIN
+    (project / "twins.py").write_text(TWINS.replace("return -super()", "return super()"), encoding="utf-8")
+    if oracle == "agree":
+        assert replay_cases([case], project)[0].status is ReplayStatus.GONE
+
+
+@pytest.mark.slow
+def test_words_for_twins_and_oracles_are_no_paths(project: Path) -> None:
+    for name in ("nan", "onnx"):
+        (project / name).mkdir()
+    case = promote(finding(project), project / "cases", model="net.py:build")
+    assert "nan" in read_case(case).campaign.all_settings["oracle"]
+    assert replay_cases([case], project)[0].status is ReplayStatus.AGAIN
+
+
+def test_the_same_bug_of_another_model_or_input_is_another_case(project: Path) -> None:
+    shutil.copy(project / "net.py", project / "net2.py")
+    first = promote(finding(project), project / "cases")
+    second = promote(finding(project), project / "cases", model="net2.py:build")
+    assert (first.name + "-2", read_case(first).model) == (second.name, "net.py:build")
+    moved = Path(shutil.copytree(finding(project), project / "moved"))
+    np.save(moved / "input.npy", np.load(moved / "input.npy") * np.float32(0.9))
+    assert promote(moved, project / "cases") not in (first, second)
+    assert promote(finding(project), project / "cases") == first
+
+
+def test_a_folder_that_its_campaign_does_not_know_is_refused_in_one_line(project: Path) -> None:
+    defect = next((project / "runs" / "log" / "defects").iterdir())
+    for place, of in (("defects/unlisted", defect), ("flaky/0001-nan", finding(project))):
+        folder = Path(shutil.copytree(of, project / "runs" / "log" / place))
+        with pytest.raises(UsageError, match="is not known to its campaign") as caught:
+            promote(folder, project / "cases")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("part", ["oracle", "twin"])
+def test_a_finding_that_needs_an_object_beside_the_model_is_refused(project: Path, part: str) -> None:
+    def low(element: object) -> torch.Tensor:
+        return (element.output < -1).flatten(1).any(1)  # type: ignore[attr-defined]
+
+    def turned(inputs: torch.Tensor) -> torch.Tensor:
+        return inputs[:, :3].neg()
+
+    held = {"oracle": {"oracle": low}, "twin": {"oracle": "agree", "twin": turned}}[part]
+    fuzz(project, "net.py:build", "held", **held)
+    with pytest.raises(UsageError, match="an object of a script that no later run has"):
+        promote(finding(project, "held"), project / "cases", model="net.py:build")
+
+
+@pytest.mark.slow
+def test_a_model_that_can_execute_code_runs_where_the_configuration_trusts_it(
+    project: Path, pytester: pytest.Pytester
+) -> None:
+    sys.path.insert(0, str(project))  # as pytest does, and pytester undoes
+    from net import build  # type: ignore[import-not-found]
+
+    torch.jit.trace(build(), torch.from_numpy(SEEDS)).save(str(project / "net.pt"))
+    fuzz(project, "net.pt", "script", oracle="nan", trust_model=True)
+    case = promote(finding(project, "script"), project / "cases")
+    with pytest.raises(ModelRefused, match="--trust-model"):
+        replay_cases([case], project)
+    pytester.makeini("[pytest]\njostle_trust_model = true\n")
+    result = run(pytester, "cases")
+    result.assert_outcomes(failed=1)
+    assert failures(result)[0].endswith("(shown again)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("named", [True, False])
+def test_a_crash_on_the_seed_itself_is_shown_again(project: Path, named: bool) -> None:
+    (project / "fragile.py").write_text(FRAGILE, encoding="utf-8")
+    fuzz(project, "fragile.py:build", "fragile", oracle="nan")
+    found = [place for place in (project / "runs" / "fragile" / "findings").iterdir() if "crash" in place.name]
+    case = promote(found[0], project / "cases")
+    if not named:
+        held(case)
+    [replay] = replay_cases([case], project, model="fragile.py:build")
+    assert replay.status is ReplayStatus.AGAIN
+
+
+def test_cases_with_twins_run_one_by_one(project: Path) -> None:
+    case = promote(finding(project), project / "cases")
+    twice = Path(shutil.copytree(case, project / "cases" / "twice"))
+    assert CaseReplays([case, twice], project, None, False)._like(case) == [twice]
+    for folder in (case, twice):
+        content = read_json(folder / "campaign.json")
+        (folder / "campaign.json").write_text(json.dumps({**content, "twin": ["int8"]}), encoding="utf-8")
+    assert CaseReplays([case, twice], project, None, False)._like(case) == []
+
+
+def test_a_case_of_a_gradient_is_skipped_and_told(project: Path, pytester: pytest.Pytester) -> None:
+    case = promote(finding(project), project / "cases")
+    known = read_case(case)
+    write_case(case, replace(known, record=replace(known.record, mutation=NO_GRADIENT)), finding(project))
+    result = run(pytester, "cases")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines([f"not run {case.name}: it is of a gradient *"])
+
+
+def held(case: Path) -> None:
+    """Makes it a case of an object."""
+    for name in ("campaign.json", "jostle-case.json"):
+        content = read_json(case / name)
+        (case / name).write_text(json.dumps({**content, "model": "jostle.held:Logarithm"}), encoding="utf-8")
+
+
+@pytest.mark.slow
 def test_a_case_of_an_object_needs_a_model_that_has_a_name(project: Path, pytester: pytest.Pytester) -> None:
     suite(
         pytester,
@@ -115,21 +294,20 @@ def test_a_case_of_an_object_needs_a_model_that_has_a_name(project: Path, pytest
     [known] = cases_in(next((project / ".jostle").glob("*/known/defects")))
     case = promote(known, project / "cases")
     with pytest.raises(UsageError, match="was an object of a test: promote it with --model"):
-        options_of_case(case, project)
-    named = options_of_case(case, project, "net.py:build")
-    assert named == options_of_case(promote(known, project / "named", model="net.py:build"), project)
+        replay_cases([case], project)
+    assert replay_cases([case], project, "net.py:build")[0].status is ReplayStatus.AGAIN
     result = run(pytester, "cases")
     result.assert_outcomes(failed=1)
     [line] = failures(result)
     assert line.startswith("UsageError: the model of nan-output-is-not-finite-noise was an object of a test: ")
+    assert promote(known, project / "cases", model="net.py:build") == case, "which takes its place"
+    assert read_case(case).model == "net.py:build"
 
 
 @pytest.mark.slow
 def test_pytests_configuration_may_name_the_model_of_objects(project: Path, pytester: pytest.Pytester) -> None:
     case = promote(finding(project), project / "cases", model="net.py:build")
-    for name in ("campaign.json", "jostle-case.json"):
-        content = read_json(case / name)
-        (case / name).write_text(json.dumps({**content, "model": "jostle.held:Logarithm"}), encoding="utf-8")
+    held(case)
     twice = project / "cases" / "twice"
     shutil.copytree(case, twice)
     pytester.makeini("[pytest]\njostle_model = net.py:build\n")

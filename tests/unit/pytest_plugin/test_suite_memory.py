@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -53,6 +54,33 @@ def test_a_folder_that_another_run_works_in_is_left_alone(tmp_path: Path) -> Non
     with home.folder("test", 1) as again:
         assert again == folder
     assert not other.exists()
+
+
+@pytest.mark.parametrize("in_the_way", ["", "lock/", "known", "known/defects/lock/"])
+def test_a_call_whose_folder_cannot_be_written_costs_a_warning_and_the_memory(
+    in_the_way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / ".jostle" / folder_name("test", 1) / in_the_way
+    place.parent.mkdir(parents=True)
+    place.mkdir(parents=True) if in_the_way.endswith("/") else place.touch()
+    if in_the_way.startswith("known/"):
+        refuse_to_write_in(place.parent, monkeypatch)
+    told = r"cannot be written \(.*\): this run keeps nothing"
+    with pytest.warns(JostleWarning, match=told) as warned, Home(tmp_path).folder("test", 1) as folder:
+        assert not folder.is_relative_to(tmp_path) and folder.is_dir()
+    assert len(warned) == 1 and not folder.exists()
+
+
+def refuse_to_write_in(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the system does, but for the administrator, whom it refuses nothing."""
+    whole = tempfile.TemporaryFile
+
+    def temporary_file(dir: Path) -> object:
+        if dir == place:
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+        return whole(dir=dir)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", temporary_file)
 
 
 def test_version_control_leaves_out_what_is_kept(tmp_path: Path) -> None:
@@ -128,6 +156,14 @@ def test_a_session_without_torch_says_what_to_install(pytester: pytest.Pytester)
     (pytester.path / "test_net.py").write_text("def test_net(jostle):\n    jostle.fuzz(None, None)\n")
     done = in_subprocess(pytester)
     assert "E       jostle.errors.UsageError: the fixture jostle needs torch: pip install torch (" in done.stdout
+    assert "src/jostle" not in done.stdout and "1 failed" in done.stdout
+
+
+def test_a_case_in_a_session_without_torch_says_what_to_install(pytester: pytest.Pytester) -> None:
+    (pytester.path / "conftest.py").write_text("import sys\n\nsys.modules['torch'] = None\n")
+    (pytester.mkdir("case") / "jostle-case.json").write_text("{}")
+    done = in_subprocess(pytester)
+    assert "UsageError: case case needs torch: pip install torch (" in done.stdout, done.stdout
     assert "src/jostle" not in done.stdout and "1 failed" in done.stdout
 
 
