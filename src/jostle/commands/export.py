@@ -21,6 +21,7 @@ from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.files import Appended, write_whole
 from jostle.storage.journal import JOURNAL, read_journal
 from jostle.storage.status import read_status
+from jostle.triage.gate import GateOptions, refuse_unknown_kinds
 from jostle.triage.words import counted
 
 # By option, what makes the content of its file.
@@ -44,6 +45,12 @@ def read_exported(folder: Path, here: Path) -> tuple[Triaged, ExportedCampaign]:
         defects=tuple(exported_defects(result.defects, folder, source, record)),
     )
     return result, exported
+
+
+def refuse_unknown_of(campaign: Path, result: Triaged, options: GateOptions) -> None:
+    """Refuses kinds in a gate that no defect of this campaign can have."""
+    oracles = campaign_in(campaign).all_settings.get("oracle") or ()
+    refuse_unknown_kinds(options, map(str, oracles), [defect.cause.kind for defect in result.defects])
 
 
 def write_formats(exported: ExportedCampaign, files: Mapping[str, Path]) -> list[Path]:
