@@ -14,9 +14,11 @@ import torch
 
 import jostle
 from jostle.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS, is_property
+from jostle.commands.export import refuse_unknown_of
 from jostle.errors import UsageError
 from jostle.own_parts import Parts
 from jostle.subjects.registry import KINDS
+from jostle.triage.gate import GateOptions, gate_of
 from jostle.zoo import lenet1, mnist_sample
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "own_parts"
@@ -162,6 +164,18 @@ def test_the_example_of_a_model_runs_in_a_campaign() -> None:
     images = mnist_sample()[0]
     result = jostle.fuzz(f"{EXAMPLES / 'subject.py'}:classify", images, oracle="nan", **QUICK)
     assert result.summary.executions == 1524 and not result.summary.findings
+
+
+def test_the_kind_of_an_own_oracle_can_fail_an_export(tmp_path: Path) -> None:
+    how = {"oracle": f"{EXAMPLES / 'oracle.py'}:NoGain", **QUICK}
+    found = jostle.fuzz(lenet1(), *mnist_sample(), out=tmp_path / "own", **how)
+    asked = GateOptions(("gain",))
+    refuse_unknown_of(found.folder, found.triaged, asked)
+    gate = gate_of(asked)
+    assert gate is not None and [one.kind for one in gate.excesses(found.defects)] == ["gain"]
+    other = jostle.fuzz(lenet1(), *mnist_sample(), out=tmp_path / "ours", **{**how, "oracle": "nan"})
+    with pytest.raises(UsageError, match=r"--fail-on 'gain' is unknown"):
+        refuse_unknown_of(other.folder, other.triaged, asked)
 
 
 def test_our_names_are_ours() -> None:
