@@ -34,6 +34,7 @@ SHORT = ["fuzz", "jostle.zoo:lenet5", "--seeds", "ok.npy", "--executions", "2000
 def test_list_names_every_part_with_one_line(jostle: Run) -> None:
     told = jostle("list", "--json").json()
     assert told.keys() == {kind for kind, _ in KINDS} | {
+        "model",
         "recipe",
         "twin",
         "backend",

@@ -95,7 +95,9 @@ def test_what_is_cached_is_the_folder_of_the_campaign_under_a_key_of_what_it_is_
 
 def test_files_that_are_written_are_those_that_are_handed_on() -> None:
     told = shlex.split(steps()["Tell and decide"]["run"])
-    assert told[told.index("--sarif") + 1] == steps()["Show in code scanning"]["with"]["sarif_file"]
+    shown = steps()["Show in code scanning"]
+    assert told[told.index("--sarif") + 1] == shown["with"]["sarif_file"]
+    assert shown["if"] == "always() && hashFiles('jostle.sarif') != '' && !github.event.pull_request.head.repo.fork"
     told, artifacts = shlex.split(GITLAB["fuzz"]["script"][-1]), GITLAB["fuzz"]["artifacts"]
     assert told[told.index("--junit") + 1] == artifacts["reports"]["junit"]
     assert told[told.index("--markdown") + 1] in artifacts["paths"]

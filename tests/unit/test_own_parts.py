@@ -7,13 +7,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 import jostle
-from jostle.catalogue import MUTATORS, ORACLES, SCHEDULERS, is_property
+from jostle.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS, is_property
+from jostle.commands.export import refuse_unknown_of
 from jostle.errors import UsageError
+from jostle.own_parts import Parts
+from jostle.subjects.registry import KINDS
+from jostle.triage.gate import GateOptions, gate_of
 from jostle.zoo import lenet1, mnist_sample
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "own_parts"
@@ -21,19 +26,35 @@ MAIN = "from jostle.cli.main import main; main()"
 QUICK = {"executions": 1524, "confirm": False, "quiet": True}
 
 
+ADDED = {
+    "mutators": "stripes = stripes_mutator:Stripes\nbroken = nowhere:Nothing\nnoise = stripes_mutator:Stripes\n",
+    "criteria": "sureness = stripes_criterion:LessSure\n",
+    "oracles": "gains = stripes_oracle:NoGain\n",
+    "schedulers": "turns = stripes_scheduler:InTurn\n",
+}
+MODELS = "\n[jostle.subjects]\nlattice = stripes_model:LATTICE\nbroken = nowhere:Nothing\n"
+KIND = """
+from jostle.subjects.subject import SubjectKind
+LATTICE = SubjectKind("lattice", lambda path: path.suffix == ".lattice", lambda path, how: None, engines=("glass",))
+"""
+
+
 def package(folder: Path) -> Path:
-    """An installed package that adds a mutator, one that cannot be imported, and one that we have."""
-    (folder / "stripes.py").write_text((EXAMPLES / "mutator.py").read_text())
+    """An installed package that adds a part of each sort, some that cannot be imported, and one that we have."""
+    for example in ("mutator", "criterion", "oracle", "scheduler"):
+        (folder / f"stripes_{example}.py").write_text((EXAMPLES / f"{example}.py").read_text())
     info = folder / "stripes-1.2.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stripes\nVersion: 1.2\n")
-    points = "stripes = stripes:Stripes\nbroken = nowhere:Nothing\nnoise = stripes:Stripes\n"
-    (info / "entry_points.txt").write_text(f"[jostle.mutators]\n{points}")
+    (info / "entry_points.txt").write_text("\n".join(f"[jostle.{group}]\n{points}" for group, points in ADDED.items()))
     return folder
 
 
 def listed(folder: Path) -> dict[str, dict[str, str]]:
     path = os.pathsep.join([str(package(folder)), os.environ.get("PYTHONPATH", "")])
+    (folder / "stripes_model.py").write_text(KIND)
+    with (folder / "stripes-1.2.dist-info" / "entry_points.txt").open("a") as points:
+        points.write(MODELS)
     call = [sys.executable, "-c", MAIN, "list", "--json"]
     done = subprocess.run(call, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=True)
     parts: dict[str, dict[str, str]] = json.loads(done.stdout)
@@ -94,10 +115,16 @@ def test_what_is_no_part_is_refused_in_one_line(text: str, told: str, tmp_path: 
 
 
 def test_packages_add_parts_which_are_listed_with_where_they_come_from(tmp_path: Path) -> None:
-    mutators = listed(tmp_path)["mutator"]
+    parts = listed(tmp_path)
+    mutators = parts["mutator"]
     assert mutators["stripes"] == "Brightens some rows of each image. (from stripes 1.2)"
     assert "cannot be imported" in mutators["broken"] and "(from stripes 1.2)" in mutators["broken"]
     assert mutators["noise"] == MUTATORS.ours["noise"].line
+    for kind, name in (("coverage", "sureness"), ("oracle", "gains"), ("scheduler", "turns")):
+        assert parts[kind][name].endswith(" (from stripes 1.2)")
+    assert parts["model"]["lattice"] == "files, run by glass (from stripes 1.2)"
+    assert "gives no SubjectKind (ModuleNotFoundError" in parts["model"]["broken"]
+    assert {kind.name for kind in KINDS} <= parts["model"].keys()
 
 
 def test_a_part_of_a_package_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,6 +137,46 @@ def test_a_part_of_a_package_can_be_named(tmp_path: Path, monkeypatch: pytest.Mo
             jostle.fuzz(lenet1(), *mnist_sample(), mutator="broken", **QUICK)
     finally:
         MUTATORS.__dict__.pop("added", None)
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "parts"),
+    [("coverage", "sureness", CRITERIA), ("oracle", "gains", ORACLES), ("scheduler", "turns", SCHEDULERS)],
+)
+def test_criteria_oracles_and_schedulers_of_a_package_can_be_named(
+    option: str, name: str, parts: Parts[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match=f"'{name}' is unknown"):
+        jostle.fuzz(lenet1(), *mnist_sample(), **{option: name, **QUICK})
+    monkeypatch.syspath_prepend(str(package(tmp_path)))
+    monkeypatch.delitem(parts.__dict__, "added", raising=False)
+    example = {"coverage": "criterion.py:LessSure", "oracle": "oracle.py:NoGain", "scheduler": "scheduler.py:InTurn"}
+    try:
+        result = jostle.fuzz(lenet1(), *mnist_sample(), **{option: name, **QUICK})
+        same = jostle.fuzz(lenet1(), *mnist_sample(), **{option: str(EXAMPLES / example[option]), **QUICK})
+        assert result.summary.executions == 1524 and result.summary.findings == same.summary.findings
+        if option != "oracle":  # whose form decides the default radius of noise
+            assert result.summary.coverage == same.summary.coverage
+    finally:
+        parts.__dict__.pop("added", None)
+
+
+def test_the_example_of_a_model_runs_in_a_campaign() -> None:
+    images = mnist_sample()[0]
+    result = jostle.fuzz(f"{EXAMPLES / 'subject.py'}:classify", images, oracle="nan", **QUICK)
+    assert result.summary.executions == 1524 and not result.summary.findings
+
+
+def test_the_kind_of_an_own_oracle_can_fail_an_export(tmp_path: Path) -> None:
+    how = {"oracle": f"{EXAMPLES / 'oracle.py'}:NoGain", **QUICK}
+    found = jostle.fuzz(lenet1(), *mnist_sample(), out=tmp_path / "own", **how)
+    asked = GateOptions(("gain",))
+    refuse_unknown_of(found.folder, found.triaged, asked)
+    gate = gate_of(asked)
+    assert gate is not None and [one.kind for one in gate.excesses(found.defects)] == ["gain"]
+    other = jostle.fuzz(lenet1(), *mnist_sample(), out=tmp_path / "ours", **{**how, "oracle": "nan"})
+    with pytest.raises(UsageError, match=r"--fail-on 'gain' is unknown"):
+        refuse_unknown_of(other.folder, other.triaged, asked)
 
 
 def test_our_names_are_ours() -> None:

@@ -8,6 +8,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -22,10 +23,15 @@ from jostle.held import holding
 from jostle.options.schema import Given
 from jostle.session.assemble import assemble
 from jostle.session.interrupts import stopping_gently
-from jostle.session.session import Session, run
+from jostle.session.session import Ended, Session, remarks_on, run
 from jostle.subjects.torch_modes import in_its_mode
 
-NEEDED = ("model", "seeds")
+# Options that say how the command ends, and what a script has in their place.
+OF_THE_COMMAND = {
+    "report": "result.report(), which writes the page",
+    "fail_on": "result.assert_clean(allow=…), which takes kinds and names",
+    "fail_if_more_than": "result.assert_clean(allow=…), or count result.defects",
+}
 
 
 def fuzz(
@@ -47,9 +53,9 @@ def fuzz(
     Nothing is printed but a bar on terminals and in notebooks, unless `quiet`. Without `out`, the campaign's folder is
     a temporary one that goes with the result; with it, the same call goes on from where it was. Ctrl-C ends it early.
     """
-    for name in NEEDED:
-        if name in options:
-            raise UsageError(f"{name} is given twice")
+    for name, instead in OF_THE_COMMAND.items():
+        if options.get(name) is not None and options[name] is not False:
+            raise UsageError(f"{name} is of the command line: use {instead}")
     with ExitStack() as stack:
         holder = stack.enter_context(holding())
         stack.enter_context(in_its_mode(model, *companions(options)))
@@ -76,17 +82,20 @@ def companions(options: Mapping[str, Any]) -> Iterator[object]:
 
 
 def _result(given: Given, quiet: bool, temporary: bool) -> Result:
-    session = assemble(given)
-    with CampaignBar(session.budget, quiet) as bar, stopping_gently(_say_nothing, session.campaign.stop) as asked:
-        ended = run(session, [bar], lambda: asked.stop)
-    triaged = triage(session.archive.folder)
-    return Result(triaged, ended, tuple(_warnings(session)), temporary)
+    with CampaignBar(quiet) as bar:
+        session = assemble(given, bar.working("profiling"))
+        with stopping_gently(_say_nothing, session.campaign.stop) as asked:
+            spending, finishing = bar.spending(session.budget), bar.working("finishing findings")
+            ended = run(session, [spending], lambda: asked.stop, progress=finishing)
+            triaged = triage(session.archive.folder)
+    ended = replace(ended, stopped=asked.stop)  # as late as while findings were grouped
+    return Result(triaged, ended, tuple(_warnings(session, ended)), temporary)
 
 
-def _warnings(session: Session) -> Iterator[str]:
+def _warnings(session: Session, ended: Ended) -> Iterator[str]:
     yield from session.warnings
     yield from session.archive.quarantine.warnings
-    yield from session.remarks()
+    yield from remarks_on(session, ended)
 
 
 def _say_nothing(line: str) -> None:
@@ -100,7 +109,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
     declared = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
         for name in FUZZ.options
-        if name not in known
+        if name not in known and name not in OF_THE_COMMAND
     ]
     return inspect.Signature([*own, *declared])
 

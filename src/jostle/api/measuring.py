@@ -10,9 +10,12 @@ from jostle.api.fuzzing import fuzz
 from jostle.api.handed_over import by_name, seeds_by_name
 from jostle.api.result import Result
 from jostle.commands.coverage_meter import EVERY, criteria_named, measured
+from jostle.commands.options_taken import OF_COVERAGE, refuse_others
 from jostle.composition.settle import FUZZ
+from jostle.errors import UsageError
 from jostle.held import holding
 from jostle.progress import quietly
+from jostle.subjects.registry import is_file
 from jostle.subjects.torch_modes import in_its_mode
 
 TOWARD_DISAGREEMENT = {"oracle": "agree", "coverage": "gap"}  # unless options say otherwise
@@ -23,16 +26,26 @@ def coverage(
 ) -> Mapping[str, Mapping[str, float]]:
     """How much of a model some data covers, by criterion: `nc, kmnc, nbc, snac, tknc, bknc` or all.
 
-    Model, data and options are those of `jostle.fuzz`; `profile` is data that the model knows, for the criteria that
-    measure against the ranges of neurons. Without it, `all` means those that need none.
+    Model and data are those of `jostle.fuzz`, but for model files; options are those of `jostle coverage`. `profile` is
+    data that the model knows, for the criteria that measure against the ranges of neurons. Without it, `all` means
+    those that need none.
     """
+    refuse_others("jostle.coverage", options, OF_COVERAGE)
+    _refuse_files(model, options.get("weights"))
     with holding() as holder, in_its_mode(model):
-        named = by_name(holder, {**options, "model": model})
-        if profile is not None:
-            named["profile"] = seeds_by_name(holder, profile)
+        named = by_name(holder, {**options, "model": model, "profile": profile})
         given = FUZZ.parsed({**named, "seeds": seeds_by_name(holder, data)})
         names = criteria_named(criteria if isinstance(criteria, str) else ",".join(criteria), profile is not None)
         return measured(given, names, lambda doing: quietly).coverage()
+
+
+def _refuse_files(*specs: object) -> None:
+    """A stranger's file could take this process with it, so the command opens such in another."""
+    if any(isinstance(spec, str | Path) and is_file(str(spec)) for spec in specs):
+        raise UsageError(
+            "coverage of a model file runs in a process of its own: use `jostle coverage FILE DATA`, or load it "
+            "yourself and give the object"
+        )
 
 
 def compare(

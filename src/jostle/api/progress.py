@@ -1,18 +1,23 @@
-"""How far a campaign has come: a bar on terminals and in notebooks, nothing elsewhere."""
+"""How far a call has come: a bar on terminals and in notebooks, nothing elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from jostle.campaign import Budget
+from jostle.interfaces import Listener
+from jostle.progress import Progress
 from jostle.records import StepRecord, Summary
 
 SECONDS_BETWEEN = 0.25
+Part = TypeVar("Part", bound=Sized)
 
 
 class NotebookLine:
@@ -48,10 +53,10 @@ class TerminalBar:
 
 
 class CampaignBar:
-    """A listener that shows the share of the budget that is spent, executions, rate and findings."""
+    """Shows what a campaign does before, while and after it spends its budget, and how far it is with it."""
 
-    def __init__(self, budget: Budget, quiet: bool = False):
-        self._budget, self._shown = budget, 0.0
+    def __init__(self, quiet: bool = False):
+        self._shown = 0.0
         self._place = None if quiet else _place()
 
     def __enter__(self) -> CampaignBar:
@@ -63,18 +68,36 @@ class CampaignBar:
         if self._place is not None:
             self._place.close()
 
-    def __call__(self, record: StepRecord) -> None:
-        now = time.monotonic()
-        if self._place is None or now - self._shown < SECONDS_BETWEEN:
-            return
-        self._shown = now
-        self._place.show(self._share(record.so_far), _told(record.so_far))
+    def working(self, doing: str) -> Progress:
+        """Shows how many inputs of some work are done."""
+        return partial(self._through, doing)
 
-    def _share(self, so_far: Summary) -> float:
-        """Of the budget, whichever is nearest to its end."""
-        budget, found = self._budget, sum(so_far.findings.values())
-        pairs = ((budget.seconds, so_far.seconds), (budget.executions, so_far.executions), (budget.findings, found))
-        return min(1.0, max((spent / limit for limit, spent in pairs if limit), default=0.0))
+    def spending(self, budget: Budget) -> Listener:
+        """Shows the share of the budget that is spent, executions, rate and findings."""
+        return partial(self._spent, budget)
+
+    def _through(self, doing: str, parts: Iterable[Part], count: int) -> Iterator[Part]:
+        done, self._shown = 0, 0.0
+        for part in parts:
+            self._show(done / max(count, 1), f"{doing}, {done:,} of {count:,}")
+            yield part
+            done += len(part)
+
+    def _spent(self, budget: Budget, record: StepRecord) -> None:
+        self._show(_share(budget, record.so_far), _told(record.so_far))
+
+    def _show(self, share: float, text: str) -> None:
+        now = time.monotonic()
+        if self._place is not None and now - self._shown >= SECONDS_BETWEEN:
+            self._shown = now
+            self._place.show(share, text)
+
+
+def _share(budget: Budget, so_far: Summary) -> float:
+    """Of the budget, whichever is nearest to its end."""
+    found = sum(so_far.findings.values())
+    pairs = ((budget.seconds, so_far.seconds), (budget.executions, so_far.executions), (budget.findings, found))
+    return min(1.0, max((spent / limit for limit, spent in pairs if limit), default=0.0))
 
 
 def _told(so_far: Summary) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from jostle.api.fuzzing import companions
 from jostle.api.handed_over import by_name, seeds_by_name
+from jostle.commands.options_taken import OF_REPLAY, refuse_others
 from jostle.commands.replay import Replay, replay_on
 from jostle.commands.replay import replay as replayed_again
 from jostle.composition.settle import FUZZ
@@ -29,9 +30,10 @@ def replay(
     Without a model, the campaign's is loaded again by its name; a campaign over objects of a script needs one. Each
     has a `verdict`: still there, new (wrong in another way), mended or not run.
     """
+    refuse_others("jostle.replay", options, OF_REPLAY)
     places = [folder] if isinstance(folder, str | Path) else list(folder)
     with holding() as holder, in_its_mode(model):
-        changes = by_name(holder, {**options, "model": model, "weights": None if weights is None else str(weights)})
+        changes = by_name(holder, {**options, "model": model, "weights": weights})
         return replayed_again([Path(place) for place in places], FUZZ.parsed(changes))
 
 

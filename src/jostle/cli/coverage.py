@@ -17,18 +17,16 @@ from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.progress import shown
 from jostle.cli.terminal import output
 from jostle.commands.coverage_meter import EVERY, criteria_named, measured
+from jostle.commands.options_taken import OF_COVERAGE
 from jostle.composition.settle import FUZZ
 from jostle.feedback.neuron_parts import RANGED
 from jostle.options.campaign import DATA_HELP
 
-OF_DATA = ("range", "mean", "std", "layout", "channels", "size", "batch")
-OF_MODEL = ("model", "weights", "engine", "shape", "layers", "units", "trust_model")
-OF_CRITERIA = ("profile", "sections", "buckets", "top", "active")
 Data = Annotated[str, typer.Argument(help=f"{DATA_HELP}.")]
 
 
 @in_subprocess_if_from_file(lambda model, weights, **_: [model, *filter(None, [weights])])
-@taking(FUZZ, (*OF_MODEL, *OF_CRITERIA, *OF_DATA), argument="model", required=True)
+@taking(FUZZ, OF_COVERAGE, argument="model", required=True)
 def coverage(
     flags: Flags,
     data: Data,

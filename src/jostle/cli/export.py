@@ -14,7 +14,7 @@ from rich.console import Console
 
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import Exit, output, say
-from jostle.commands.export import append_summary, read_exported, write_formats
+from jostle.commands.export import append_summary, read_exported, refuse_unknown_of, write_formats
 from jostle.errors import UsageError
 from jostle.export.github import annotation_lines
 from jostle.options.schema import Schema
@@ -46,11 +46,13 @@ def export(
     Reads the folder only: no model is loaded, and no code is executed. Exit code: 0, or 1 for defects that --fail-on or
     --fail-if-more-than does not let pass.
     """
-    gate = gate_of(GATE.parsed(GATE.read(flags)).of(GateOptions))
+    options = GATE.parsed(GATE.read(flags)).of(GateOptions)
+    gate = gate_of(options)
     named = {"junit": junit, "sarif": sarif, "markdown": markdown}
     files = {format: path for format, path in named.items() if path is not None}
     _refuse_contradictions(files, github, as_json, gate)
     result, exported = read_exported(campaign, Path.cwd())
+    refuse_unknown_of(campaign, result, options)
     written = write_formats(exported, files)
     if github and os.environ.get(SUMMARY):
         append_summary(exported, Path(os.environ[SUMMARY]))

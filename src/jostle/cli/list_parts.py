@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from jostle.catalogue import CRITERIA, MUTATORS, ORACLES, OWN_PROPERTY, SCHEDULE
 from jostle.cli.terminal import output
 from jostle.composition.recipe import Recipe
 from jostle.errors import UsageError
+from jostle.foreign import Crash, attempt
 from jostle.frameworks.backends.all_backends import LOWERINGS
 from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.edits.edit import Edit
@@ -27,7 +29,8 @@ from jostle.oracles.properties import Property
 from jostle.own_parts import Parts, origin_of
 from jostle.part import Part, first_line
 from jostle.recipes.all_recipes import RECIPES
-from jostle.subjects.registry import TWINS
+from jostle.subjects.registry import KINDS, TWINS
+from jostle.subjects.subject import SubjectKind
 
 CATALOGUE: Mapping[str, Mapping[str, object]] = {
     "recipe": RECIPES,
@@ -48,7 +51,7 @@ CATALOGUE: Mapping[str, Mapping[str, object]] = {
 
 def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """List every part that has a name, from recipes to operators of frameworks, with one line each."""
-    lines = {kind: dict(_lines(parts)) for kind, parts in CATALOGUE.items()}
+    lines = {"model": dict(_models()), **{kind: dict(_lines(parts)) for kind, parts in CATALOGUE.items()}}
     lines["oracle"][OWN_PROPERTY] = _line(Property)
     if as_json:
         print(json.dumps(lines))
@@ -58,6 +61,25 @@ def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one J
         for number, (name, line) in enumerate(parts.items()):
             table.add_row(f"[bold]{kind}[/bold]" if number == 0 else "", name, escape(line))
     output().print(table)
+
+
+def _models() -> Iterator[tuple[str, str]]:
+    """Every kind of model with what runs it; those that packages add say which package."""
+    yield from ((kind.name, _line_of_kind(kind)) for kind in KINDS)
+    for added in entry_points(group="jostle.subjects"):
+        kind = attempt(added.load)
+        if isinstance(kind, SubjectKind):
+            yield kind.name, f"{_line_of_kind(kind)} (from {origin_of(added)})"
+        else:
+            why = f"{kind.error}: {kind.message}" if isinstance(kind, Crash) else f"a {type(kind).__name__}"
+            yield added.name, f"gives no SubjectKind ({why}): uninstall it (from {origin_of(added)})"
+
+
+def _line_of_kind(kind: SubjectKind) -> str:
+    source = "Python objects" if kind.load is None else "files"
+    engines = f", run by {' or '.join(kind.engines)}" if kind.engines else ""
+    twins = f"; twins {', '.join(kind.twins)}" if kind.twins else ""
+    return f"{source}{engines}{twins}"
 
 
 def _lines(parts: Mapping[str, object]) -> Iterator[tuple[str, str]]:

@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from jostle.cli.coverage import OF_DATA, OF_MODEL, Data
+from jostle.cli.coverage import Data
 from jostle.cli.flags import Flags, taking
 from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.progress import shown
 from jostle.cli.terminal import output, say
 from jostle.commands.coverage_meter import profile_of_data
+from jostle.commands.options_taken import OF_DATA, OF_MODEL
 from jostle.composition.settle import FUZZ
 from jostle.errors import OutputRefused, UsageError
 from jostle.profile import encode_profile, is_profile

@@ -13,6 +13,7 @@ import typer
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import Exit, output, say
 from jostle.commands.kept_findings import Unreadable
+from jostle.commands.options_taken import OF_REPLAY
 from jostle.commands.replay import OF_GRADIENT, Replay, Replayed, ReplayStatus, Verdict, replay_readable, with_model
 from jostle.composition.settle import FUZZ
 from jostle.storage.files import portable
@@ -25,7 +26,7 @@ FINDINGS_HELP = (
 )
 
 
-@taking(FUZZ, ["model", "weights", "timeout", "rss_limit", "trust_model"])
+@taking(FUZZ, OF_REPLAY)
 def replay(
     flags: Flags,
     findings: Annotated[list[Path], typer.Argument(help=FINDINGS_HELP, metavar="FINDING… [MODEL]")],

@@ -20,9 +20,8 @@ from jostle.commands.triage import triage
 from jostle.progress import Progress
 from jostle.records import Summary
 from jostle.session.interrupts import stopping_gently
-from jostle.session.session import Ended, Session, run
+from jostle.session.session import Ended, Session, remarks_on, run
 from jostle.triage.gate import Excess
-from jostle.triage.words import counted
 
 # Opens a session; the progress is of what takes long before it can run, and lines can be said.
 Open = Callable[[Progress, Callable[[str], None]], Session]
@@ -51,8 +50,10 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
 
     with _models_speak_to_stderr(as_json), display, stopping_gently(tell, session.campaign.stop) as asked:
         ended = run(session, [display], lambda: asked.stop, searched, partial(shown, moving, "finishing findings"))
-    for line in _remarks(session, ended):
+    for line in remarks_on(session, ended):
         say(console, line)
+    if ended.stopped:
+        say(console, "interrupted; the same command goes on from here")
     if session.nothing_found is not None and ended.summary.corpus and not ended.summary.findings:
         say(moving, session.nothing_found(ended.summary))
     excesses = _report(session, ended, as_json)
@@ -70,25 +71,6 @@ def _introduction(session: Session) -> Iterator[str]:
     yield from session.introduction
     if session.history is not None:
         yield f"going on after {session.history.executions:,} executions"
-
-
-def _remarks(session: Session, ended: Ended) -> Iterator[str]:
-    """What the user should know about how the run ended."""
-    yield from session.remarks()
-    if ended.full:
-        yield f"{session.archive.folder} has reached --max-disk: give more to go on"
-    if not ended.ran and not ended.full:
-        yield f"the budget was spent before, so {_done_instead(ended)}: give more to go on"
-    if ended.stopped:
-        yield "interrupted; the same command goes on from here"
-    if not ended.summary.corpus:
-        yield session.nothing_to_mutate
-
-
-def _done_instead(ended: Ended) -> str:
-    if not ended.finished:
-        return "nothing more ran"
-    return f"this run only finished {counted(ended.finished, 'finding')} that had been left open"
 
 
 def _report(session: Session, ended: Ended, as_json: bool) -> list[Excess] | None:

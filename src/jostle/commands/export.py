@@ -13,6 +13,7 @@ from jostle.export.junit import junit
 from jostle.export.location import location_of, seen_from
 from jostle.export.markdown import markdown
 from jostle.export.sarif import sarif
+from jostle.held import shown_name
 from jostle.report.gather import workload_of
 from jostle.report.sentences import found_sentence, workload_sentence
 from jostle.storage.campaign_folder import campaign_in
@@ -20,6 +21,7 @@ from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.files import Appended, write_whole
 from jostle.storage.journal import JOURNAL, read_journal
 from jostle.storage.status import read_status
+from jostle.triage.gate import GateOptions, refuse_unknown_kinds
 from jostle.triage.words import counted
 
 # By option, what makes the content of its file.
@@ -40,9 +42,15 @@ def read_exported(folder: Path, here: Path) -> tuple[Triaged, ExportedCampaign]:
         folder=seen_from(str(folder), str(here), here),
         sentences=tuple(map(line_of, sentences)),
         notes=tuple(_notes(result)),
-        defects=tuple(exported_defects(result.defects, folder, source, record.input_type)),
+        defects=tuple(exported_defects(result.defects, folder, source, record)),
     )
     return result, exported
+
+
+def refuse_unknown_of(campaign: Path, result: Triaged, options: GateOptions) -> None:
+    """Refuses kinds in a gate that no defect of this campaign can have."""
+    oracles = campaign_in(campaign).all_settings.get("oracle") or ()
+    refuse_unknown_kinds(options, map(str, oracles), [defect.cause.kind for defect in result.defects])
 
 
 def write_formats(exported: ExportedCampaign, files: Mapping[str, Path]) -> list[Path]:
@@ -71,7 +79,7 @@ def append_summary(exported: ExportedCampaign, path: Path) -> None:
 def _called(record: CampaignRecord, subject: str) -> str:
     """What was tested, as the user named it."""
     model = record.all_settings.get("model")
-    return model if isinstance(model, str) else subject
+    return shown_name(model) if isinstance(model, str) else subject
 
 
 def _notes(result: Triaged) -> Iterator[str]:

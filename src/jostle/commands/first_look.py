@@ -33,6 +33,7 @@ NORMALISED: Mapping[int, Mapping[str, tuple[float, ...]]] = {
     1: {"mean": (0.1307,), "std": (0.3081,)},
     3: {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)},
 }
+IMAGE_DIMENSIONS = 4  # of images [seeds, channels, height, width]
 CLEARLY = 0.05  # of accuracy, by which another way must be better than the usual one
 SUITED_TWINS = ("int8", "int8-static", "float16")  # the first that can be made is compared with
 OF_IMAGES = "deephunter"  # the recipe for classifiers of images
@@ -87,18 +88,29 @@ def first_look(given: Given) -> FirstLook:
     way = _best(ways)
     given = given.over(**way.options)
     inspection = inspected(given)
-    twins = [_tried(given, {"twin": (name,)}) for name in SUITED_TWINS if name in inspection.twins]
-    twin = next((trial.options["twin"] for trial in twins if trial.refused is None), None)
+    twin, twins_refused = _first_twin(given, inspection)
     return FirstLook(
         given=given.over(isolate=None),
         inspection=inspection,
         seeds=_seeds(given),
         ways=ways,
         way=way,
-        twin=None if twin is None else twin[0],
-        twins_refused={trial.options["twin"][0]: str(trial.refused) for trial in twins if trial.refused is not None},
-        recipe=_recipe(given.over(twin=twin), seeds, way),
+        twin=twin,
+        twins_refused=twins_refused,
+        recipe=_recipe(given.over(twin=None if twin is None else (twin,)), seeds, way),
     )
+
+
+def _first_twin(given: Given, inspection: Inspection) -> tuple[str | None, dict[str, str]]:
+    """The first suited twin that can be made and answers, and why those before it cannot be compared with."""
+    refused: dict[str, str] = {}
+    for name in SUITED_TWINS:
+        if name in inspection.twins:
+            trial = _tried(given, {"twin": (name,)})
+            if trial.refused is None:
+                return name, refused
+            refused[name] = str(trial.refused)
+    return None, refused
 
 
 def _seeds(given: Given) -> Seeds:
@@ -128,7 +140,7 @@ def _ways(given: Given, seeds: Seeds) -> Iterator[dict[str, Any]]:
     yield {"range": usual}
     if seeds.labels.ndim == 1 and (seeds.labels != NO_LABEL).any():
         yield from ({"range": other} for other in others)
-        normalised = NORMALISED.get(seeds.inputs.shape[1])
+        normalised = NORMALISED.get(seeds.inputs.shape[1]) if seeds.inputs.ndim == IMAGE_DIMENSIONS else None
         if normalised is not None and usual == USUAL_RANGES[0] and not inputs.mean and not inputs.std:
             yield {"range": usual, **normalised}
 

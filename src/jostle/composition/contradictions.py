@@ -8,10 +8,12 @@ from jostle.errors import UsageError
 from jostle.named_objects import names_object
 from jostle.options.declaration import flag_of
 from jostle.options.schema import Given
+from jostle.triage.gate import GateOptions, refuse_unknown_kinds
 
 
 def refuse_contradictions(given: Given) -> None:
     """The first contradiction is told."""
+    refuse_unknown_kinds(given.of(GateOptions), given.get("oracle", ()))
     for contradiction, fix in (*_twins(given), *_panels(given), *_guidance(given), *_inputs(given)):
         if contradiction:
             raise UsageError(fix)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jostle.export.location import SourcePlace
+from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.defect_record import Defect
 from jostle.storage.finding_record import InputType
 from jostle.storage.findings import FINDINGS, SCRIPT
@@ -57,7 +58,7 @@ class ExportedCampaign:
 
 
 def exported_defects(
-    defects: Sequence[Defect], folder: Path, source: SourcePlace | None, input_type: InputType = InputType.ARRAY
+    defects: Sequence[Defect], folder: Path, source: SourcePlace | None, record: CampaignRecord
 ) -> Iterator[ExportedDefect]:
     """The defects of the campaign in this folder, in their order."""
     for defect, identity in zip(defects, _identities(defects), strict=True):
@@ -73,15 +74,15 @@ def exported_defects(
             findings=len(defect.findings),
             weight=min(max(defect.weight, 0.0), 1.0) if defect.weight == defect.weight else 0.0,
             unstable=rate,
-            replay=_replay(folder / FINDINGS / defect.findings[0], input_type),
+            replay=_replay(folder / FINDINGS / defect.findings[0], record),
             line=None if source is None else _crashed_in(source, defect.cause.what),
         )
 
 
-def _replay(finding: Path, input_type: InputType) -> str:
+def _replay(finding: Path, record: CampaignRecord) -> str:
     """A graph's finding has a script of its own."""
-    graph = input_type is InputType.GRAPH
-    return one_line(shlex.join(["python", str(finding / SCRIPT)] if graph else ["jostle", "replay", str(finding)]))
+    graph = record.input_type is InputType.GRAPH
+    return one_line(shlex.join(["python", str(finding / SCRIPT)] if graph else record.replay_call(finding)))
 
 
 def line_of(text: str, longest: int = LONGEST) -> str:

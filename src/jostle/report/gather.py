@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import OutputRefused
+from jostle.held import shown_name
 from jostle.report.cards import CardMaker
 from jostle.report.contents import Contents, DefectCard, Fact, LayerFigures, TwinFigures
 from jostle.report.curves import coverage_curves, growth_curves
@@ -74,7 +75,7 @@ class _Gathering:
             yields=() if tested.of_graphs else tuple(yields(folder, journal.lines, records)),
             twins=tuple(_all_twins(records)),
             command=record.origin.command,
-            replay=shlex.join(["jostle", "replay", str(folder)]),
+            replay=shlex.join(record.replay_call(folder)),
             settings=tuple(_facts(record.all_settings)),
             environment=tuple(_environment(folder, record)),
             notes=tuple(_notes(folder, self.unreadable)),
@@ -134,8 +135,8 @@ def _subject(record: CampaignRecord) -> str:
     if record.input_type is InputType.GRAPH:
         return joined([str(one) for one in settings.get("backends") or ["frameworks"]])
     twins = _twins(record)
-    others = [Path(str(one)).name for one in settings.get("models") or ()]
-    model = Path(str(settings.get("model", "a model"))).name
+    others = [_called(one) for one in settings.get("models") or ()]
+    model = _called(settings.get("model", "a model"))
     beside = f" beside {joined(others)}" if others else ""
     compared = f" with its {'twin' if len(twins) == 1 else 'twins'} {joined(twins)}" if twins else ""
     return f"{model}{compared}{beside}"
@@ -143,7 +144,12 @@ def _subject(record: CampaignRecord) -> str:
 
 def _twins(record: CampaignRecord) -> list[str]:
     named = record.all_settings.get("twin")
-    return [Path(str(one)).name for one in named] if isinstance(named, list) else []
+    return [_called(one) for one in named] if isinstance(named, list) else []
+
+
+def _called(model: object) -> str:
+    """What a person calls a model that settings name: its file without folders, or what an object is."""
+    return Path(shown_name(str(model))).name
 
 
 def _only_twin(record: CampaignRecord) -> str:
@@ -197,7 +203,7 @@ def _facts(content: Mapping[str, Any]) -> list[Fact]:
 def _worded(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_worded, value))
-    return "yes" if value is True else f"{value:g}" if isinstance(value, float) else str(value)
+    return "yes" if value is True else f"{value:g}" if isinstance(value, float) else shown_name(str(value))
 
 
 def _environment(folder: Path, record: CampaignRecord) -> list[Fact]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ from jostle.records import History, Summary
 from jostle.storage.archive import Archive
 from jostle.triage.deadline import never
 from jostle.triage.gate import Gate
+from jostle.triage.words import counted
 
 
 class Finisher(Protocol):
@@ -81,6 +82,19 @@ class Ended:
 
     def as_json(self, session: Session) -> dict[str, Any]:
         return {**self.summary.as_json(), **session.figures(), "out": str(session.archive.folder)}
+
+
+def remarks_on(session: Session, ended: Ended) -> Iterator[str]:
+    """What whoever asked for a run should know about how it ended; that it was stopped they know."""
+    yield from session.remarks()
+    if ended.full:
+        yield f"{session.archive.folder} has reached --max-disk: give more to go on"
+    elif not ended.ran and not ended.stopped:
+        left_open = f"this run only finished {counted(ended.finished, 'finding')} that had been left open"
+        done = left_open if ended.finished else "nothing more ran"
+        yield f"the budget was spent before, so {done}: give more to go on"
+    if not ended.summary.corpus:
+        yield session.nothing_to_mutate
 
 
 def run(

@@ -14,6 +14,7 @@ from typing import Any
 
 from jostle.digests import LENGTH
 from jostle.errors import OutputRefused, UsageError
+from jostle.held import is_held
 from jostle.layout import Layout
 from jostle.storage.files import read_json, write_json
 from jostle.storage.finding_record import INPUT_TYPE, InputType, input_type_in
@@ -70,6 +71,11 @@ class CampaignRecord:
     @property
     def all_settings(self) -> dict[str, Any]:
         return {**self.settings, **self.changeable}
+
+    def replay_call(self, place: Path) -> list[str]:
+        """The command that runs findings again; a model that was an object of a script has to be named."""
+        held = is_held(str(self.all_settings.get("model", "")))
+        return ["jostle", "replay", str(place), *(["--model", "FILE.py:function"] if held else [])]
 
     @property
     def value_range(self) -> tuple[float, float] | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from jostle.errors import UsageError
+from jostle.options.choices import chosen
 from jostle.options.declaration import Theme, option
-from jostle.options.kinds import LARGEST, TEXT, Kind, choices
+from jostle.options.kinds import LARGEST, NAMES, TEXT, Kind
 from jostle.storage.defect_record import Defect
 from jostle.storage.files import parsed_json
 from jostle.storage.json_fields import json_object, records, text
@@ -34,6 +35,8 @@ def _baseline(value: Any) -> int | str:
     return whole
 
 
+# Of any name, because oracles of a user's own make kinds of their own; `refuse_unknown_kinds` knows them.
+KIND_NAMES = Kind("NAMES", NAMES.read, lambda value: tuple(dict.fromkeys(NAMES.check(value))), NAMES.bad)
 BASELINE = Kind("BASELINE", lambda text: text, _baseline, (-1, "-1", "1.5", True, "", 10**400, [3]))
 
 
@@ -42,7 +45,7 @@ class GateOptions:
     """Which defects make a command fail."""
 
     fail_on: tuple[str, ...] = option(
-        choices(lambda: KINDS),
+        KIND_NAMES,
         "Only defects of these kinds make the exit code 1: nan,crash,agree",
         Theme.OUTPUT,
         default=(),
@@ -91,6 +94,19 @@ def gate_of(options: GateOptions) -> Gate | None:
     if isinstance(baseline, int):
         return Gate(options.fail_on, of_each=baseline)
     return Gate(options.fail_on, known=_counted_in(Path(baseline)))
+
+
+def refuse_unknown_kinds(options: GateOptions, oracles: Iterable[str], found: Iterable[str] = ()) -> None:
+    """Refuses a kind that no defect can have: neither ours, nor one that was found or that the baseline tells of.
+
+    What an oracle of the user's own calls its defects only they tell, so beside one any name may be right.
+    """
+    unknown = [name for name in options.fail_on if name not in KINDS]
+    if unknown and all(name in KINDS for name in oracles):
+        gate = gate_of(options)
+        known = [*KINDS, *map(family, (*found, *(gate.known if gate is not None else ())))]
+        for name in unknown:
+            chosen("--fail-on", name, dict.fromkeys(known))
 
 
 def _counted_in(path: Path) -> dict[str, int]:

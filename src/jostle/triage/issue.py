@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jostle.held import shown_name
 from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.defect_record import Defect
 from jostle.storage.finding_record import FindingRecord
@@ -23,7 +24,8 @@ def _lines(defect: Defect, record: FindingRecord, campaign: CampaignRecord, scri
     yield ""
     yield from (f"- {plain(sentence)}" for sentence in defect.explanation)
     yield ""
-    yield f"Model: {plain(str(campaign.all_settings.get('model', 'unknown')))}. Seed: {plain(record.seed)}."
+    model = shown_name(str(campaign.all_settings.get("model", "unknown")))
+    yield f"Model: {plain(model)}. Seed: {plain(record.seed)}."
     yield f"Recorded: {plain(record.summary)}"
     traceback = record.details.get("traceback")
     if isinstance(traceback, str) and traceback:

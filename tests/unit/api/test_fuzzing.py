@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 import jostle
+from jostle.api import progress
+from jostle.api.fuzzing import OF_THE_COMMAND
 from jostle.composition.settle import FUZZ
-from jostle.errors import JostleError, JostleWarning, PreflightFailed, UsageError
+from jostle.errors import JostleError, JostleWarning, PreflightFailed, SeedsRefused, UsageError
 from jostle.oracles.properties import Element
 from jostle.zoo import lenet1, mnist_sample
 
@@ -162,7 +164,114 @@ def test_labels_beside_a_folder_are_refused() -> None:
 def test_its_signature_tells_every_option() -> None:
     parameters = inspect.signature(jostle.fuzz).parameters
     assert list(parameters)[:3] == ["model", "seeds", "labels"]
-    assert FUZZ.options.keys() <= parameters.keys()
+    assert FUZZ.options.keys() - OF_THE_COMMAND.keys() <= parameters.keys()
+    assert not OF_THE_COMMAND.keys() & parameters.keys()
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ({"report": True}, r"report is of the command line: use result\.report\(\)"),
+        ({"fail_on": "nan"}, r"fail_on is of the command line: use result\.assert_clean\(allow=…\)"),
+        ({"fail_if_more_than": 0}, r"fail_if_more_than is of the command line"),
+    ],
+)
+def test_what_says_how_the_command_ends_is_refused_with_what_to_use(option: dict[str, object], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        jostle.fuzz(lenet1(), DIGITS, LABELS, **option)
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param((DIGITS, LABELS), id="pair"),
+        pytest.param(TensorDataset(DIGITS, LABELS), id="dataset"),
+        pytest.param(DataLoader(TensorDataset(DIGITS, LABELS)), id="loader"),
+    ],
+)
+def test_labels_beside_what_brings_its_own_are_refused(seeds: object) -> None:
+    with pytest.raises(UsageError, match=f"labels: a {type(seeds).__name__} as seeds brings its own"):
+        jostle.fuzz(lenet1(), seeds, LABELS)
+
+
+def test_labels_beside_a_list_of_arrays_are_those_of_its_rows() -> None:
+    same = jostle.fuzz(lenet1(), DIGITS, LABELS, **QUICK)
+    assert jostle.fuzz(lenet1(), list(DIGITS), LABELS, **QUICK).summary.findings == same.summary.findings
+
+
+class OfTwoSizes(Dataset[Tensor]):
+    """Images that no batch can hold together."""
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, row: int) -> Tensor:
+        return torch.zeros(1, 20 + row, 20)
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param([np.zeros((1, 28, 28)), np.zeros((1, 20, 20))], id="list"),
+        pytest.param(DataLoader(OfTwoSizes(), batch_size=1), id="batches"),
+        pytest.param(DataLoader(OfTwoSizes(), batch_size=2), id="within a batch"),
+    ],
+)
+def test_inputs_of_different_sizes_are_refused_in_one_line(seeds: object) -> None:
+    with pytest.raises(SeedsRefused, match=r"cannot be made one array .*: give inputs of one shape") as caught:
+        jostle.fuzz(lenet1(), seeds)
+    assert "\n" not in str(caught.value)
+
+
+def test_any_option_that_names_a_file_may_be_a_path(tmp_path: Path) -> None:
+    classes = tmp_path / "classes.txt"
+    classes.write_text("\n".join(f"digit {number}" for number in range(10)))
+    np.save(tmp_path / "known.npy", DIGITS.numpy())
+    how = {"classes": classes, "profile": tmp_path / "known.npy", "coverage": "kmnc", **QUICK}
+    named = jostle.fuzz(lenet1(), DIGITS, LABELS, **how)
+    assert named.summary.coverage["kmnc"]
+    assert all("digit" in one.title for one in named.defects if one.cause.kind == "flip")
+
+
+def test_a_profile_is_data_of_every_form_for_both_functions() -> None:
+    loader = DataLoader(TensorDataset(DIGITS, LABELS), batch_size=16)
+    same = jostle.fuzz(lenet1(), DIGITS, LABELS, coverage="kmnc", profile=DIGITS, **QUICK)
+    result = jostle.fuzz(lenet1(), DIGITS, LABELS, coverage="kmnc", profile=loader, **QUICK)
+    assert result.summary.coverage == same.summary.coverage
+    kmnc = jostle.coverage(lenet1(), DIGITS, "kmnc", profile=loader)
+    assert kmnc == jostle.coverage(lenet1(), DIGITS, "kmnc", profile=DIGITS)
+
+
+def test_a_run_that_had_nothing_left_to_spend_says_so(tmp_path: Path) -> None:
+    how = {"oracle": "nan", "range": (0.2, 1), "out": tmp_path / "run", **QUICK}
+    first = jostle.fuzz(Logarithm(), table(), **how)
+    assert not any("budget was spent before" in one for one in first.warnings)
+    with pytest.warns(JostleWarning, match="the budget was spent before, so nothing more ran: give more to go on"):
+        again = jostle.fuzz(Logarithm(), table(), **how)
+    assert again.ended.ran == 0 and not again.defects
+
+
+def test_seeds_that_all_violate_something_are_told_of() -> None:
+    with pytest.warns(JostleWarning, match="there was nothing to mutate"):
+        jostle.fuzz(Logarithm(), table() / 10, oracle="nan", **QUICK)
+
+
+def test_profiling_and_finishing_are_shown_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    class Place:
+        def show(self, share: float, text: str) -> None:
+            assert 0 <= share <= 1
+            told.append(text)
+
+        def close(self) -> None:
+            told.append("closed")
+
+    monkeypatch.setattr(progress, "_place", Place)
+    how = {**QUICK, **FAR, "quiet": False, "oracle": "nan", "coverage": "kmnc", "profile": table()}
+    jostle.fuzz(nn.Sequential(nn.Identity(), Logarithm()), table(), **how)
+    assert told[0] == "profiling, 0 of 6" and told[-1] == "closed"
+    assert any(text.startswith("finishing findings, 0 of ") for text in told)
 
 
 def test_coverage_of_arrays_is_that_of_the_meter() -> None:
@@ -174,6 +283,18 @@ def test_coverage_of_arrays_is_that_of_the_meter() -> None:
     assert set(jostle.coverage(model, DIGITS, profile=DIGITS, criteria="all")) >= {"kmnc", "nbc", "snac"}
     with pytest.raises(UsageError, match="did you mean"):
         jostle.coverage(model, DIGITS, "kmncc")
+    with pytest.raises(UsageError, match=r"jostle\.coverage: option 'sectons' is unknown: did you mean sections"):
+        jostle.coverage(model, DIGITS, sectons=3)
+    with pytest.raises(UsageError, match=r"jostle\.coverage: option 'budget' is unknown"):
+        jostle.coverage(model, DIGITS, budget="5s")
+
+
+@pytest.mark.parametrize(
+    "model", [{"model": "net.onnx"}, {"model": Path("net.pt2")}, {"model": "n.py:net", "weights": "w.safetensors"}]
+)
+def test_coverage_opens_no_file_of_a_model_in_this_process(model: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match="runs in a process of its own: use `jostle coverage FILE DATA`, or load it"):
+        jostle.coverage(data=DIGITS, **model)  # type: ignore[arg-type]
 
 
 def test_compare_finds_where_a_twin_differs() -> None:

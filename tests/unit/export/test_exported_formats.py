@@ -27,6 +27,7 @@ from jostle.export.junit import junit
 from jostle.export.location import location_of, seen_from
 from jostle.export.markdown import as_text, markdown
 from jostle.export.sarif import FINGERPRINT, sarif
+from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.defect_record import Defect
 from jostle.storage.finding_record import InputType
 from jostle.triage.kinds import KINDS
@@ -79,7 +80,7 @@ def exported(defects: list[Defect], words: str = "", model: str = "net.py:model"
         folder=seen_from(f"runs/one{words}", "/work", Path("/work")),
         sentences=(line_of(f"It was tested{words}."), line_of(f"This was found{words}.")),
         notes=(line_of(f"A note{words}"),),
-        defects=tuple(exported_defects(defects, Path(f"runs/one{words}"), source)),
+        defects=tuple(exported_defects(defects, Path(f"runs/one{words}"), source, CampaignRecord({}))),
     )
 
 
@@ -211,14 +212,18 @@ def test_a_crash_in_the_models_own_file_is_shown_at_its_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("input_type", "command"),
+    ("record", "command"),
     [
-        (InputType.ARRAY, "jostle replay 'my runs/findings/0001-flip-x'"),
-        (InputType.GRAPH, "python 'my runs/findings/0001-flip-x/reproduce.py'"),
+        (CampaignRecord({"model": "net.py:model"}), "jostle replay 'my runs/findings/0001-flip-x'"),
+        (
+            CampaignRecord({"model": "jostle.held:Net"}),
+            "jostle replay 'my runs/findings/0001-flip-x' --model FILE.py:function",
+        ),
+        (CampaignRecord({}, input_type=InputType.GRAPH), "python 'my runs/findings/0001-flip-x/reproduce.py'"),
     ],
 )
-def test_the_command_that_shows_a_defect_again_is_that_of_its_type(input_type: InputType, command: str) -> None:
-    (one,) = exported_defects([worded(0, "")], Path("my runs"), None, input_type)
+def test_the_command_that_shows_a_defect_again_is_that_of_its_model(record: CampaignRecord, command: str) -> None:
+    (one,) = exported_defects([worded(0, "")], Path("my runs"), None, record)
     assert one.replay == command
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from campaign_folders import defect
 from jostle.catalogue import ORACLES
+from jostle.composition.contradictions import refuse_contradictions
 from jostle.composition.settle import FUZZ
 from jostle.errors import UsageError
 from jostle.frameworks.judging.disagreement import Symptom
@@ -19,7 +20,7 @@ from jostle.options.schema import Schema
 from jostle.oracles.properties import PROPERTY
 from jostle.storage.defect_record import Cause, Defect
 from jostle.storage.defects import defect_as_json, write_defects
-from jostle.triage.gate import Gate, GateOptions, gate_of
+from jostle.triage.gate import Gate, GateOptions, gate_of, refuse_unknown_kinds
 from jostle.triage.kinds import KINDS, family
 
 SCHEMA = Schema(GateOptions)
@@ -32,7 +33,11 @@ def of_kinds(*kinds: str) -> list[Defect]:
 
 
 def gate(**options: object) -> Gate | None:
-    return gate_of(SCHEMA.parsed(options).of(GateOptions))
+    return gate_of(asked(**options))
+
+
+def asked(**options: object) -> GateOptions:
+    return SCHEMA.parsed(options).of(GateOptions)
 
 
 def written(path: Path, *kinds: str) -> str:
@@ -116,9 +121,22 @@ def test_a_file_that_is_not_there_is_refused(name: str, tmp_path: Path) -> None:
         gate(fail_if_more_than=str(tmp_path / name))
 
 
-def test_the_nearest_kind_is_named() -> None:
+@pytest.mark.parametrize("oracles", [(), ("nan", "flip")])
+def test_the_nearest_kind_is_named(oracles: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match=r"--fail-on .crsh. is unknown: did you mean crash\?"):
-        gate(fail_on="nan,crsh")
+        refuse_unknown_kinds(asked(fail_on="nan,crsh"), oracles)
+    with pytest.raises(UsageError, match=r"--fail-on .crsh. is unknown: did you mean crash\?"):
+        refuse_contradictions(FUZZ.parsed({"fail_on": "nan,crsh", "oracle": oracles}))
+
+
+def test_a_kind_of_an_own_oracle_may_be_named_where_it_can_be_known(tmp_path: Path) -> None:
+    wanted = asked(fail_on="gain,nan")
+    refuse_unknown_kinds(wanted, ["nan"], found=["gain int8"])
+    refuse_unknown_kinds(asked(fail_on="gain", fail_if_more_than=written(tmp_path / "known.json", "gain")), ["nan"])
+    for own in ("oracle.py:NoGain", "jostle.held:NoGain", "of_a_package"):
+        refuse_unknown_kinds(wanted, ["nan", own])
+    with pytest.raises(UsageError, match=r"--fail-on .gain. is unknown"):
+        refuse_unknown_kinds(wanted, ["nan"], found=["flip"])
 
 
 def test_fuzz_takes_both_and_they_do_not_tell_campaigns_apart() -> None:

@@ -1,0 +1,21 @@
+"""Which options of `jostle fuzz` other commands take, on the command line and from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jostle.errors import UsageError
+from jostle.options.choices import unknown
+
+OF_DATA = ("range", "mean", "std", "layout", "channels", "size", "batch")
+OF_MODEL = ("model", "weights", "engine", "shape", "layers", "units", "trust_model")
+OF_CRITERIA = ("profile", "sections", "buckets", "top", "active")
+OF_COVERAGE = (*OF_MODEL, *OF_CRITERIA, *OF_DATA)
+OF_REPLAY = ("model", "weights", "timeout", "rss_limit", "trust_model")
+
+
+def refuse_others(function: str, given: Iterable[str], taken: Sequence[str]) -> None:
+    """Refuses an option that a function would not read, with the nearest that it does."""
+    for name in given:
+        if name not in taken:
+            raise UsageError(f"{function}: option {unknown(name, taken)}")
