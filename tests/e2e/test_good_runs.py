@@ -71,7 +71,7 @@ def test_seeds_of_every_kind(
     call = ["fuzz", ZOO, "--seeds", *seeds.split(), "--oracle", "nan", "--executions", str(count + 100)]
     ended = jostle(*call, "--out", str(tmp_path))
     assert ended.code == Exit.CLEAN, ended.err
-    assert f"{count} seeds, " in ended.err
+    assert f"{count} seed{'' if count == 1 else 's'}, " in ended.err
     assert ("accuracy" in ended.err) == labelled
 
 

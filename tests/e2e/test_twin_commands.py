@@ -18,6 +18,7 @@ from running import ENVIRONMENT, JOSTLE, Ended, in_this_process
 from jostle.cli.terminal import Exit
 from jostle.zoo import lenet1, mnist_sample
 from model_files import write_onnx, write_openvino
+from soaking import times
 
 Run = Callable[..., Ended]
 NETS = """
@@ -174,7 +175,8 @@ def test_a_compiled_twin_runs_here_and_in_a_process_of_its_own(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("isolate", ["--isolate", "--no-isolate"])
+@pytest.mark.soak
+@pytest.mark.parametrize("isolate", ["--no-isolate", "--isolate"][: times(1, 2)])
 def test_a_run_that_is_killed_while_it_makes_twins_leaves_nothing_broken(
     isolate: str, place: Path, tmp_path: Path
 ) -> None:

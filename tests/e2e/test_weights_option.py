@@ -63,7 +63,7 @@ def test_coverage_and_profile_take_weights_too(place: Path, jostle: Run) -> None
 def test_a_campaign_keeps_its_weights_wherever_it_is_opened_again(place: Path, jostle: Run) -> None:
     data = str(place / "ok.npz")
     call = ["fuzz", "net.py:build", "--weights", "trained.pt", "--seeds", data, "--recipe", "dlfuzz", "--out", "out"]
-    assert jostle(*call, "--executions", "2000").code == Exit.FINDINGS
+    assert jostle(*call, "--executions", "2000", "--finishing", "2s").code == Exit.FINDINGS
     evaluated = jostle("evaluate", "out", "net.py:build", "--json").json()["scores"]
     assert evaluated[0]["seeds_accuracy"] > 0.9 > 0.2 > evaluated[1]["seeds_accuracy"]
     assert jostle("retrain", "out", "--data", data, "--epochs", "1").code == Exit.CLEAN
@@ -77,6 +77,6 @@ def test_a_campaign_keeps_its_weights_wherever_it_is_opened_again(place: Path, j
 def test_retraining_another_model_leaves_the_campaigns_weights_aside(place: Path, jostle: Run) -> None:
     data = str(place / "ok.npz")
     call = ["fuzz", "net.py:build", "--weights", "trained.pt", "--seeds", data, "--recipe", "dlfuzz", "--out", "out"]
-    assert jostle(*call, "--executions", "2000").code == Exit.FINDINGS
+    assert jostle(*call, "--executions", "2000", "--finishing", "2s").code == Exit.FINDINGS
     retrained = jostle("retrain", "out", "--data", data, "--epochs", "1", "--model", "jostle.zoo:lenet1")
     assert retrained.code == Exit.CLEAN, retrained.err

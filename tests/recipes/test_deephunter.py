@@ -17,6 +17,7 @@ from jostle.session.assemble import assemble
 from jostle.targets.contained import Contained
 from jostle.zoo import lenet5, mnist_sample
 from making import options, run_session
+from soaking import times
 
 EXECUTIONS = 5_000
 TRAINING = "jostle.zoo:mnist_sample"
@@ -93,7 +94,8 @@ def test_from_one_digit_it_covers_more_than_unguided_transformations(seed: int, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(times(1, 3)))
 def test_from_ten_digits_it_covers_more_once_most_sections_are_taken(seed: int, fuzz: Fuzz) -> None:
     guided, unguided = both(fuzz, 10, seed, executions=20_000)  # before that nearly every mutant is new, guided or not
     assert guided > unguided

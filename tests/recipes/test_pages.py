@@ -13,7 +13,7 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 FINDINGS = 1
-FINISHING = ("--finishing", "3s")  # what minute-long searches for smaller findings come to is told elsewhere
+FINISHING = ("--finishing", "3s", "--no-confirm")  # what finishing does in full is shown by the page on it
 
 
 @dataclass(frozen=True)
