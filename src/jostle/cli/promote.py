@@ -11,7 +11,7 @@ import typer
 from jostle.cli.flags import AsJson
 from jostle.cli.terminal import output, say
 from jostle.commands.promote import promote as promoted
-from jostle.held import is_held, shown_name
+from jostle.held import was_held, shown_name
 from jostle.storage.defect_case import read_case
 
 MODEL_HELP = "What builds the model, FILE.py:function or a model file, of a finding whose model was an object of a test"
@@ -38,7 +38,7 @@ def promote(
     for place in places:
         case = read_case(place)
         say(output(), f"{place}: {case.defect.title}")
-        if is_held(case.model):
+        if was_held(case.model):
             say(
                 output(),
                 f"  {shown_name(case.model)} was an object of a test: add --model FILE.py:function, or set "

@@ -12,7 +12,7 @@ from typing import Any
 from jostle.commands.kept_findings import kept_finding, record_in
 from jostle.commands.replay import refuse_enclosed
 from jostle.errors import UsageError
-from jostle.held import is_held, shown_name
+from jostle.held import was_held, shown_name
 from jostle.session.reopen import LOADED, Reopened, python_file
 from jostle.storage.campaign_record import CONFIG, CampaignRecord, Origin
 from jostle.storage.class_names import campaign_class_names
@@ -62,11 +62,11 @@ def held_names(settings: Mapping[str, Any]) -> Iterator[str]:
     """Names among settings that stand for objects of a script, but for those of the seeds, which findings hold."""
     for name, value in settings.items():
         texts = value if isinstance(value, list | tuple) else [value]
-        yield from (one for one in texts if name != "seeds" and isinstance(one, str) and is_held(one))
+        yield from (one for one in texts if name != "seeds" and isinstance(one, str) and was_held(one))
 
 
 def _refuse_strangers(finding: Path, campaign: Reopened) -> None:
-    names = [name for name in campaign.names() if not is_held(name)]
+    names = [name for name in campaign.names() if not was_held(name)]
     folder = finding.resolve()
     with campaign.in_its_folder():
         refuse_enclosed(names, [folder], campaign.elsewhere)
@@ -84,7 +84,7 @@ def _holds(place: Path, case: DefectCase, finding: Path) -> bool:
     if not (place / CASE).exists():
         return False
     before = read_case(place)
-    same = before.model == case.model or is_held(before.model)
+    same = before.model == case.model or was_held(before.model)
     return same and before.record.fingerprint == case.record.fingerprint and _input(place) == _input(finding)
 
 

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from jostle.commands.kept_findings import kept_finding
 from jostle.commands.replay import Replay, replay
 from jostle.errors import UsageError
-from jostle.held import is_held
+from jostle.held import was_held
 from jostle.options.schema import Given
 from jostle.session.reopen import python_file
 from jostle.storage.campaign_record import CampaignRecord
@@ -45,7 +45,7 @@ def _placed(folder: Path, root: Path, model: str | None) -> DefectCase:
 
 
 def _on_named_model(campaign: CampaignRecord, folder: Path, root: Path, model: str | None) -> CampaignRecord:
-    if not is_held(str(campaign.all_settings["model"])):
+    if not was_held(str(campaign.all_settings["model"])):
         return campaign
     if model is None:
         raise UsageError(

@@ -14,7 +14,7 @@ from typing import Any
 
 from jostle.digests import LENGTH
 from jostle.errors import OutputRefused, UsageError
-from jostle.held import is_held
+from jostle.held import was_held
 from jostle.layout import Layout
 from jostle.storage.files import read_json, write_json
 from jostle.storage.finding_record import INPUT_TYPE, InputType, input_type_in
@@ -74,7 +74,7 @@ class CampaignRecord:
 
     def replay_call(self, place: Path) -> list[str]:
         """The command that runs findings again; a model that was an object of a script has to be named."""
-        held = is_held(str(self.all_settings.get("model", "")))
+        held = was_held(str(self.all_settings.get("model", "")))
         return ["jostle", "replay", str(place), *(["--model", "FILE.py:function"] if held else [])]
 
     @property
