@@ -11,7 +11,7 @@ import typer
 from jostle.cli.flags import AsJson
 from jostle.cli.terminal import output, say
 from jostle.commands.promote import promote as promoted
-from jostle.held import was_held, shown_name
+from jostle.held import shown_name, was_held
 from jostle.storage.defect_case import read_case
 
 MODEL_HELP = "What builds the model, FILE.py:function or a model file, of a finding whose model was an object of a test"

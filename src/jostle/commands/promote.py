@@ -12,7 +12,7 @@ from typing import Any
 from jostle.commands.kept_findings import kept_finding, record_in
 from jostle.commands.replay import refuse_enclosed
 from jostle.errors import UsageError
-from jostle.held import was_held, shown_name
+from jostle.held import shown_name, was_held
 from jostle.session.reopen import LOADED, Reopened, python_file
 from jostle.storage.campaign_record import CONFIG, CampaignRecord, Origin
 from jostle.storage.class_names import campaign_class_names
