@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +14,9 @@ from campaign_folders import written_campaign
 from jostle.commands.report import contents_of
 from jostle.report.compare import compared
 from jostle.report.contents import Contents, ReadableChange, Sound, TextEdit, Value
-from jostle.report.live import LivePage, live_page
+from jostle.report.live import LivePage
 from jostle.report.render import rendered, rendered_comparison
+from serving import served
 
 pytestmark = pytest.mark.slow
 Open = Callable[[str], Browser]
@@ -51,17 +50,6 @@ def test_two_campaigns_have_their_curves_in_one_plot(
     legend = [one.text for one in page.all(".chart .legendtext")]
     assert legend[:2] == ["campaign", f"other{MARKUP}"] and not page.all("img")
     assert serious(page, axe) == [] and page.console() == []
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[LivePage]:
-    page = live_page(lambda: contents_of(folder))
-    thread = threading.Thread(target=page.server.serve_forever)
-    thread.start()
-    yield page
-    page.server.shutdown()
-    thread.join()
-    page.server.server_close()
 
 
 @pytest.fixture

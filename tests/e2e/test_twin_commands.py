@@ -164,7 +164,8 @@ def test_an_exact_copy_never_differs(suffixes: tuple[str, ...], files: Path, jos
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("isolate", ["--isolate", "--no-isolate"])
+@pytest.mark.soak
+@pytest.mark.parametrize("isolate", ["--isolate", "--no-isolate"][: times(1, 2)])
 def test_a_compiled_twin_runs_here_and_in_a_process_of_its_own(
     isolate: str, place: Path, jostle: Run, tmp_path: Path
 ) -> None:

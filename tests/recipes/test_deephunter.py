@@ -72,7 +72,8 @@ def both(fuzz: Fuzz, digits: int, seed: int, executions: int = EXECUTIONS) -> tu
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(times(2, 3)))
 def test_it_finds_flips_within_five_thousand_executions(seed: int, fuzz: Fuzz) -> None:
     summary, _ = fuzz(100, seed, recipe="deephunter", profile=TRAINING)
     assert summary.executions == EXECUTIONS
@@ -80,14 +81,16 @@ def test_it_finds_flips_within_five_thousand_executions(seed: int, fuzz: Fuzz) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(times(2, 3)))
 def test_careful_ranges_find_flips_too_and_far_fewer(seed: int, fuzz: Fuzz) -> None:
     careful, of_paper = (fuzz(500, seed, 10_000, recipe="deephunter", ranges=name)[0] for name in ("careful", "paper"))
     assert 5 <= careful.findings["flip"] < of_paper.findings["flip"] / 4
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(times(2, 3)))
 def test_from_one_digit_it_covers_more_than_unguided_transformations(seed: int, fuzz: Fuzz) -> None:
     guided, unguided = both(fuzz, 1, seed)
     assert guided > unguided

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from soaking import times
+
 DOCS = Path(__file__).parents[2] / "docs"
 FINDINGS = 1
 FINISHING = ("--finishing", "3s", "--no-confirm")  # what finishing does in full is shown by the page on it
@@ -45,7 +47,8 @@ pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
 @pytest.mark.slow
-@pages
+@pytest.mark.soak
+@pytest.mark.parametrize("page", PAGES[times(1, 0) :: times(2, 1)], ids=lambda page: page.name)
 def test_the_commands_run_one_after_another(page: Page, tmp_path: Path) -> None:
     jostle = Path(sys.executable).with_name("jostle")
     (tmp_path / "examples").symlink_to(DOCS.parent / "examples")

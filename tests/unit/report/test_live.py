@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from campaign_folders import written_campaign
 from jostle.commands.report import contents_of
 from jostle.errors import OutputRefused, UsageError
 from jostle.report.live import LatestContents, LivePage, live_page
+from serving import served
 
 
 @pytest.fixture(scope="module")
@@ -24,13 +24,8 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page(campaign: Path) -> Iterator[LivePage]:
-    page = live_page(lambda: contents_of(campaign))
-    thread = threading.Thread(target=page.server.serve_forever)
-    thread.start()
-    yield page
-    page.server.shutdown()
-    thread.join()
-    page.server.server_close()
+    with served(campaign) as page:
+        yield page
 
 
 def asked(

@@ -23,6 +23,7 @@ from jostle.subjects.subject import Loading, Watch
 from jostle.zoo import lenet1, mnist_sample
 from making import batch_of
 from model_files import write_keras
+from soaking import times
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,8 @@ def keras() -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.soak
+@pytest.mark.parametrize("engine", ENGINES[: times(2, 3)])
 def test_every_engine_gives_what_torch_gives_of_the_same_network(engine: str, tmp_path: Path) -> None:
     path = write_keras(lenet1(), tmp_path / "net.keras", fused=True)
     done = subprocess.run(
