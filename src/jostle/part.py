@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Generic, TypeVar
 
 from torch import Tensor
@@ -60,6 +61,14 @@ class PartContext:
         )
 
 
+class ComparedWith(Enum):
+    """What an oracle holds an answer against; it is rightly the same only near the seed."""
+
+    NOTHING = "nothing"
+    SEED = "what the model says of the seed"
+    VARIANT = "what another model says of the same input"
+
+
 def nothing_to_settle(settings: Settings, seeds: Seeds) -> Settings:
     return settings
 
@@ -78,6 +87,7 @@ class Part(Generic[Made]):
     ranges: bool = False  # it needs a profile
     per_twin: bool = False  # it is made for each twin
     bounded: bool = False  # it needs the ends of the values' range
+    compares: ComparedWith = ComparedWith.NOTHING  # an answer with what, if it is an oracle
 
 
 def kind_beside(name: str, variant: str) -> str:

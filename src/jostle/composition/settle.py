@@ -21,6 +21,7 @@ from jostle.options.campaign import (
 )
 from jostle.options.declaration import Facts, flag_of, options_of
 from jostle.options.schema import Given, Schema, Settings
+from jostle.part import ComparedWith
 from jostle.records import Seeds
 from jostle.schedulers.with_seeds import WithSeedsOptions
 from jostle.task import Task, TaskOptions
@@ -54,7 +55,16 @@ def settled(recipe: Recipe, given: Given, task: Task, images: bool = False) -> S
     oracle = sought(recipe, given, task)
     given = given.over(oracle=oracle)
     chosen = {**recipe.choices(given), "as_images": images and recipe.shrinks, "minimise": recipe.shrinks}
-    facts = Facts(given.values, given.of(InputOptions).bounds, task is Task.CLASSES, images, oracle, task in YES_OR_NO)
+    compared = {part.compares for part in parts_named("oracle", oracle)}
+    facts = Facts(
+        given.values,
+        given.of(InputOptions).bounds,
+        classes=task is Task.CLASSES,
+        images=images,
+        compares=bool(compared - {ComparedWith.NOTHING}),
+        compares_with_seeds=ComparedWith.SEED in compared,
+        labels=task in YES_OR_NO,
+    )
     return FUZZ.settled(given, chosen, facts, unused=set(PART_GROUPS) - _read_by_parts(recipe, given))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
-from jostle.catalogue import MUTATORS, SCHEDULERS, PartOptions
+from jostle.catalogue import MUTATORS, SCHEDULERS, PartOptions, parts_named
 from jostle.errors import UsageError
-from jostle.mutators.havoc import HavocOptions, compare_with_seeds
+from jostle.mutators.havoc import HavocOptions
 from jostle.mutators.noise import NoiseOptions
 from jostle.options.campaign import InputOptions
 from jostle.options.schema import Settings
+from jostle.part import ComparedWith
 
 
 def refuse_without_bounds(settings: Settings) -> None:
@@ -24,5 +25,6 @@ def refuse_without_bounds(settings: Settings) -> None:
         raise UsageError(f"--scheduler {parts.scheduler} needs the ends of --range: give them, or use recent")
     if math.isinf(noise.sigma):
         raise UsageError("--range=-inf,inf does not tell how far values usually are from each other: give --sigma")
-    if compare_with_seeds(parts.oracle) and None in (noise.radius, havoc.havoc_radius):
+    with_seeds = any(part.compares is ComparedWith.SEED for part in parts_named("oracle", parts.oracle))
+    if with_seeds and None in (noise.radius, havoc.havoc_radius):
         raise UsageError("--range=-inf,inf does not tell how near its seed an answer must be the same: give --radius")

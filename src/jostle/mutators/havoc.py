@@ -18,7 +18,6 @@ from jostle.mutators.earned_shares import EarnedShares
 from jostle.mutators.havoc_operations import CHANGES, MOVES, SPECIAL, Array, Material, Palette, regions
 from jostle.mutators.in_domain import in_domain
 from jostle.mutators.noise import SIGMA_SHARE, NoiseOptions, kept_within, refuse_tokens, share_of_range
-from jostle.named_objects import names_object
 from jostle.options.campaign import InputOptions
 from jostle.options.declaration import Derived, Facts, Theme, check, option
 from jostle.options.kinds import choices, number
@@ -31,18 +30,12 @@ OPERATIONS = {**CHANGES, **MOVES}
 NAMES = tuple(OPERATIONS)
 LAST_RESORT = "redraw"  # of children that came out like their parents
 AT_ONCE = 4  # operations on one child at most; each further one is half as likely
-NO_SEED_INVOLVED = ("nan", "crash", "agree", "differ")  # oracles that look at an input alone
 
 
 def _radius(facts: Facts) -> float | None:
     """What the user gave for all mutators; else None where no answer is compared with that of the seed."""
     near: float | None = facts.given.get("radius")
-    return near or (share_of_range(facts) if compare_with_seeds(facts.oracle) else None)
-
-
-def compare_with_seeds(oracles: Sequence[str]) -> bool:
-    """Whether one of these oracles compares an answer with that for the seed; a user's property does not."""
-    return any(name not in NO_SEED_INVOLVED and not names_object(name) for name in oracles)
+    return near or (share_of_range(facts) if facts.compares_with_seeds else None)
 
 
 @dataclass(frozen=True)

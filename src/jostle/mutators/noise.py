@@ -11,7 +11,6 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.inputs.distances import columns
 from jostle.mutators.in_domain import in_domain
-from jostle.named_objects import names_object
 from jostle.options.campaign import InputOptions
 from jostle.options.declaration import Derived, Facts, Theme, check, option
 from jostle.options.kinds import number, whole
@@ -25,8 +24,7 @@ MEANINGFUL_SHARE = 0.1  # of the value range: farther from its root, a mutant ma
 
 def _radius(facts: Facts) -> float | None:
     """None where only what no input may show is sought; an answer can be compared only near the seed."""
-    compares = any(name not in ("nan", "crash") and not names_object(name) for name in facts.oracle)
-    return share_of_range(facts) if compares else None
+    return share_of_range(facts) if facts.compares else None
 
 
 def share_of_range(facts: Facts) -> float | None:

@@ -43,7 +43,8 @@ class Facts:
     range: tuple[float, float] = (0.0, 1.0)  # of input values
     classes: bool = False  # the model gives class scores
     images: bool = False  # the seeds are what 8-bit image files hold
-    oracle: tuple[str, ...] = ()  # what counts as a defect
+    compares: bool = False  # answers are held against others, those for the seeds or of another model
+    compares_with_seeds: bool = False
     labels: bool = False  # the model says yes or no, once or of several labels
 
     @property

@@ -17,7 +17,7 @@ from jostle.options.declaration import Derived, Facts, Theme, option
 from jostle.options.kinds import number
 from jostle.options.schema import Settings
 from jostle.oracles.comparisons import AUTO, COMPARISON, LABELS, Comparison, calibrated, comparison_named
-from jostle.part import Part, PartContext, first_line, kind_beside
+from jostle.part import ComparedWith, Part, PartContext, first_line, kind_beside
 from jostle.records import MODEL, TWIN, Candidates, Seeds, Trace, Verdicts, Violation
 
 
@@ -134,4 +134,6 @@ def _agreement(settings: Settings, context: PartContext) -> Agreement:
     return Agreement(comparison, ComparedTwin(variant, Path(name).name if Path(name).suffix else name))
 
 
-AGREE = Part(first_line(Agreement), _agreement, (AgreementOptions,), _settle, per_twin=True)
+AGREE = Part(
+    first_line(Agreement), _agreement, (AgreementOptions,), _settle, per_twin=True, compares=ComparedWith.VARIANT
+)

@@ -17,7 +17,7 @@ from jostle.options.schema import Settings
 from jostle.oracles.answers import finite_rows
 from jostle.oracles.box_matching import Detections, Pairs, areas, inside
 from jostle.oracles.masks import OverlapOptions
-from jostle.part import Part, PartContext, first_line
+from jostle.part import ComparedWith, Part, PartContext, first_line
 from jostle.records import MODEL, NO_LABEL, Candidates, OnSeeds, Seeds, Trace, Verdicts, Violation
 
 CHANGED, VANISHED, APPEARED = EVENTS = ("changed", "vanished", "appeared")
@@ -204,4 +204,4 @@ def _settled(settings: Settings, seeds: Seeds) -> Settings:
     return settings.over(replace(options, box_unit=options.box_unit or unit))
 
 
-BOXES_KEPT = Part(first_line(BoxesKept), _boxes, (OverlapOptions, BoxOptions), _settled)
+BOXES_KEPT = Part(first_line(BoxesKept), _boxes, (OverlapOptions, BoxOptions), _settled, compares=ComparedWith.SEED)

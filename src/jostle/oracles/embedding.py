@@ -11,7 +11,7 @@ from jostle.options.declaration import Theme, option
 from jostle.options.kinds import number
 from jostle.options.schema import Settings
 from jostle.oracles.answers import as_values, finite_rows
-from jostle.part import Part, PartContext, first_line
+from jostle.part import ComparedWith, Part, PartContext, first_line
 from jostle.records import MODEL, Candidates, Trace, Verdicts, Violation
 
 
@@ -73,4 +73,4 @@ def _embedding(settings: Settings, context: PartContext) -> EmbeddingKept:
     return EmbeddingKept(settings[EmbeddingOptions].cosine)
 
 
-EMBEDDING = Part(first_line(EmbeddingKept), _embedding, (EmbeddingOptions,))
+EMBEDDING = Part(first_line(EmbeddingKept), _embedding, (EmbeddingOptions,), compares=ComparedWith.SEED)

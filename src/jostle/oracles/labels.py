@@ -7,7 +7,7 @@ from torch import Tensor
 
 from jostle.lineage import Change
 from jostle.options.schema import Settings
-from jostle.part import Part, PartContext, first_line
+from jostle.part import ComparedWith, Part, PartContext, first_line
 from jostle.records import MODEL, NO_LABEL, Candidates, Trace, Verdicts, Violation
 from jostle.task import LabelReading, Task
 
@@ -74,4 +74,4 @@ def _flip(settings: Settings, context: PartContext) -> LabelKept:
     return LabelKept(context.reading)
 
 
-FLIP = Part(first_line(LabelKept), _flip)
+FLIP = Part(first_line(LabelKept), _flip, compares=ComparedWith.SEED)

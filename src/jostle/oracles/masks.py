@@ -15,7 +15,7 @@ from jostle.options.declaration import Theme, option
 from jostle.options.kinds import choice, number
 from jostle.options.schema import Settings
 from jostle.oracles.answers import finite_rows
-from jostle.part import Part, PartContext, first_line
+from jostle.part import ComparedWith, Part, PartContext, first_line
 from jostle.records import MODEL, NO_LABEL, Candidates, OnSeeds, Seeds, Trace, Verdicts, Violation
 from jostle.task import MOST_CLASSES
 
@@ -191,4 +191,4 @@ def _settled(settings: Settings, seeds: Seeds) -> Settings:
     return settings.over(MaskOptions(settings[MaskOptions].mask_form or MaskForm.of(seeds.answers).value))
 
 
-MASKS = Part(first_line(MaskKept), _masks, (OverlapOptions, MaskOptions), _settled)
+MASKS = Part(first_line(MaskKept), _masks, (OverlapOptions, MaskOptions), _settled, compares=ComparedWith.SEED)

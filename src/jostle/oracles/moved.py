@@ -14,7 +14,7 @@ from jostle.options.kinds import Kind, shown
 from jostle.options.schema import Settings
 from jostle.oracles.amounts import ABSOLUTE, SHARE, TIMES, Amount, amount
 from jostle.oracles.answers import as_values, finite_rows
-from jostle.part import Part, PartContext, first_line
+from jostle.part import ComparedWith, Part, PartContext, first_line
 from jostle.records import MODEL, NO_LABEL, Candidates, OnSeeds, Seeds, Trace, Verdicts, Violation
 
 MOST_NEIGHBOURS = 1000  # seeds among which neighbours are sought, spread over all
@@ -187,4 +187,4 @@ def _moved(settings: Settings, context: PartContext) -> PredictionKept:
     return PredictionKept(tolerance)
 
 
-MOVED = Part(first_line(PredictionKept), _moved, (ToleranceOptions,), _settled)
+MOVED = Part(first_line(PredictionKept), _moved, (ToleranceOptions,), _settled, compares=ComparedWith.SEED)

@@ -17,7 +17,7 @@ from jostle.options.kinds import LONGEST, Kind, shown, whole
 from jostle.options.schema import Settings
 from jostle.oracles.amounts import ABSOLUTE, SHARE, Amount, amount
 from jostle.oracles.answers import finite_rows
-from jostle.part import Part, PartContext, first_line
+from jostle.part import ComparedWith, Part, PartContext, first_line
 from jostle.records import MODEL, NO_LABEL, Candidates, OnSeeds, Seeds, Trace, Verdicts, Violation
 
 NO_TOKEN = NO_LABEL  # behind the end of a sequence
@@ -171,4 +171,4 @@ def _sequence(settings: Settings, context: PartContext) -> SequenceKept:
     return SequenceKept(options.edit_distance, options.field, options.end_token)
 
 
-SEQUENCE = Part(first_line(SequenceKept), _sequence, (SequenceOptions,))
+SEQUENCE = Part(first_line(SequenceKept), _sequence, (SequenceOptions,), compares=ComparedWith.SEED)

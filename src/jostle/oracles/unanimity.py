@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from jostle.options.campaign import PanelOptions
-from jostle.part import Part, first_line
+from jostle.part import ComparedWith, Part, first_line
 from jostle.records import Candidates, Trace, Verdicts, Violation
 
 MANY = 1_000_003  # more than there are classes, and prime: numbers of many models may wrap around, and do not meet
@@ -36,4 +36,4 @@ class Unanimous:
         return Verdicts.where("differ", trace, differ, bugs, describe)
 
 
-DIFFER = Part(first_line(Unanimous), lambda settings, _: Unanimous(), (PanelOptions,))
+DIFFER = Part(first_line(Unanimous), lambda settings, _: Unanimous(), (PanelOptions,), compares=ComparedWith.VARIANT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -59,7 +60,16 @@ def test_noise_and_the_radius_of_flips_follow_the_value_range():
 
 def test_inputs_stay_near_their_seeds_wherever_answers_are_compared():
     assert settled(given(twin="int8", oracle=("agree",)), task=Task.UNKNOWN)["radius"] == pytest.approx(0.1)
-    assert settled(given(oracle=("own.py:rule",)), task=Task.CLASSES).get("radius") is None
+    assert settled(given(oracle=("operator:not_",)), task=Task.CLASSES).get("radius") is None
+
+
+def test_an_oracle_of_ones_own_says_itself_whether_it_compares(tmp_path: Path):
+    (tmp_path / "own.py").write_text(
+        "from jostle.oracles.labels import FLIP\nfrom jostle.oracles.numeric import Finite\n"
+    )
+    for name, radius in (("FLIP", 0.1), ("Finite", None)):
+        chosen = given(oracle=(f"{tmp_path / 'own.py'}:{name}",))
+        assert settled(chosen, task=Task.CLASSES).get("radius") == radius
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def far(mutator: Mutator) -> float:
         ({"oracle": "flip", "radius": 0.3, "havoc_radius": 0.2}, 0.2),
         ({"oracle": "agree", "twin": "float16"}, 1.0),
         ({"oracle": "nan,crash"}, 1.0),
-        ({"oracle": "mine.py:property"}, 1.0),
+        ({"oracle": "operator:not_"}, 1.0),
         ({"oracle": "differ", "models": "a.pt2"}, 1.0),
     ],
 )
