@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from jostle.api.handed_over import by_name, seeds_by_name
+from jostle.api.objects_by_name import by_name, seeds_by_name
 from jostle.api.progress import CampaignBar
 from jostle.api.result import Result
 from jostle.commands.triage import triage

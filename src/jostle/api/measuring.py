@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jostle.api.fuzzing import fuzz
-from jostle.api.handed_over import by_name, seeds_by_name
+from jostle.api.objects_by_name import by_name, seeds_by_name
 from jostle.api.result import Result
 from jostle.commands.coverage_meter import EVERY, criteria_named, measured
 from jostle.commands.options_taken import OF_COVERAGE, refuse_others

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jostle.api.fuzzing import companions
-from jostle.api.handed_over import by_name, seeds_by_name
+from jostle.api.objects_by_name import by_name, seeds_by_name
 from jostle.commands.options_taken import OF_REPLAY, refuse_others
 from jostle.commands.replay import Replay, replay_on
 from jostle.commands.replay import replay as replayed_again

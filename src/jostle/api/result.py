@@ -23,13 +23,14 @@ from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS
 from jostle.storage.findings import MINIMISED, PICTURE, SCRIPT, UNREADABLE, array_in
 from jostle.triage import kinds
+from jostle.triage.failure import failure_text
+from jostle.triage.words import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from plotly.graph_objects import Figure
 
 ARRAYS = ("seed", "reference", "input", MINIMISED)
-MOST_TOLD = 10  # defects in one message
 
 
 @dataclass(eq=False)
@@ -118,18 +119,11 @@ class Result:
         __tracebackhide__ = True
         left = self.other_than(allowed)
         if left:
-            raise AssertionError(self._told(left))
+            raise AssertionError(failure_text(left, lambda defect: [self.command(defect)]))
 
     def other_than(self, allowed: Iterable[str]) -> list[Defect]:
         """The defects but for those of these kinds or names."""
         return [defect for defect in self.defects if not matches(defect, allowed)]
-
-    def _told(self, defects: list[Defect]) -> str:
-        lines = [f"{len(defects):,} {'defect' if len(defects) == 1 else 'defects'}"]
-        for defect in defects[:MOST_TOLD]:
-            lines += [f"{defect.cause.kind}: {defect.title}", f"  {self.command(defect)}"]
-        more = len(defects) - MOST_TOLD
-        return "\n".join([*lines, *([f"and {more:,} more"] if more > 0 else [])])
 
     def command(self, defect: Defect | str) -> str:
         """What shows a defect on a command line."""
@@ -147,12 +141,14 @@ class Result:
         return contents_of(self.folder)
 
     def __repr__(self) -> str:
-        found, ran = len(self.defects), self.summary.executions
-        return f"<Result: {found:,} {'defect' if found == 1 else 'defects'} in {ran:,} inputs>"
+        return f"<Result: {self._in_short()}>"
+
+    def _in_short(self) -> str:
+        return f"{counted(len(self.defects), 'defect')} in {counted(self.summary.executions, 'input')}"
 
     def _repr_html_(self) -> str:
         """As notebooks show it."""
-        head = f"<p><b>{escape(repr(self)[9:-1])}</b></p>"
+        head = f"<p><b>{self._in_short()}</b></p>"
         rows = "".join(
             f"<tr><td>{escape(one.cause.kind)}</td><td style='text-align:left'>{escape(one.title)}</td>"
             f"<td>{one.seeds:,}</td><td>{one.weight:.2f}</td><td>{escape(one.name)}</td></tr>"

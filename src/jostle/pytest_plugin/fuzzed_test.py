@@ -17,7 +17,7 @@ import pytest
 from jostle.errors import JostleError, OutputRefused, UsageError
 from jostle.pytest_plugin.accepted import FILE, Acceptance, Acceptances
 from jostle.pytest_plugin.home import HOME, KNOWN, Home
-from jostle.pytest_plugin.wishes import LIMITS, Wishes
+from jostle.pytest_plugin.run_options import LIMITS, OptionsOfRun
 
 if TYPE_CHECKING:
     from jostle.api.result import Result
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from jostle.storage.defect_record import Defect
 
 CAMPAIGN = "campaign"  # the folder of a call that its campaign goes on in
-MOST_TOLD = 10  # defects in one message
 # Properties of a test's report.
 ACCEPTED, MENDED, DEFECT, NOT_RUN = "jostle_accepted", "jostle_mended", "jostle_defect", "jostle_not_run"
 THE_FIXTURE = "the fixture jostle"
@@ -36,7 +35,7 @@ class FuzzedTest:
     """Fuzzes on behalf of one test."""
 
     item: pytest.Item
-    wishes: Wishes
+    of_run: OptionsOfRun
     accepted: Callable[[], Acceptances]
     home: Callable[[], Home]
     undone: ExitStack = field(default_factory=ExitStack)  # when the test is over
@@ -85,7 +84,7 @@ class FuzzedTest:
         acceptances = self.accepted()
         folder = self.undone.enter_context(self.home().folder(self.item.nodeid, self.calls))
         known = KnownDefects(folder / KNOWN)
-        chosen = self.wishes.over(options)
+        chosen = self.of_run.over(options)
         asked = {name: value for name, value in chosen.items() if name not in ("out", "quiet")}
         replayed = known.replayed(model, seeds, labels, asked)
         for defect in replayed.mended:
@@ -132,12 +131,14 @@ class FuzzedTest:
     ) -> None:
         """What `assert_clean` does: fails with two lines a defect, unless all are allowed or accepted."""
         __tracebackhide__ = True
+        from jostle.triage.failure import failure_text
+
         left = result.other_than(allowed)
         failing = self._failing(left, acceptances)
         if failing:
             self._attach(result, failing)
-            commands = {defect.name: command(result, defect) for defect in failing[:MOST_TOLD]}
-            pytest.fail(self._message(failing, commands, acceptances), pytrace=False)
+            lines = partial(self._lines, partial(command, result), acceptances)
+            pytest.fail(failure_text(failing, lines), pytrace=False)
         if search is not None:  # all that is still there is allowed, so there is more to look for
             try:
                 more = search()
@@ -162,15 +163,11 @@ class FuzzedTest:
     def _entry(self, defect: Defect, acceptances: Acceptances) -> Acceptance | None:
         return acceptances.of(defect.cause.kind, defect.name, self.item.nodeid)
 
-    def _message(self, defects: Sequence[Defect], commands: Mapping[str, str], acceptances: Acceptances) -> str:
-        lines = [] if len(defects) == 1 else [f"{len(defects):,} defects"]
-        for defect in defects[:MOST_TOLD]:
-            lines += [f"{defect.cause.kind}: {defect.title}", f"  {commands[defect.name]}"]
-            entry = self._entry(defect, acceptances)
-            if entry is not None:
-                lines.append(f"  accepted until {entry.until}, which is over: {entry.reason} ({FILE})")
-        more = len(defects) - MOST_TOLD
-        return "\n".join([*lines, *([f"and {more:,} more"] if more > 0 else [])])
+    def _lines(self, command: Callable[[Defect], str], acceptances: Acceptances, defect: Defect) -> list[str]:
+        """What stands below a defect: what shows it, and if it was accepted too long ago, why."""
+        entry = self._entry(defect, acceptances)
+        over = [] if entry is None else [f"accepted until {entry.until}, which is over: {entry.reason} ({FILE})"]
+        return [command(defect), *over]
 
     def _command(self, known: KnownDefects, model: str | None, result: Result, defect: Defect) -> str:
         """What shows a defect again: `jostle replay`, or this test if its objects are needed or its folder goes."""
@@ -185,6 +182,8 @@ class FuzzedTest:
 
     def _attach(self, result: Result, defects: Sequence[Defect]) -> None:
         """Tells reports where pictures and scripts stand."""
+        from jostle.triage.failure import MOST_TOLD
+
         lines = []
         for defect in defects[:MOST_TOLD]:
             self._tell(DEFECT, defect.name)

@@ -12,7 +12,7 @@ from jostle.pytest_plugin.accepted import Acceptances, read_accepted
 from jostle.pytest_plugin.case_items import CaseFile, CaseItem
 from jostle.pytest_plugin.fuzzed_test import ACCEPTED, MENDED, NOT_RUN, FuzzedTest
 from jostle.pytest_plugin.home import HOME, Home
-from jostle.pytest_plugin.wishes import PROFILES, USUAL, Wishes
+from jostle.pytest_plugin.run_options import PROFILES, USUAL, OptionsOfRun
 from jostle.storage.defect_record import CASE
 
 MARKER = "fuzz: fuzzes a model; added by itself to tests that use the fixture jostle"
@@ -39,14 +39,14 @@ def pytest_configure(config: pytest.Config) -> None:
     run = Run(config)
     config.stash[RUN] = run
     config.add_cleanup(run.close)
-    config.pluginmanager.register(Told(), "jostle-told")
+    config.pluginmanager.register(SummaryLines(), "jostle-summary")
 
 
 class Run:
     """What the tests of one run share."""
 
     def __init__(self, config: pytest.Config):
-        self.wishes = _wishes(config)
+        self.options = _options(config)
         self._root = config.rootpath
         self._home: Home | None = None
         self._accepted: Acceptances | None = None
@@ -70,7 +70,7 @@ class Run:
 RUN = pytest.StashKey[Run]()
 
 
-def _wishes(config: pytest.Config) -> Wishes:
+def _options(config: pytest.Config) -> OptionsOfRun:
     """What the command line says; refused as pytest refuses options."""
     budget, seed = config.getoption("--jostle-budget"), config.getoption("--jostle-seed")
     try:
@@ -78,7 +78,7 @@ def _wishes(config: pytest.Config) -> Wishes:
         _check("--jostle-seed", "seed", seed)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
-    return Wishes(budget, seed, config.getoption("--jostle-profile"))
+    return OptionsOfRun(budget, seed, config.getoption("--jostle-profile"))
 
 
 def _check(flag: str, name: str, value: object) -> None:
@@ -97,7 +97,7 @@ def _check(flag: str, name: str, value: object) -> None:
 def jostle(request: pytest.FixtureRequest) -> Iterator[FuzzedTest]:
     """Fuzzes models: `jostle.fuzz(model, seeds, labels=labels).assert_clean()`."""
     run = request.config.stash[RUN]
-    fuzzed = FuzzedTest(request.node, run.wishes, run.accepted, run.home)
+    fuzzed = FuzzedTest(request.node, run.options, run.accepted, run.home)
     with fuzzed.undone:
         yield fuzzed
 
@@ -113,7 +113,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile |
     return CaseFile.from_parent(parent, path=file_path)
 
 
-class Told:
+class SummaryLines:
     """Gathers what tests tell, also those of other processes, for the summary at the end."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from fuzzed_suites import failures, run, suite
 from jostle.cli.main import main
-from jostle.pytest_plugin.wishes import PROFILES
+from jostle.pytest_plugin.run_options import PROFILES
 
 pytest_plugins = ["pytester"]
 PAGE = (Path(__file__).parents[3] / "docs" / "pytest.md").read_text(encoding="utf-8")

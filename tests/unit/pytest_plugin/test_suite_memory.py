@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from fuzzed_suites import OURS, failures, folders, run, suite
 from jostle.errors import JostleWarning
 from jostle.pytest_plugin.home import Home, folder_name
-from jostle.pytest_plugin.wishes import PROFILES, Wishes
+from jostle.pytest_plugin.run_options import PROFILES, OptionsOfRun
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[3]
@@ -114,11 +114,11 @@ def test_what_a_read_only_checkout_knows_is_replayed(
 
 
 def test_calls_leave_open_what_profiles_and_the_command_line_say() -> None:
-    assert Wishes().over({"twin": None}) == {"budget": PROFILES["ci"]}
-    assert Wishes(profile="nightly").over({"seed": 3}) == {"budget": PROFILES["nightly"], "seed": 3}
-    assert Wishes(profile="nightly").over({"executions": 5}) == {"executions": 5}
-    assert Wishes(profile="nightly").over({"budget": "2s"}) == {"budget": "2s"}
-    assert Wishes("9s", 4).over({"executions": 5, "seed": 3}) == {"budget": "9s", "seed": 4}
+    assert OptionsOfRun().over({"twin": None}) == {"budget": PROFILES["ci"]}
+    assert OptionsOfRun(profile="nightly").over({"seed": 3}) == {"budget": PROFILES["nightly"], "seed": 3}
+    assert OptionsOfRun(profile="nightly").over({"executions": 5}) == {"executions": 5}
+    assert OptionsOfRun(profile="nightly").over({"budget": "2s"}) == {"budget": "2s"}
+    assert OptionsOfRun("9s", 4).over({"executions": 5, "seed": 3}) == {"budget": "9s", "seed": 4}
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ LIMITS = ("budget", "executions")  # options that say when a campaign ends
 
 
 @dataclass(frozen=True)
-class Wishes:
+class OptionsOfRun:
     """A budget and a seed that go before those of calls, and the profile of calls that leave the budget open."""
 
     budget: str | None = None
