@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import jostle
-from jostle.api.result import MOST_TOLD
 from jostle.commands.triage import Triaged
 from jostle.errors import UsageError
+from jostle.triage.failure import MOST_TOLD
 from jostle.zoo import lenet1, mnist_sample
 
 
