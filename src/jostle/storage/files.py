@@ -203,6 +203,8 @@ def sync_folders(folders: Iterable[Path]) -> None:
 
 
 def _sync(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():
+        return  # Windows opens no folders, and keeps their entries safe by itself
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
