@@ -1,6 +1,8 @@
 """A model of a runtime that Jostle does not know: a function of a numpy batch around whatever runs it.
 
-jostle fuzz examples/own_parts/subject.py:classify --seeds jostle.zoo:mnist_sample
+jostle fuzz examples/own_parts/subject.py:classify --seeds jostle.zoo:mnist_sample --force
+
+Without --force it is refused, because these weights guess.
 """
 
 import numpy as np

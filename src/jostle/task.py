@@ -53,6 +53,7 @@ class TaskOptions:
 
 
 OF_LABELS = (Task.CLASSES, Task.BINARY, Task.MULTILABEL)
+ENOUGH = 10  # rows, before their likeness is no accident
 # What outputs and labels of each task look like, n being the number of inputs.
 FORMS = {
     Task.CLASSES: "outputs [n, classes] and whole numbers from 0 [n]",
@@ -86,7 +87,15 @@ class Question:
 
     def task(self) -> Task:
         """The task that such outputs and labels belong to; refused if they fit none."""
-        return self._told_by_labels() if self.labelled else self._told_by_outputs()
+        if not self.labelled:
+            return self._told_by_outputs()
+        task = self._told_by_labels()
+        if task is Task.MULTILABEL and len(self.labels) >= ENOUGH and bool((self.labels.sum(1) == 1).all()):
+            raise PreflightFailed(
+                f"labels of shape {list(self.labels.shape)} say yes once in every row: give classes, labels.argmax(1), "
+                f"or --task multilabel if a row may have several"
+            )
+        return task
 
     def _told_by_outputs(self) -> Task:
         if {"boxes", "scores"} <= set(self.names):

@@ -52,6 +52,18 @@ def test_the_task_is_told_from_outputs_and_labels(
     assert question(outputs, labels, *names).task() is task
 
 
+def test_labels_with_one_yes_in_every_row_are_classes_unless_the_user_says_otherwise() -> None:
+    one_hot = question(torch.rand(30, 5), torch.eye(5).repeat(6, 1))
+    with pytest.raises(
+        PreflightFailed, match=r"say yes once in every row: give classes, labels.argmax\(1\), or --task"
+    ):
+        one_hot.task()
+    one_hot.check(Task.MULTILABEL)
+    assert (
+        question(torch.rand(31, 5), torch.cat([torch.eye(5).repeat(6, 1), torch.ones(1, 5)])).task() is Task.MULTILABEL
+    )
+
+
 def test_labels_that_fit_no_task_are_refused_with_the_shapes_that_fit() -> None:
     told = r"labels of shape \[6, 4\].*outputs of shape \[6, 10\].*classes have outputs"
     with pytest.raises(PreflightFailed, match=told):

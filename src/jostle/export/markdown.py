@@ -79,7 +79,9 @@ def _is_harmless(before: str, sign: str, after: str) -> bool:
     match sign:
         case ".":
             return after.isdigit() if numbers else ends and bool(before)
-        case ")" | ":":
+        case ")":
+            return bool(before) and not numbers
+        case ":":
             return ends and bool(before) and not numbers
         case "-":
             return before.isalnum() and after.isalnum()

@@ -109,7 +109,7 @@ def preflight(
     ]
     _refuse(doubts, force)
     doubts += [remark.text for remark in (*known, *seen) if remark.text not in doubts]
-    return Flight(answered, task, wrong, accuracy, (*_notes(model), *doubts))
+    return Flight(answered, task, wrong, accuracy, (*_notes(model, seeds, domain), *doubts))
 
 
 def _refuse(doubts: Sequence[str], force: bool) -> None:
@@ -125,7 +125,12 @@ def _task(wanted: Task | None, question: Question) -> Task:
     return wanted
 
 
-def _notes(model: ModelFacts) -> Iterator[str]:
+def _notes(model: ModelFacts, seeds: Seeds, domain: Domain) -> Iterator[str]:
+    if isinstance(domain, ValueRange) and _channels_last(seeds.inputs.shape[1:]):
+        yield (
+            f"seeds of shape {list(seeds.inputs.shape[1:])} are changed as plain arrays: if they are images with their "
+            f"channels last, add --layout nhwc"
+        )
     for name, by_row in model.outputs.items():
         if name and not by_row:
             yield f"output.{name} has no row per input, so nothing is sought in it"
@@ -162,12 +167,17 @@ def check_images(seeds: Seeds) -> None:
             f"seeds of shape {shape} are no images [channels, height, width] or volumes [channels, depth, height, "
             f"width]: use --mutator {others} for them"
         )
-    if shape[-1] in (1, 3, 4) and shape[0] > 4:
+    if _channels_last(shape):
         if len(shape) == 3:
             fix = "add --layout nhwc if the model takes them so, else move them first, x.transpose(0, 3, 1, 2)"
         else:
             fix = "move them first, x.transpose(0, 4, 1, 2, 3), and let the model take them so"
         raise PreflightFailed(f"seeds of shape {shape} have their channels last: {fix}")
+
+
+def _channels_last(shape: Sequence[int]) -> bool:
+    """Whether an input looks like an image or a volume with its channels last."""
+    return len(shape) in (3, 4) and shape[-1] in (1, 3, 4) and shape[0] > 4
 
 
 def check_normalisation(mean: Sequence[float], std: Sequence[float], channels: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -248,7 +248,9 @@ def _called_labels(arrays: Mapping[str, object]) -> set[str]:
 
 
 def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:
-    items: Iterable[Any] = [dataset[i] for i in range(len(dataset))]  # type: ignore[arg-type]
+    items: list[Any] = [dataset[i] for i in range(len(dataset))]  # type: ignore[arg-type]
+    if not items:
+        raise SeedsRefused("the Dataset is empty: give at least one seed")
     pairs = [item if isinstance(item, tuple | list) else (item, None) for item in items]
     inputs = torch.stack([torch.as_tensor(np.asarray(pair[0])) for pair in pairs])
     if pairs[0][1] is None:

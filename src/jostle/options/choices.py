@@ -22,7 +22,7 @@ def unknown(name: str, names: Iterable[str]) -> str:
     """What to say of a name that is none of these: the nearest one, or all."""
     names = list(names)
     near = nearest(name, names)
-    more = f", … ({len(names)} in all; jostle list tells them)" if len(names) > MANY else ""
+    more = f", … ({len(names)} in all)" if len(names) > MANY else ""
     hint = f"did you mean {near}?" if near else f"choose from {', '.join(names[:MANY])}{more}"
     return f"{name!r} is unknown: {hint}"
 

@@ -93,7 +93,7 @@ class Words:
     def _when(self, finding: TriagedFinding) -> str:
         if finding.record.largest_change is None:
             return ""
-        told = changes_of(finding)
+        told = sorted(changes_of(finding), key=list(OF_VALUES.values()).__contains__)  # "when moved, with noise"
         done, values = ", ".join(told[:NAMED]), values_changed(finding)
         if set(told) - set(OF_VALUES.values()) or (told and not values):
             return f" when {done}" if done.startswith(PASSIVE) else f" after {done}"

@@ -55,6 +55,16 @@ def test_a_good_model_and_good_seeds_are_cleared_with_their_accuracy() -> None:
     assert torch.equal(flight.seeds.labels, digits().labels)
 
 
+def test_arrays_that_may_be_images_with_channels_last_are_told_of() -> None:
+    seeds = seeds_of(digits().inputs.movedim(1, -1), digits().labels)
+    (warning,) = checked(nn.Sequential(nn.Flatten(), lenet1_of_flat()), seeds).warnings
+    assert warning.startswith("seeds of shape [28, 28, 1] are changed as plain arrays") and "--layout nhwc" in warning
+
+
+def lenet1_of_flat() -> nn.Module:
+    return nn.Sequential(nn.Unflatten(1, (1, 28, 28)), lenet1())
+
+
 def test_where_labels_are_unknown_the_models_answer_is_the_label_to_keep() -> None:
     known = digits().labels.clone()
     known[::2] = NO_LABEL
