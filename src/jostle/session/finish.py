@@ -17,12 +17,14 @@ from jostle.composition.compose import Prepared
 from jostle.domain import Domain
 from jostle.errors import JostleError, OutputRefused
 from jostle.foreign import CRASH
+from jostle.held import shown_name
 from jostle.inputs.distances import sizes
 from jostle.inputs.geometry import Border
 from jostle.inputs.tokens import Tokens, edit_sizes
 from jostle.interfaces import ModelTarget, Oracle, Target
 from jostle.lineage import Mutation, joined
 from jostle.mutators.metamorphic import MetamorphicOptions
+from jostle.named_objects import names_object
 from jostle.options.campaign import BatchOptions, FindingOptions, InputOptions
 from jostle.options.schema import Settings
 from jostle.oracles.properties import PROPERTY
@@ -287,8 +289,12 @@ class InputFinisher:
 
     def _oracle(self, record: FindingRecord) -> Oracle | None:
         """What found it; all properties of users find the same kind, and their fingerprints name them."""
+        if record.kind != PROPERTY:
+            return self.oracles.get(record.kind)
         _, _, name = record.fingerprint.partition(":")
-        return self.oracles.get(name if record.kind == PROPERTY else record.kind)
+        return next(
+            (one for spec, one in self.oracles.items() if names_object(spec) and shown_name(spec) == name), None
+        )
 
     def _shrunk(self, rows: Candidates, findings: Sequence[SavedFinding], deadline: Deadline) -> Shrunk:
         oracle = self._oracle(findings[0].record)
