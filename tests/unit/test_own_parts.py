@@ -159,7 +159,7 @@ DESCRIBED = "bugs = torch.ones(len(candidates)).long()\n        return Verdicts(
     [
         (
             "mutator",
-            "class Mine:\n    def mutate(self, parents, rng):\n        return parents.mutated(torch.ones(3), 1, 2, 3)\n",
+            "class Mine:\n    def mutate(self, parents, rng):\n        return parents.mutated(torch.ones(3), 1, 2)\n",
             "mine.py:Mine: mutate raised TypeError in mine.py:7: ",
         ),
         (

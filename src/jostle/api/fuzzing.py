@@ -6,14 +6,14 @@ import inspect
 import shutil
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from jostle.api.objects_by_name import by_name, seeds_by_name
+from jostle.api.objects_by_name import by_name, companions, seeds_by_name
 from jostle.api.progress import CampaignBar
 from jostle.api.result import Result
 from jostle.commands.triage import triage
@@ -72,13 +72,6 @@ def fuzz(
     for warning in result.warnings:
         warnings.warn(warning, JostleWarning, stacklevel=2)
     return result
-
-
-def companions(options: Mapping[str, Any]) -> Iterator[object]:
-    """Other models among the options."""
-    for name in ("twin", "models"):
-        value = options.get(name)
-        yield from value if isinstance(value, list | tuple) else (value,)
 
 
 def _result(given: Given, quiet: bool, temporary: bool) -> Result:

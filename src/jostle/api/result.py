@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,7 @@ from jostle.options.choices import unknown
 from jostle.records import Summary
 from jostle.report.contents import Contents
 from jostle.session.session import Ended
+from jostle.storage.campaign_record import COPY, read_campaign
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS
 from jostle.storage.findings import MINIMISED, PICTURE, SCRIPT, UNREADABLE, array_in
@@ -129,10 +131,8 @@ class Result:
         """What shows a defect on a command line."""
         if self.temporary:
             return "give jostle.fuzz a folder, out=FOLDER, and it keeps what shows it"
-        script = self.script(defect)
-        if script is not None:
-            return f"python {script}"
-        return f"jostle replay {self.place(defect)} --model FILE.py:function"
+        script, place = self.script(defect), self.place(defect)
+        return shlex.join(["python", str(script)] if script else read_campaign(place, COPY).replay_call(place))
 
     @cached_property
     def _contents(self) -> Contents:
