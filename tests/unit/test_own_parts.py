@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -17,6 +18,7 @@ from jostle.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS, is_propert
 from jostle.commands.export import refuse_unknown_of
 from jostle.errors import UsageError
 from jostle.own_parts import Parts
+from jostle.subjects import registry
 from jostle.subjects.registry import KINDS
 from jostle.triage.gate import GateOptions, gate_of
 from jostle.zoo import lenet1, mnist_sample
@@ -262,6 +264,36 @@ def test_the_example_of_a_model_runs_in_a_campaign() -> None:
     images = mnist_sample()[0]
     result = jostle.fuzz(f"{EXAMPLES / 'subject.py'}:classify", images, oracle="nan", **QUICK)
     assert result.summary.executions == 1524 and not result.summary.findings
+
+
+def test_a_kind_of_model_of_a_package_is_fuzzed_in_a_process_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "linear_models.py").write_text((EXAMPLES / "kind.py").read_text())
+    info = tmp_path / "linear_models-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: linear-models\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[jostle.subjects]\nlinear = linear_models:LINEAR\n")
+    weights = np.random.default_rng(0).normal(size=(784, 10)).astype(np.float32)
+    with (tmp_path / "digits.linear").open("wb") as file:
+        np.save(file, weights)
+    (tmp_path / "broken.linear").write_text("nothing")
+    with pytest.raises(UsageError, match="is no format that can be fuzzed"):
+        registry.load(str(tmp_path / "digits.linear"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry._added.cache_clear()
+    try:
+        subject = registry.load(str(tmp_path / "digits.linear"))
+        images = mnist_sample()[0][:40]
+        same = torch.from_numpy(images.reshape(40, -1).numpy() @ weights)
+        assert torch.allclose(subject.target().predict(images), same, atol=1e-4)
+        how = {"executions": 300, "confirm": False, "quiet": True}
+        result = jostle.fuzz(tmp_path / "digits.linear", images, oracle="flip", **how)
+        assert result.summary.executions == 300 and result.defects
+        with pytest.raises(UsageError, match=r"broken\.linear is no linear model"):
+            jostle.fuzz(tmp_path / "broken.linear", images, **how)
+    finally:
+        registry._added.cache_clear()
 
 
 def test_the_kind_of_an_own_oracle_can_fail_an_export(tmp_path: Path) -> None:
