@@ -22,7 +22,7 @@ from jostle.errors import JostleWarning, UsageError
 from jostle.held import holding
 from jostle.options.schema import Given
 from jostle.session.assemble import assemble
-from jostle.session.interrupts import stopping_gently
+from jostle.session.interrupts import OF_SCRIPTS, stopping_gently
 from jostle.session.session import Ended, Session, remarks_on, run
 from jostle.subjects.torch_modes import in_its_mode
 
@@ -77,7 +77,7 @@ def fuzz(
 def _result(given: Given, quiet: bool, temporary: bool) -> Result:
     with CampaignBar(quiet) as bar:
         session = assemble(given, bar.working("profiling"))
-        with stopping_gently(_say_nothing, session.campaign.stop) as asked:
+        with stopping_gently(_say_nothing, session.campaign.stop, OF_SCRIPTS) as asked:
             spending, finishing = bar.spending(session.budget), bar.working("finishing findings")
             ended = run(session, [spending], lambda: asked.stop, progress=finishing)
             triaged = triage(session.archive.folder)

@@ -168,6 +168,29 @@ def test_ctrl_c_gives_what_there_is() -> None:
     assert result.interrupted and result.summary.executions > 0
 
 
+def test_a_signal_that_ends_a_script_ends_its_campaigns_too() -> None:
+    class Ended(Exception):
+        pass
+
+    def end(number: int, frame: object) -> None:
+        raise Ended
+
+    before, seen = signal.signal(signal.SIGTERM, end), []
+
+    class Watching:
+        """Is asked within a campaign, where nothing of ours may hold the signal."""
+
+        def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
+            seen.append(signal.getsignal(signal.SIGTERM))
+            return torch.zeros(children, dtype=torch.long)
+
+    try:
+        jostle.fuzz(lenet1(), DIGITS, LABELS, scheduler=Watching, **QUICK)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert seen and set(seen) == {end}
+
+
 def test_threads_can_fuzz_too() -> None:
     results: list[jostle.Result] = []
     thread = threading.Thread(target=lambda: results.append(jostle.fuzz(lenet1(), DIGITS, LABELS, **QUICK)))
