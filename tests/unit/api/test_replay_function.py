@@ -128,6 +128,8 @@ def test_the_findings_of_a_property_that_is_an_object_are_made_small_and_confirm
     how = {"oracle": large, "executions": 100, "minimise": True, "quiet": True, **FAR}
     result = jostle.fuzz(identity, torch.linspace(0, 0.75, 6).view(2, 3), out=tmp_path / "run", **how)
     assert "minimised" in result.inputs(result.defects[0])
+    confirmed = [card.confirmed for card in contents_of(result.folder).defects]
+    assert confirmed and set(confirmed) == {"showed again in 4 of 4 runs in the same process"}
 
 
 def test_the_command_of_a_result_can_be_pasted_into_a_shell(judged: jostle.Result) -> None:
