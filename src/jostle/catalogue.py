@@ -60,9 +60,7 @@ OF_ONE_INPUT: Mapping[str, Part[Mutator]] = {
     "text": TEXT_EDITS,
     "embedding": EMBEDDING_EDITS,
 }
-MUTATORS: Parts[Mutator] = Parts(
-    "mutator", "jostle.mutators", "mutate", {**OF_ONE_INPUT, "each": each_of(OF_ONE_INPUT)}
-)
+MUTATORS: Parts[Mutator] = Parts("mutator", "jostle.mutators", Mutator, {**OF_ONE_INPUT, "each": each_of(OF_ONE_INPUT)})
 OUR_SCHEDULERS: Mapping[str, Part[Scheduler]] = {
     "uniform": UNIFORM,
     "recent": RECENT,
@@ -73,7 +71,7 @@ OUR_SCHEDULERS: Mapping[str, Part[Scheduler]] = {
     "adaptive": ADAPTIVE,
     "climb": CLIMB,
 }
-SCHEDULERS: Parts[Scheduler] = Parts("scheduler", "jostle.schedulers", "plan", OUR_SCHEDULERS)
+SCHEDULERS: Parts[Scheduler] = Parts("scheduler", "jostle.schedulers", Scheduler, OUR_SCHEDULERS)
 OUR_ORACLES: Mapping[str, Part[Oracle]] = {
     "nan": NAN,
     "crash": CRASHES,
@@ -86,14 +84,14 @@ OUR_ORACLES: Mapping[str, Part[Oracle]] = {
     "embedding": EMBEDDING,
     "sequence": SEQUENCE,
 }
-ORACLES: Parts[Oracle] = Parts("oracle", "jostle.oracles", "judge", OUR_ORACLES)
+ORACLES: Parts[Oracle] = Parts("oracle", "jostle.oracles", Oracle, OUR_ORACLES)
 OUR_CRITERIA: Mapping[str, Part[Feedback]] = {
     "nearest": NEAREST,
     "magnitude": MAGNITUDE,
     **NEURON_CRITERIA,
     "gap": GAP,
 }
-CRITERIA: Parts[Feedback] = Parts("criterion", "jostle.criteria", "assess", OUR_CRITERIA)
+CRITERIA: Parts[Feedback] = Parts("criterion", "jostle.criteria", Feedback, OUR_CRITERIA)
 PARTS: Mapping[str, Parts[Any]] = {
     "coverage": CRITERIA,
     "mutator": MUTATORS,

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from jostle.errors import JostleError
+from jostle.errors import JostleError, UsageError
 
+OURS, INSTALLED = Path(__file__).parent, "site-packages"
 Result = TypeVar("Result")
 CRASH = "crash"  # the kind of what a target raises or dies of
 
@@ -48,10 +49,32 @@ def attempt(foreign: Callable[[], Result]) -> Result | Crash:
         return failure.crash
     except (Exception, SystemExit) as error:  # a script that ends itself must not end us
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        message = (str(error).strip().splitlines() or [""])[0]
         return Crash(
             error=type(error).__name__,
-            message=message,
+            message=_first_line(error),
             where=f"{Path(frame.filename).name}:{frame.name}",
             traceback="".join(traceback.format_exception(error)),
         )
+
+
+def asked(part: str, foreign: Callable[..., Result], *given: object) -> Result:
+    """What a user's own part returns; what it raises is told in one line that names the part and its line."""
+    try:
+        return foreign(*given)
+    except JostleError:
+        raise
+    except (Exception, SystemExit) as error:
+        what = f"{type(error).__name__} in {_line_in(error)}: {_first_line(error)}"
+        raise UsageError(f"{part} raised {what.rstrip(': ')}; mend it") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [""])[0]
+
+
+def _line_in(error: BaseException) -> str:
+    """FILE:LINE, the innermost that is neither ours nor of an installed package, if there is one."""
+    frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    own = [one for one in frames if not one[0].is_relative_to(OURS) and INSTALLED not in one[0].parts]
+    file, line = (own or frames)[-1]
+    return f"{file.name}:{line}"

@@ -9,25 +9,42 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
+from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 
+from torch import Tensor
+
 from jostle.errors import UsageError
-from jostle.foreign import Crash, attempt
+from jostle.foreign import Crash, asked, attempt
+from jostle.held import shown_name
+from jostle.interfaces import JudgesSeeds, Learner
 from jostle.named_objects import find_object, names_object
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
+from jostle.records import Candidates, Verdicts
 
+# What methods of parts return.
+RETURNED: Mapping[str, type] = {
+    "mutate": Candidates,
+    "assess": Tensor,
+    "coverage": Mapping,
+    "judge": Verdicts,
+    "plan": Tensor,
+}
 Made = TypeVar("Made", covariant=True)
 
 
 class Parts(Mapping[str, Part[Made]], Generic[Made]):
     """All parts of one kind. Ours come first: no package takes the place of one."""
 
-    def __init__(self, kind: str, group: str, method: str, ours: Mapping[str, Part[Made]]):
+    def __init__(self, kind: str, group: str, protocol: type, ours: Mapping[str, Part[Made]]):
+        """The protocol says what such a part has: its methods, and what else is declared in it."""
         self.kind, self.ours = kind, ours
-        self._group, self._method = group, method
+        self._group = group
+        self._methods, self._members = methods_of(protocol), members_of(protocol)
 
     @cached_property
     def added(self) -> dict[str, EntryPoint]:
@@ -45,11 +62,11 @@ class Parts(Mapping[str, Part[Made]], Generic[Made]):
 
     def own(self, spec: str) -> Part[Made]:
         """The part behind `FILE.py:name`."""
-        return self._of(spec, find_object(spec))
+        return self._of(shown_name(spec), find_object(spec))
 
     def is_made_by(self, found: object) -> bool:
         """Whether this is such a part, or says that it makes one."""
-        return isinstance(found, Part) or hasattr(found, self._method)
+        return isinstance(found, Part) or hasattr(found, self._methods[0])
 
     def __iter__(self) -> Iterator[str]:
         return iter([*self.ours, *self.added])
@@ -61,20 +78,60 @@ class Parts(Mapping[str, Part[Made]], Generic[Made]):
         if isinstance(found, Crash):
             raise UsageError(f"{spec} cannot be imported ({found.error}: {found.message}): install it again")
         if isinstance(found, Part):
-            return found
-        if not isinstance(found, type) and hasattr(found, self._method):
-            return Part(_line(type(found)), lambda settings, context: found)
+            return replace(found, make=partial(self._made, spec, found.make))
+        if not isinstance(found, type) and hasattr(found, self._methods[0]):
+            self._refuse_unfit(spec, "is", found)
+            return Part(_line(type(found)), partial(self._made, spec, lambda settings, context: found))
         if not callable(found):
-            raise UsageError(f"{spec} is a {type(found).__name__}: a {self.kind} has a method {self._method}")
-        return Part(_line(found), partial(self._made, spec, found))
+            self._refuse_unfit(spec, "is", found)
+        return Part(_line(found), partial(self._made, spec, partial(_made_by, found)))
 
-    def _made(self, spec: str, make: Callable[..., Made], settings: Settings, context: PartContext) -> Made:
-        made = attempt(partial(make, *([context] if _takes_one(make) else [])))
-        if isinstance(made, Crash):
-            raise UsageError(f"{spec} raised {made.error} in {made.where}: {made.message}")
-        if not hasattr(made, self._method):
-            raise UsageError(f"{spec} makes a {type(made).__name__}: a {self.kind} has a method {self._method}")
-        return made
+    def _made(
+        self, spec: str, make: Callable[[Settings, PartContext], object], settings: Settings, context: PartContext
+    ) -> Made:
+        made = asked(spec, make, settings, context)
+        self._refuse_unfit(spec, "makes", made)
+        guarded: Made = _guarded(spec, made, self._members)
+        return guarded
+
+    def _refuse_unfit(self, spec: str, does: str, found: object) -> None:
+        missing = [name for name in self._members if not hasattr(found, name)]
+        if missing:
+            needs = [f"a method {name}" if name in self._methods else f"{name} (true or false)" for name in missing]
+            raise UsageError(f"{spec} {does} a {type(found).__name__}, no {self.kind}: give it {' and '.join(needs)}")
+
+
+def methods_of(protocol: type) -> tuple[str, ...]:
+    """What an object of this protocol can be asked to do."""
+    return tuple(name for name, value in vars(protocol).items() if inspect.isfunction(value) and name[0] != "_")
+
+
+def members_of(protocol: type) -> tuple[str, ...]:
+    """All that an object of this protocol has."""
+    return (*methods_of(protocol), *inspect.get_annotations(protocol))
+
+
+def _made_by(make: Callable[..., object], settings: Settings, context: PartContext) -> object:
+    return make(context) if _takes_one(make) else make()
+
+
+def _guarded(spec: str, part: object, members: tuple[str, ...]) -> Any:
+    """The same part, whose methods tell in one line what they raise; only parts that are not ours take this way."""
+    optional = (*methods_of(Learner), *methods_of(JudgesSeeds))
+    known = {name: getattr(part, name) for name in (*members, *optional) if hasattr(part, name)}
+    calls = {name: partial(_called, spec, name, value) for name, value in known.items() if callable(value)}
+    return SimpleNamespace(**{**known, **calls})
+
+
+def _called(spec: str, name: str, method: Callable[..., object], *given: object) -> object:
+    called = f"{spec}: {name}"
+    found = asked(called, method, *given)
+    wanted = RETURNED.get(name)
+    if wanted is not None and not isinstance(found, wanted):
+        raise UsageError(f"{called} returned a {type(found).__name__}, and must return a {wanted.__name__}; mend it")
+    if isinstance(found, Verdicts):
+        return replace(found, describe=partial(asked, f"{spec}: describe", found.describe))
+    return found
 
 
 def origin_of(added: EntryPoint) -> str:

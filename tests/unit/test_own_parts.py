@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -17,6 +18,7 @@ from jostle.catalogue import CRITERIA, MUTATORS, ORACLES, SCHEDULERS, is_propert
 from jostle.commands.export import refuse_unknown_of
 from jostle.errors import UsageError
 from jostle.own_parts import Parts
+from jostle.subjects import registry
 from jostle.subjects.registry import KINDS
 from jostle.triage.gate import GateOptions, gate_of
 from jostle.zoo import lenet1, mnist_sample
@@ -102,8 +104,8 @@ def test_a_function_that_is_no_oracle_is_a_property(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("Thing = 3", "is a int: a mutator has a method mutate"),
-        ("class Thing:\n    pass", "makes a Thing: a mutator has a method mutate"),
+        ("Thing = 3", "is a int, no mutator: give it a method mutate"),
+        ("class Thing:\n    pass", "makes a Thing, no mutator: give it a method mutate"),
         ("def Thing():\n    raise ValueError('no')", "raised ValueError"),
     ],
 )
@@ -112,6 +114,103 @@ def test_what_is_no_part_is_refused_in_one_line(text: str, told: str, tmp_path: 
     with pytest.raises(UsageError) as caught:
         jostle.fuzz(lenet1(), *mnist_sample(), mutator=f"{tmp_path / 'mine.py'}:Thing", **QUICK)
     assert told in str(caught.value) and "\n" not in str(caught.value)
+
+
+def mine(text: str, tmp_path: Path) -> str:
+    (tmp_path / "mine.py").write_text(f"import torch\nfrom jostle import Verdicts\n\n\n{text}")
+    return f"{tmp_path / 'mine.py'}:Mine"
+
+
+JUDGE = "    def judge(self, candidates, trace):\n        "
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "told"),
+    [
+        (
+            "oracle",
+            f"class Mine:\n{JUDGE}return 1\n",
+            "no oracle: give it looks_inside (true or false) and compares_with_truth (true or false)",
+        ),
+        (
+            "coverage",
+            "class Mine:\n    def assess(self, candidates, trace):\n        return 1\n",
+            "no criterion: give it a method coverage",
+        ),
+        (
+            "oracle",
+            f"class Oracle:\n    looks_inside = False\n{JUDGE}return 1\n\n\nMine = Oracle()\n",
+            "is a Oracle, no oracle: give it compares_with_truth (true or false)",
+        ),
+    ],
+)
+def test_a_part_that_lacks_some_of_what_it_needs_is_told_what(
+    option: str, text: str, told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        jostle.fuzz(lenet1(), *mnist_sample(), **{option: mine(text, tmp_path), **QUICK})
+    assert told in str(caught.value) and "\n" not in str(caught.value)
+
+
+WHOLE = f"class Mine:\n    looks_inside = compares_with_truth = False\n\n{JUDGE}"
+DESCRIBED = "bugs = torch.ones(len(candidates)).long()\n        return Verdicts('own', bugs, lambda row: {}['gone'])\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "told"),
+    [
+        (
+            "mutator",
+            "class Mine:\n    def mutate(self, parents, rng):\n        return parents.mutated(torch.ones(3), 1, 2)\n",
+            "mine.py:Mine: mutate raised TypeError in mine.py:7: ",
+        ),
+        (
+            "mutator",
+            "class Mine:\n    def mutate(self, parents, rng):\n        return None\n",
+            "mine.py:Mine: mutate returned a NoneType, and must return a Candidates",
+        ),
+        (
+            "coverage",
+            "class Mine:\n    def assess(self, candidates, trace):\n        return torch.zeros(len(candidates))\n\n"
+            "    def coverage(self):\n        return 1 / 0\n",
+            "mine.py:Mine: coverage raised ZeroDivisionError in mine.py:10: division by zero",
+        ),
+        ("oracle", f"{WHOLE}raise ValueError('odd')\n", "mine.py:Mine: judge raised ValueError in mine.py:9: odd"),
+        ("oracle", f"{WHOLE}{DESCRIBED}", "mine.py:Mine: describe raised KeyError in mine.py:10: 'gone'"),
+        (
+            "scheduler",
+            "class Mine:\n    def plan(self, entries, children, rng):\n        raise SystemExit\n",
+            "mine.py:Mine: plan raised SystemExit in mine.py:7; mend it",
+        ),
+    ],
+)
+def test_what_an_own_part_raises_is_one_line_that_names_it(option: str, text: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        jostle.fuzz(lenet1(), *mnist_sample(), **{option: mine(text, tmp_path), **QUICK})
+    assert told in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_what_was_found_before_an_own_part_failed_stays_saved(tmp_path: Path) -> None:
+    class Failing:
+        """Learns too, as the loop must see through what stands around it."""
+
+        lessons = 0
+
+        def mutate(self, parents: jostle.Candidates, rng: torch.Generator) -> jostle.Candidates:
+            if self.lessons == 4:
+                raise ValueError("spent")
+            return parents.mutated(parents.inputs * torch.rand(len(parents), 1, 1, 1, generator=rng), "dimmed")
+
+        def learn(self, lesson: object) -> None:
+            self.lessons += 1
+
+    images, labels = mnist_sample()
+    how = {"oracle": "flip", "out": tmp_path / "run", "confirm": False, "minimise": False, "quiet": True, "batch": 50}
+    with pytest.raises(UsageError, match=r"Failing: mutate raised ValueError in test_own_parts\.py:\d+: spent"):
+        jostle.fuzz(lenet1(), images[:50], labels[:50], mutator=Failing, **how)
+    found = sorted(path.name for path in (tmp_path / "run" / "findings").iterdir())
+    again = jostle.fuzz(lenet1(), images[:50], labels[:50], mutator=Failing, executions=150, **how)
+    assert found and sum(again.summary.findings.values()) >= len(found)
 
 
 def test_packages_add_parts_which_are_listed_with_where_they_come_from(tmp_path: Path) -> None:
@@ -165,6 +264,36 @@ def test_the_example_of_a_model_runs_in_a_campaign() -> None:
     images = mnist_sample()[0]
     result = jostle.fuzz(f"{EXAMPLES / 'subject.py'}:classify", images, oracle="nan", **QUICK)
     assert result.summary.executions == 1524 and not result.summary.findings
+
+
+def test_a_kind_of_model_of_a_package_is_fuzzed_in_a_process_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "linear_models.py").write_text((EXAMPLES / "kind.py").read_text())
+    info = tmp_path / "linear_models-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: linear-models\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[jostle.subjects]\nlinear = linear_models:LINEAR\n")
+    weights = np.random.default_rng(0).normal(size=(784, 10)).astype(np.float32)
+    with (tmp_path / "digits.linear").open("wb") as file:
+        np.save(file, weights)
+    (tmp_path / "broken.linear").write_text("nothing")
+    with pytest.raises(UsageError, match="is no format that can be fuzzed"):
+        registry.load(str(tmp_path / "digits.linear"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry._added.cache_clear()
+    try:
+        subject = registry.load(str(tmp_path / "digits.linear"))
+        images = mnist_sample()[0][:40]
+        same = torch.from_numpy(images.reshape(40, -1).numpy() @ weights)
+        assert torch.allclose(subject.target().predict(images), same, atol=1e-4)
+        how = {"executions": 300, "confirm": False, "quiet": True}
+        result = jostle.fuzz(tmp_path / "digits.linear", images, oracle="flip", **how)
+        assert result.summary.executions == 300 and result.defects
+        with pytest.raises(UsageError, match=r"broken\.linear is no linear model"):
+            jostle.fuzz(tmp_path / "broken.linear", images, **how)
+    finally:
+        registry._added.cache_clear()
 
 
 def test_the_kind_of_an_own_oracle_can_fail_an_export(tmp_path: Path) -> None:

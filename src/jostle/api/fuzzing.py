@@ -6,14 +6,14 @@ import inspect
 import shutil
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from jostle.api.objects_by_name import by_name, seeds_by_name
+from jostle.api.objects_by_name import by_name, companions, seeds_by_name
 from jostle.api.progress import CampaignBar
 from jostle.api.result import Result
 from jostle.commands.triage import triage
@@ -22,7 +22,7 @@ from jostle.errors import JostleWarning, UsageError
 from jostle.held import holding
 from jostle.options.schema import Given
 from jostle.session.assemble import assemble
-from jostle.session.interrupts import stopping_gently
+from jostle.session.interrupts import OF_SCRIPTS, stopping_gently
 from jostle.session.session import Ended, Session, remarks_on, run
 from jostle.subjects.torch_modes import in_its_mode
 
@@ -74,17 +74,10 @@ def fuzz(
     return result
 
 
-def companions(options: Mapping[str, Any]) -> Iterator[object]:
-    """Other models among the options."""
-    for name in ("twin", "models"):
-        value = options.get(name)
-        yield from value if isinstance(value, list | tuple) else (value,)
-
-
 def _result(given: Given, quiet: bool, temporary: bool) -> Result:
     with CampaignBar(quiet) as bar:
         session = assemble(given, bar.working("profiling"))
-        with stopping_gently(_say_nothing, session.campaign.stop) as asked:
+        with stopping_gently(_say_nothing, session.campaign.stop, OF_SCRIPTS) as asked:
             spending, finishing = bar.spending(session.budget), bar.working("finishing findings")
             ended = run(session, [spending], lambda: asked.stop, progress=finishing)
             triaged = triage(session.archive.folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,8 @@ from jostle.api.result import Result
 from jostle.commands.coverage_meter import EVERY, criteria_named, measured
 from jostle.commands.options_taken import OF_COVERAGE, refuse_others
 from jostle.composition.settle import FUZZ
-from jostle.errors import UsageError
 from jostle.held import holding
 from jostle.progress import quietly
-from jostle.subjects.registry import is_file
 from jostle.subjects.torch_modes import in_its_mode
 
 TOWARD_DISAGREEMENT = {"oracle": "agree", "coverage": "gap"}  # unless options say otherwise
@@ -26,26 +25,16 @@ def coverage(
 ) -> Mapping[str, Mapping[str, float]]:
     """How much of a model some data covers, by criterion: `nc, kmnc, nbc, snac, tknc, bknc` or all.
 
-    Model and data are those of `jostle.fuzz`, but for model files; options are those of `jostle coverage`. `profile` is
-    data that the model knows, for the criteria that measure against the ranges of neurons. Without it, `all` means
-    those that need none.
+    Model and data are those of `jostle.fuzz`, options those of `jostle coverage`. `profile` is data that the model
+    knows, for the criteria that measure against the ranges of neurons. Without it, `all` means those that need none.
+    A model file runs in a process of its own.
     """
     refuse_others("jostle.coverage", options, OF_COVERAGE)
-    _refuse_files(model, options.get("weights"))
-    with holding() as holder, in_its_mode(model):
+    with holding() as holder, in_its_mode(model), ExitStack() as undone:
         named = by_name(holder, {**options, "model": model, "profile": profile})
         given = FUZZ.parsed({**named, "seeds": seeds_by_name(holder, data)})
         names = criteria_named(criteria if isinstance(criteria, str) else ",".join(criteria), profile is not None)
-        return measured(given, names, lambda doing: quietly).coverage()
-
-
-def _refuse_files(*specs: object) -> None:
-    """A stranger's file could take this process with it, so the command opens such in another."""
-    if any(isinstance(spec, str | Path) and is_file(str(spec)) for spec in specs):
-        raise UsageError(
-            "coverage of a model file runs in a process of its own: use `jostle coverage FILE DATA`, or load it "
-            "yourself and give the object"
-        )
+        return measured(given, names, lambda doing: quietly, undone).coverage()
 
 
 def compare(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,13 @@ def by_name(holder: Holder, values: Mapping[str, Any]) -> dict[str, Any]:
     several = {name: _each_named(holder, texts[name]) for name in SEVERAL if name in texts}
     data = {name: seeds_by_name(holder, texts[name], called=name) for name in DATA if texts.get(name) is not None}
     return {**texts, **one, **several, **data}
+
+
+def companions(options: Mapping[str, Any]) -> Iterator[object]:
+    """Other models among the options."""
+    for name in ("twin", "models"):
+        value = options.get(name)
+        yield from value if isinstance(value, list | tuple) else (value,)
 
 
 def seeds_by_name(holder: Holder, seeds: object, labels: object = None, called: str = "seeds") -> str:
@@ -104,4 +111,5 @@ def _all_batches(loader: Iterable[Any]) -> object:
         return torch.cat(batches)
     if isinstance(batches[0], dict):
         return {name: torch.cat([batch[name] for batch in batches]) for name in batches[0]}
-    return tuple(torch.cat(parts) for parts in zip(*batches, strict=True))
+    parts = tuple(torch.cat(several) for several in zip(*batches, strict=True))
+    return parts[0] if len(parts) == 1 else parts

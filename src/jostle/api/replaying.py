@@ -7,8 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from jostle.api.fuzzing import companions
-from jostle.api.objects_by_name import by_name, seeds_by_name
+from jostle.api.objects_by_name import by_name, companions, seeds_by_name
 from jostle.commands.options_taken import OF_REPLAY, refuse_others
 from jostle.commands.replay import Replay, replay_on
 from jostle.commands.replay import replay as replayed_again
@@ -27,12 +26,13 @@ def replay(
 ) -> list[Replay]:
     """What became of the findings in a campaign's folder, or in folders of findings, each run once more alone.
 
-    Without a model, the campaign's is loaded again by its name; a campaign over objects of a script needs one. Each
-    has a `verdict`: still there, new (wrong in another way), mended or not run.
+    Without a model, the campaign's is loaded again by its name. Where model, `twin`, `models`, `oracle`, `metadata` or
+    `tokenizer` were objects of a script, they are given again by the same names. Each finding has a `verdict`: still
+    there, new (wrong in another way), mended or not run.
     """
     refuse_others("jostle.replay", options, OF_REPLAY)
     places = [folder] if isinstance(folder, str | Path) else list(folder)
-    with holding() as holder, in_its_mode(model):
+    with holding() as holder, in_its_mode(model, *companions(options)):
         changes = by_name(holder, {**options, "model": model, "weights": weights})
         return replayed_again([Path(place) for place in places], FUZZ.parsed(changes))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,15 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from torch import Tensor
 
 from jostle.api.figures import figure_of
 from jostle.api.tables import table_of
+from jostle.code_points import as_texts
 from jostle.commands.triage import Triaged
 from jostle.errors import UsageError
+from jostle.inputs.tokens import TEXT
 from jostle.options.choices import unknown
 from jostle.records import Summary
 from jostle.report.contents import Contents
+from jostle.report.input_form import WHOLE, InputForm, InputForms, read_forms
 from jostle.session.session import Ended
+from jostle.storage.campaign_record import COPY, read_campaign
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS
 from jostle.storage.findings import MINIMISED, PICTURE, SCRIPT, UNREADABLE, array_in
@@ -61,15 +67,20 @@ class Result:
         """Whether somebody stopped it before its budget was spent."""
         return self.ended.stopped
 
-    def inputs(self, defect: Defect | str) -> dict[str, np.ndarray[Any, Any]]:
+    def inputs(self, defect: Defect | str) -> dict[str, Any]:
         """The arrays of the finding that shows a defect best: `input`, `reference`, and where there are such, `seed`,
-        which was moved to make the reference, and `minimised`."""
+        which was moved to make the reference, and `minimised`.
+
+        Each is one input without a batch: an array, the text of a text, or for a model of several inputs a dict of
+        those by their names.
+        """
         folder = self.place(defect)
         try:
             known = {name: array_in(folder, name) for name in ARRAYS}
+            forms = read_forms(self.folder, read_campaign(folder, COPY).origin.layout)
         except UNREADABLE as error:
             raise UsageError(f"{folder} cannot be read ({error})") from error
-        return {name: array.numpy() for name, array in known.items() if array is not None}
+        return {name: _as_given(forms, array) for name, array in known.items() if array is not None}
 
     def defect(self, named: Defect | str) -> Defect:
         """The defect of this name."""
@@ -129,10 +140,8 @@ class Result:
         """What shows a defect on a command line."""
         if self.temporary:
             return "give jostle.fuzz a folder, out=FOLDER, and it keeps what shows it"
-        script = self.script(defect)
-        if script is not None:
-            return f"python {script}"
-        return f"jostle replay {self.place(defect)} --model FILE.py:function"
+        script, place = self.script(defect), self.place(defect)
+        return shlex.join(["python", str(script)] if script else read_campaign(place, COPY).replay_call(place))
 
     @cached_property
     def _contents(self) -> Contents:
@@ -156,6 +165,18 @@ class Result:
         )
         names = "".join(f"<th>{name}</th>" for name in ("kind", "defect", "seeds", "weight", "name"))
         return f"{head}<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>" if rows else head
+
+
+def _as_given(forms: InputForms, row: Tensor) -> Any:
+    """One input [...] as the model's caller would give it: several by their names, texts as such."""
+    if forms.layout is None:
+        return _readable(forms.of(WHOLE), row)
+    parts = forms.layout.unpacked(row[None])
+    return {name: _readable(forms.of(name), part[0]) for name, part in parts.items()}
+
+
+def _readable(form: InputForm, values: Tensor) -> np.ndarray[Any, Any] | str:
+    return as_texts(values[None].long())[0] if form.kind == TEXT else values.numpy()
 
 
 def matches(defect: Defect, patterns: Iterable[str]) -> bool:

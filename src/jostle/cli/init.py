@@ -9,9 +9,9 @@ import typer
 
 from jostle.cli.flags import Flags, taking
 from jostle.cli.in_subprocess import in_subprocess_if_from_file
-from jostle.cli.inspect import OF_MODEL
 from jostle.cli.terminal import output, say
 from jostle.commands.first_look import first_look
+from jostle.commands.options_taken import OF_MODEL
 from jostle.commands.starter_config import NIGHTLY, QUICK, starter_config
 from jostle.composition.settle import FUZZ
 from jostle.errors import OutputRefused

@@ -13,11 +13,11 @@ from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.terminal import output, say
 from jostle.commands.inspect_model import Inspection, inspected
+from jostle.commands.options_taken import OF_MODEL
 from jostle.composition.settle import FUZZ
 from jostle.subjects.subject import TakenInput
 from jostle.visible import visible
 
-OF_MODEL = ("model", "weights", "engine", "shape", "trust_model")
 OF_SEEDS = ("seeds", "range", "mean", "std", "layout", "channels", "size", "length", "tokenizer", "pad")
 
 

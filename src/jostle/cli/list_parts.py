@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +14,6 @@ from jostle.catalogue import CRITERIA, MUTATORS, ORACLES, OWN_PROPERTY, SCHEDULE
 from jostle.cli.terminal import output
 from jostle.composition.recipe import Recipe
 from jostle.errors import UsageError
-from jostle.foreign import Crash, attempt
 from jostle.frameworks.backends.all_backends import LOWERINGS
 from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.edits.edit import Edit
@@ -29,7 +27,7 @@ from jostle.oracles.properties import Property
 from jostle.own_parts import Parts, origin_of
 from jostle.part import Part, first_line
 from jostle.recipes.all_recipes import RECIPES
-from jostle.subjects.registry import KINDS, TWINS
+from jostle.subjects.registry import KINDS, TWINS, added_kinds
 from jostle.subjects.subject import SubjectKind
 
 CATALOGUE: Mapping[str, Mapping[str, object]] = {
@@ -66,13 +64,12 @@ def list_parts(as_json: Annotated[bool, typer.Option("--json", help="Print one J
 def _models() -> Iterator[tuple[str, str]]:
     """Every kind of model with what runs it; those that packages add say which package."""
     yield from ((kind.name, _line_of_kind(kind)) for kind in KINDS)
-    for added in entry_points(group="jostle.subjects"):
-        kind = attempt(added.load)
+    for added in added_kinds():
+        kind, origin = added.found, f"(from {origin_of(added.point)})"
         if isinstance(kind, SubjectKind):
-            yield kind.name, f"{_line_of_kind(kind)} (from {origin_of(added)})"
+            yield kind.name, f"{_line_of_kind(kind)} {origin}"
         else:
-            why = f"{kind.error}: {kind.message}" if isinstance(kind, Crash) else f"a {type(kind).__name__}"
-            yield added.name, f"gives no SubjectKind ({why}): uninstall it (from {origin_of(added)})"
+            yield added.point.name, f"{kind}: uninstall it {origin}"
 
 
 def _line_of_kind(kind: SubjectKind) -> str:

@@ -15,7 +15,7 @@ from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.progress import shown
 from jostle.cli.terminal import output, say
 from jostle.commands.coverage_meter import profile_of_data
-from jostle.commands.options_taken import OF_DATA, OF_MODEL
+from jostle.commands.options_taken import OF_DATA, OF_WATCHED_MODEL
 from jostle.composition.settle import FUZZ
 from jostle.errors import OutputRefused, UsageError
 from jostle.profile import encode_profile, is_profile
@@ -24,7 +24,7 @@ from jostle.storage.files import write_whole
 
 
 @in_subprocess_if_from_file(lambda model, weights, **_: [model, *filter(None, [weights])])
-@taking(FUZZ, (*OF_MODEL, *OF_DATA), argument="model", required=True)
+@taking(FUZZ, (*OF_WATCHED_MODEL, *OF_DATA), argument="model", required=True)
 def profile(
     flags: Flags,
     data: Data,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,15 +18,17 @@ from jostle.feedback.neuron_parts import NEURON_CRITERIA, RANGED, ProfileOptions
 from jostle.foreign import Crash, attempt
 from jostle.inputs.preflight import check_normalisation
 from jostle.interfaces import Feedback
+from jostle.isolation.process import Limits
 from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.choices import chosen
 from jostle.options.kinds import NAMES
 from jostle.options.schema import Given
-from jostle.part import PartContext
+from jostle.part import TRIED, PartContext
 from jostle.profile import Profile, profiled
 from jostle.progress import Progress
 from jostle.recipes.deephunter import DEEPHUNTER
 from jostle.records import NO_LABEL, Seeds, Trace
+from jostle.session.isolate import isolated, limits_of
 from jostle.session.profiles import data_parts, profile_named, sound_trace
 from jostle.subjects.instrument import Instrumented, fitted, instrument, layers_on_one
 from jostle.subjects.models import load_seeded
@@ -33,6 +37,21 @@ from jostle.subjects.subject import Subject
 from jostle.task import Task
 
 EVERY = "all"  # criteria
+
+
+@dataclass(frozen=True)
+class IsolatedModel:
+    """A model that runs in a process of its own, which ends with the stack."""
+
+    given: Given
+    limits: Limits
+    undone: ExitStack
+
+    def opened(self, sample: Tensor) -> Instrumented:
+        """The model as a target; its layers are those that run on the sample [batch, ...]."""
+        model, service = isolated(self.given, sample[:TRIED], self.limits)
+        self.undone.callback(service.close)
+        return model
 
 
 class CoverageMeter:
@@ -50,8 +69,10 @@ class CoverageMeter:
             raise UsageError("--criteria names a criterion twice: name each once")
         for name in criteria:
             chosen("--criteria", name, NEURON_CRITERIA)
-        self._subject = _as_subject(model)
         self._given = FUZZ.parsed({**options, "coverage": tuple(criteria)})
+        self._opened: Callable[[Tensor], Instrumented] = (
+            model.opened if isinstance(model, IsolatedModel) else partial(_opened, _as_subject(model), self._given)
+        )
         self.profile = profile
         self._model: Instrumented | None = None
         self._feedbacks: list[Feedback] = []
@@ -79,16 +100,10 @@ class CoverageMeter:
         if self._model is None:
             inputs = self._given.of(InputOptions)
             check_normalisation(inputs.mean, inputs.std, sample.shape[1])
-            subject = fitted(self._subject, inputs, sample[:1])
-            layers = attempt(partial(layers_on_one, subject, sample[:1]))
-            if isinstance(layers, Crash):
-                raise PreflightFailed(
-                    f"the model fails on inputs of shape {list(sample.shape[1:])} ({layers.error} in {layers.where}: "
-                    f"{layers.message}): check their shape, channels first; for image files --channels and --size"
-                )
-            if not layers:
+            self._model = self._opened(sample)
+            if not self._model.layers:
+                sound_trace(self._model, _unlabelled(sample[:1]))  # which tells why, if it fails on such inputs
                 raise UsageError("this model shows no layers, so it has no neurons to count")
-            self._model = instrument(watching(DEEPHUNTER, self._given), subject, sample[:1]).contained()
         return self._model
 
     @property
@@ -106,6 +121,18 @@ class CoverageMeter:
             raise UsageError(f"measuring {' and '.join(unranged)} needs neuron ranges: give training data as --profile")
         settings, context = settled(DEEPHUNTER, self._given, Task.UNKNOWN), PartContext(inputs, profile=self.profile)
         return [NEURON_CRITERIA[name].make(settings, context) for name in names]
+
+
+def _opened(subject: Subject, given: Given, sample: Tensor) -> Instrumented:
+    """A model in this process as a target; its layers are those that run on the sample [batch, ...]."""
+    subject = fitted(subject, given.of(InputOptions), sample[:1])
+    layers = attempt(partial(layers_on_one, subject, sample[:1]))
+    if isinstance(layers, Crash):
+        raise PreflightFailed(
+            f"the model fails on inputs of shape {list(sample.shape[1:])} ({layers.error} in {layers.where}: "
+            f"{layers.message}): check their shape, channels first; for image files --channels and --size"
+        )
+    return instrument(watching(DEEPHUNTER, given), subject, sample[:1]).contained()
 
 
 def _unlabelled(inputs: Tensor) -> Seeds:
@@ -131,9 +158,14 @@ def criteria_named(criteria: str, profiled: bool) -> list[str]:
         raise UsageError(f"--criteria {criteria}: {error}") from error
 
 
-def measured(given: Given, criteria: Sequence[str], progress: Callable[[str], Progress]) -> CoverageMeter:
-    """The coverage of the model by the data that options name; a bar is shown for each thing done."""
-    meter, profile = meter_of(given, criteria), given.of(ProfileOptions).profile
+def measured(
+    given: Given, criteria: Sequence[str], progress: Callable[[str], Progress], undone: ExitStack | None = None
+) -> CoverageMeter:
+    """The coverage of the model by the data that options name; a bar is shown for each thing done.
+
+    A model from a file runs in a process of its own that ends with the stack; without one, this is such a process.
+    """
+    meter, profile = meter_of(given, criteria, undone), given.of(ProfileOptions).profile
     for part in data_parts(given, given.of(InputOptions).seeds, progress("measuring")):
         if meter.profile is None and profile is not None and set(criteria) & set(RANGED):
             model = meter.instrumented(part.inputs)
@@ -149,9 +181,11 @@ def profile_of_data(given: Given, progress: Progress) -> tuple[Profile, Mapping[
     return meter.take_profile(part.inputs for part in parts), meter.belongs_to
 
 
-def meter_of(given: Given, criteria: Sequence[str]) -> CoverageMeter:
+def meter_of(given: Given, criteria: Sequence[str], undone: ExitStack | None = None) -> CoverageMeter:
     """A meter for the model that options name."""
-    options = given.of(ModelOptions)
-    subject = load_seeded(given, options.model, options.weights)
+    options, limits = given.of(ModelOptions), limits_of(given)
     named = {name: value for name, value in given.values.items() if name not in ("model", "profile")}
-    return CoverageMeter(subject, criteria, **named)
+    if undone is None or limits is None:
+        return CoverageMeter(load_seeded(given, options.model, options.weights), criteria, **named)
+    watched = given.over(coverage=tuple(criteria), recipe="deephunter")
+    return CoverageMeter(IsolatedModel(watched, limits, undone), criteria, **named)

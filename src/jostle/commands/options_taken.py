@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from jostle.errors import UsageError
 from jostle.options.choices import unknown
+from jostle.storage.campaign_record import REPLAYED
 
 OF_DATA = ("range", "mean", "std", "layout", "channels", "size", "batch")
-OF_MODEL = ("model", "weights", "engine", "shape", "layers", "units", "trust_model")
+OF_MODEL = ("model", "weights", "engine", "shape", "trust_model")
+OF_WATCHED_MODEL = (*OF_MODEL, "layers", "units")  # where neurons are counted
 OF_CRITERIA = ("profile", "sections", "buckets", "top", "active")
-OF_COVERAGE = (*OF_MODEL, *OF_CRITERIA, *OF_DATA)
-OF_REPLAY = ("model", "weights", "timeout", "rss_limit", "trust_model")
+OF_COVERAGE = (*OF_WATCHED_MODEL, *OF_CRITERIA, *OF_DATA)
+OF_REPLAY = (*REPLAYED, "timeout", "rss_limit", "trust_model")
 
 
 def refuse_others(function: str, given: Iterable[str], taken: Sequence[str]) -> None:

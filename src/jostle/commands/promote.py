@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -14,7 +14,7 @@ from jostle.commands.replay import refuse_enclosed
 from jostle.errors import UsageError
 from jostle.held import shown_name, was_held
 from jostle.session.reopen import LOADED, Reopened, python_file
-from jostle.storage.campaign_record import CONFIG, CampaignRecord, Origin
+from jostle.storage.campaign_record import CONFIG, CampaignRecord, Origin, held_names
 from jostle.storage.class_names import campaign_class_names
 from jostle.storage.defect_case import DefectCase, read_case, write_case
 from jostle.storage.defect_record import CASE, Defect
@@ -56,13 +56,6 @@ def _refuse_objects(finding: Path, campaign: Reopened) -> None:
             f"{finding} needs {' and '.join(map(shown_name, held))}, an object of a script that no later run has: let "
             f"the script name it as FILE.py:name, and promote what it finds then"
         )
-
-
-def held_names(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Names among settings that stand for objects of a script, but for those of the seeds, which findings hold."""
-    for name, value in settings.items():
-        texts = value if isinstance(value, list | tuple) else [value]
-        yield from (one for one in texts if name != "seeds" and isinstance(one, str) and was_held(one))
 
 
 def _refuse_strangers(finding: Path, campaign: Reopened) -> None:

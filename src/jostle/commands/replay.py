@@ -25,6 +25,7 @@ from jostle.composition.settle import FUZZ, settled
 from jostle.domain import Domain
 from jostle.errors import OutputRefused, UsageError
 from jostle.foreign import CRASH
+from jostle.held import is_held, shown_name, was_held
 from jostle.inputs.geometry import Border
 from jostle.inputs.named_arrays import InputWishes, domain_to_replay
 from jostle.inputs.several import Several, layout_of
@@ -40,7 +41,7 @@ from jostle.session.load import Loaded
 from jostle.session.made_twins import twins_folder
 from jostle.session.open_models import open_models
 from jostle.session.reopen import Reopened, local_python, python_file
-from jostle.storage.campaign_record import CONFIG, CampaignRecord, Origin
+from jostle.storage.campaign_record import CONFIG, IN_PLACE_OF_OBJECT, REPLAYED, CampaignRecord, Origin
 from jostle.storage.finding_record import RECORD, FindingRecord
 from jostle.storage.findings import SavedRoot, lineage_of, read_finding, read_root
 from jostle.subjects.instrument import Instrumented
@@ -48,6 +49,8 @@ from jostle.task import LabelReading, Task
 
 NOTHING_ELSE = Given({})
 OF_ONE_MODEL = ("weights", "layers")  # options that do not hold of another model
+# Options whose values are files if they name no Python, and those whose values may be.
+ALWAYS_FILES, MAY_BE_FILES = ("model", "weights"), ("twin", "models", "tokenizer")
 NOT_JUDGED = (CRASH, "nan")  # an input that shows one of these cannot be judged by other oracles
 OF_GRADIENT = "it is of a gradient that is not finite, which a run of the model alone does not show"
 
@@ -188,17 +191,23 @@ def replay_on(loaded: Loaded, folders: Sequence[Path]) -> list[Replay]:
 
 def _from_here(changes: Given) -> Given:
     """The same options with names of files that stand wherever we go."""
-    named = {name: _absolute(changes.get(name)) for name in ("model", "weights") if name in changes}
-    if "model" in changes and names_object(changes.get("model")):
+    given = {name: changes.get(name) for name in REPLAYED if name in changes}
+    named = {
+        name: _absolute(name, value) if isinstance(value, str) else [_absolute(name, one) for one in value]
+        for name, value in given.items()
+    }
+    if any(names_object(one) for value in named.values() for one in ([value] if isinstance(value, str) else value)):
         make_working_folder_importable()
     return changes.over(**named)
 
 
-def _absolute(spec: str) -> str:
+def _absolute(option: str, spec: str) -> str:
+    """What an option names, as it is called everywhere; words such as int8 name no file."""
     file = python_file(spec)
     if file is not None:
         return f"{file.absolute()}:{spec.rpartition(':')[2]}"
-    return spec if names_object(spec) else str(Path(spec).absolute())
+    is_file = option in ALWAYS_FILES or (option in MAY_BE_FILES and Path(spec).exists())
+    return str(Path(spec).absolute()) if is_file and not names_object(spec) else spec
 
 
 def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
@@ -206,6 +215,7 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
     others = OF_ONE_MODEL if "model" in changes else ()
     campaign = group[0].campaign.but_for(*changes.values, *others).without_own_parts()
     given = campaign.given.over(**{"trust_model": False, "force": True, **changes.values})
+    _refuse_missing(given)
     given = given.over(isolate=None if any_held(given) else True)
     with campaign.in_its_folder(), ExitStack() as stack:
         if not given.of(ModelOptions).trust_model:
@@ -223,10 +233,22 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
         ]
 
 
+def _refuse_missing(given: Given) -> None:
+    """Refuses objects of a script that nobody holds now."""
+    for option in REPLAYED:
+        value = given.get(option) or ()
+        for name in (value,) if isinstance(value, str) else value:
+            if was_held(name) and not is_held(name):
+                raise UsageError(
+                    f"{shown_name(name)} was an object of a script: give what stands for it, --{option} "
+                    f"{IN_PLACE_OF_OBJECT}, or the object to jostle.replay, as {option}=…"
+                )
+
+
 def _twins_of(finding: Path, changes: Given) -> Path | None:
     """The campaign whose twins are used again; twins of another model are made anew."""
     campaign = finding.parent.parent
-    other = {"model", "weights"} & changes.values.keys()
+    other = {"model", "weights", "twin"} & changes.values.keys()
     return None if other or not (campaign / CONFIG).exists() else campaign
 
 

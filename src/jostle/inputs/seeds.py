@@ -251,11 +251,18 @@ def _gathered(dataset: Dataset[Any]) -> tuple[Tensor, Tensor | None]:
     items: list[Any] = [dataset[i] for i in range(len(dataset))]  # type: ignore[arg-type]
     if not items:
         raise SeedsRefused("the Dataset is empty: give at least one seed")
-    pairs = [item if isinstance(item, tuple | list) else (item, None) for item in items]
+    pairs = [
+        item if _has_label(item) else (item[0] if isinstance(item, tuple | list) else item, None) for item in items
+    ]
     inputs = torch.stack([torch.as_tensor(np.asarray(pair[0])) for pair in pairs])
     if pairs[0][1] is None:
         return inputs, None
     return inputs, torch.stack([torch.as_tensor(np.asarray(pair[1])) for pair in pairs])
+
+
+def _has_label(item: Any) -> bool:
+    """Whether an item of a dataset is more than its input, which may stand alone in a tuple."""
+    return isinstance(item, tuple | list) and len(item) > 1
 
 
 def _checked(source: str, inputs: object, labels: object, form: SeedForm) -> Seeds:

@@ -12,6 +12,7 @@ from torch import Tensor
 from jostle.digests import bug_number
 from jostle.errors import UsageError
 from jostle.foreign import Crash, attempt
+from jostle.held import shown_name
 from jostle.named_objects import find_object
 from jostle.records import MODEL, Candidates, Trace, Verdicts, Violation
 
@@ -46,7 +47,7 @@ class Property:
     compares_with_truth = False
 
     def __init__(self, name: str, function: Callable[[Element], Any]):
-        self._name = name
+        self._name = shown_name(name)
         self._function = function
         self._takes_batches: bool | None = None  # settled on the first batch
 

@@ -10,14 +10,13 @@ from typing import Any
 
 from jostle.api.replaying import replayed
 from jostle.api.result import Result
-from jostle.commands.promote import held_names
 from jostle.commands.replay import Replay, ReplayStatus, Verdict
 from jostle.commands.triage import Triaged
 from jostle.options.campaign import ModelOptions
 from jostle.records import Summary
 from jostle.session.reopen import recorded_campaign
 from jostle.session.session import Ended
-from jostle.storage.campaign_record import CONFIG, COPY, read_campaign
+from jostle.storage.campaign_record import CONFIG, COPY, held_names, read_campaign
 from jostle.storage.defect_case import DefectCase, cases_in, read_case, write_case
 from jostle.storage.defect_record import CASE, Defect
 from jostle.storage.defects import DEFECTS

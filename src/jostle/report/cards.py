@@ -238,7 +238,9 @@ def _begins(finished: FinishedArray | None) -> LayerPlace | None:
 def _confirmed(finished: FinishedArray | None) -> str:
     if finished is None or finished.confirmation is None:
         return ""
-    return f"showed again in {finished.confirmation.shown} of {finished.confirmation.runs} runs in a new process"
+    again = finished.confirmation
+    where = "the same process" if again.same_process else "a new process"
+    return f"showed again in {again.shown} of {again.runs} runs in {where}"
 
 
 def _numbers(details: Mapping[str, object]) -> list[Value]:

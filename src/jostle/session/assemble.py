@@ -24,6 +24,7 @@ from jostle.session.confirm import in_new_process
 from jostle.session.finish import InputFinisher
 from jostle.session.identity import folder_of, record_of
 from jostle.session.introduce import figures, introduction, nothing_found, summary_rows
+from jostle.session.isolate import any_held
 from jostle.session.load import Loaded, load
 from jostle.session.made_twins import keep_twins
 from jostle.session.profiles import save_profile, saved_profile, take_profile
@@ -65,7 +66,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         history = read_history(archive.folder, loaded.prepared.seeds, archive.quarantine)
         undone.pop_all()
     afresh = partial(in_new_process, given, loaded) if loaded.settings[FindingOptions].confirm else None
-    finisher = InputFinisher(loaded.prepared, composition.oracles, archive.folder, afresh)
+    finisher = InputFinisher(loaded.prepared, composition.oracles, archive.folder, afresh, any_held(given))
     return Session(
         campaign=composition.campaign(),
         archive=archive,

@@ -1,4 +1,4 @@
-"""Do findings show again, alone and in a batch, in a new process?"""
+"""Do findings show again, alone and in a batch, in a new process where the model can be loaded in one?"""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ class Confirming:
     oracle: Oracle
     kind: str
     batch: int  # rows that run together, at most
+    same_process: bool = False  # the target is not one that a new process has loaded
 
     def confirmed(self, rows: Candidates, bugs: Tensor, deadline: Deadline) -> list[Confirmation | None]:
         """How often each row shows its bug [rows]: alone in turn, then in batches with seeds, as time allows."""
@@ -74,7 +75,8 @@ class Confirming:
             if len(some) and not deadline.passed:
                 together = _accompanied(rows.select(some), self._companions)
                 self._run(together, bugs[some], [counts[number] for number in some.tolist()])
-        return [Confirmation(one.runs, one.shown) if one.runs else None for one in counts]
+        same = self.same_process
+        return [Confirmation(one.runs, one.shown, same) if one.runs else None for one in counts]
 
     @property
     def _companions(self) -> int:

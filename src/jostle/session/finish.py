@@ -17,12 +17,14 @@ from jostle.composition.compose import Prepared
 from jostle.domain import Domain
 from jostle.errors import JostleError, OutputRefused
 from jostle.foreign import CRASH
+from jostle.held import shown_name
 from jostle.inputs.distances import sizes
 from jostle.inputs.geometry import Border
 from jostle.inputs.tokens import Tokens, edit_sizes
 from jostle.interfaces import ModelTarget, Oracle, Target
 from jostle.lineage import Mutation, joined
 from jostle.mutators.metamorphic import MetamorphicOptions
+from jostle.named_objects import names_object
 from jostle.options.campaign import BatchOptions, FindingOptions, InputOptions
 from jostle.options.schema import Settings
 from jostle.oracles.properties import PROPERTY
@@ -84,6 +86,7 @@ class InputFinisher:
     oracles: Mapping[str, Oracle]  # by the names that chose them
     folder: Path  # of the campaign
     afresh: Afresh | None = None  # where findings are confirmed; None where they are not
+    same_process: bool = False  # models are objects of a script, which are confirmed where they are
     remarks: list[str] = field(default_factory=list)  # what to say when it is over
     stops_searches: bool = False  # who asks to stop does not wait for findings under way: tmin takes them up again
     clock: Clock = time.monotonic
@@ -115,8 +118,10 @@ class InputFinisher:
 
     def outlook_on(self, count: int) -> str:
         """The same for so many findings; what is not counted grows with their number, and no limit can shorten it."""
-        searches = ["run again in a new process"] * bool(self.afresh) + ["minimised"] * self.options.minimise
-        besides = f"not counting {'the start of that process, ' * bool(self.afresh)}answers and pictures"
+        started = self.afresh is not None and not self.same_process
+        again = [f"run again{' in a new process' * started}"] * bool(self.afresh)
+        searches = again + ["minimised"] * self.options.minimise
+        besides = f"not counting {'the start of that process, ' * started}answers and pictures"
         timed = f"; {' and '.join(searches)} for at most {self.options.finishing:g} s ({besides})" if searches else ""
         return f"{counted(count, 'finding')}: how large, what the model says, where it begins{timed}"
 
@@ -229,7 +234,7 @@ class InputFinisher:
         oracle, known = self._oracle(like), [_confirmation(finding.record) for finding in findings]
         if again is None or oracle is None or like.of_gradient or None not in known:
             return known
-        confirming = Confirming(again, oracle, like.kind, self.settings[BatchOptions].batch)
+        confirming = Confirming(again, oracle, like.kind, self.settings[BatchOptions].batch, self.same_process)
         half = deadline.share(1, 2) if self._shrinks(like) else deadline  # the rest is for minimising
         return confirming.confirmed(rows, _bugs(findings), half)
 
@@ -287,8 +292,12 @@ class InputFinisher:
 
     def _oracle(self, record: FindingRecord) -> Oracle | None:
         """What found it; all properties of users find the same kind, and their fingerprints name them."""
+        if record.kind != PROPERTY:
+            return self.oracles.get(record.kind)
         _, _, name = record.fingerprint.partition(":")
-        return self.oracles.get(name if record.kind == PROPERTY else record.kind)
+        return next(
+            (one for spec, one in self.oracles.items() if names_object(spec) and shown_name(spec) == name), None
+        )
 
     def _shrunk(self, rows: Candidates, findings: Sequence[SavedFinding], deadline: Deadline) -> Shrunk:
         oracle = self._oracle(findings[0].record)

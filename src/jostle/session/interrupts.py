@@ -1,15 +1,16 @@
-"""Ctrl-C and SIGTERM: the first ends a command after what is under way, the second at once."""
+"""Ctrl-C, and SIGTERM for commands: the first ends them after what is under way, the second at once."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+OF_COMMANDS = (signal.SIGINT, signal.SIGTERM)
+OF_SCRIPTS = (signal.SIGINT,)  # what ends a script shall end it, and not a campaign of several
 
 
 @dataclass
@@ -20,7 +21,11 @@ class Asked:
 
 
 @contextmanager
-def stopping_gently(say: Callable[[str], None], on_stop: Callable[[], None] = lambda: None) -> Iterator[Asked]:
+def stopping_gently(
+    say: Callable[[str], None],
+    on_stop: Callable[[], None] = lambda: None,
+    signals: Sequence[signal.Signals] = OF_COMMANDS,
+) -> Iterator[Asked]:
     """While this lasts, a first signal is noted, and does what is given; threads but for the main one get none."""
     asked = Asked()
     if threading.current_thread() is not threading.main_thread():
@@ -34,7 +39,7 @@ def stopping_gently(say: Callable[[str], None], on_stop: Callable[[], None] = la
         on_stop()
         say("stopping after the batch under way; once more stops at once")
 
-    before = {number: signal.signal(number, on_signal) for number in SIGNALS}
+    before = {number: signal.signal(number, on_signal) for number in signals}
     try:
         yield asked
     finally:

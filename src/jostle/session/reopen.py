@@ -13,12 +13,12 @@ from jostle.errors import UsageError
 from jostle.named_objects import names_object
 from jostle.options.schema import Given
 from jostle.storage.campaign_folder import campaign_in
-from jostle.storage.campaign_record import CONFIG, CampaignRecord
+from jostle.storage.campaign_record import CONFIG, REPLAYED, CampaignRecord
 from jostle.storage.finding_record import InputType
 
 # Options that name what a model and its oracles are loaded from, and parts that only a search needs.
 SEARCHED = ("mutator", "coverage", "scheduler")
-LOADED = ("model", "weights", "twin", "models", "metadata", "oracle", "tokenizer", *SEARCHED)
+LOADED = (*REPLAYED, *SEARCHED)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ run to run. Every finding has a copy, so that it can be run again without its ca
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ FORMAT = 2  # of all that stands in a campaign's folder; another number, another
 MAY_CHANGE, FILES, VERSIONS, ORIGIN, LAYOUT = "may change", "files", "versions", "origin", "layout"
 # What the digest is of, by type of input.
 DIGESTED = {InputType.ARRAY: "seeds and weights", InputType.GRAPH: "models to begin from"}
+# Options that name what findings run on and are judged by when they run again.
+REPLAYED = ("model", "weights", "twin", "models", "metadata", "oracle", "tokenizer")
+IN_PLACE_OF_OBJECT = "FILE.py:function"
 RESERVED = {FORMAT_NAME, INPUT_TYPE, MAY_CHANGE, FILES, VERSIONS, ORIGIN, *DIGESTED.values()}
 
 
@@ -73,9 +76,10 @@ class CampaignRecord:
         return {**self.settings, **self.changeable}
 
     def replay_call(self, place: Path) -> list[str]:
-        """The command that runs findings again; a model that was an object of a script has to be named."""
-        held = was_held(str(self.all_settings.get("model", "")))
-        return ["jostle", "replay", str(place), *(["--model", "FILE.py:function"] if held else [])]
+        """The command that runs findings again; what was an object of a script has to be named."""
+        named = {option: _as_list(self.all_settings.get(option)) for option in REPLAYED}
+        flags = {option: _in_place(names) for option, names in named.items() if any(map(was_held, names))}
+        return ["jostle", "replay", str(place), *(text for flag in flags.items() for text in (f"--{flag[0]}", flag[1]))]
 
     @property
     def value_range(self) -> tuple[float, float] | None:
@@ -132,6 +136,17 @@ class CampaignRecord:
 def _as_list(value: Any) -> list[Any]:
     """A setting that may have several values."""
     return list(value) if isinstance(value, list | tuple) else [value] if value else []
+
+
+def _in_place(names: list[str]) -> str:
+    """What an option may be given that had these names."""
+    return ",".join(IN_PLACE_OF_OBJECT if was_held(name) else name for name in names)
+
+
+def held_names(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Names among settings that stand for objects of a script which running findings again would need."""
+    for option in REPLAYED:
+        yield from (name for name in _as_list(settings.get(option)) if was_held(name))
 
 
 def _halves(digest: str) -> tuple[str, str]:

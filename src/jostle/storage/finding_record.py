@@ -21,6 +21,7 @@ RECORD = "finding.json"
 INPUT_TYPE = "input type"
 CUT_OFF = "minimising was cut off"
 OWN_LABEL = "label is the model's own answer"  # because the seed had none; left out where it had one
+SAME_PROCESS = "in the same process"  # left out where findings ran again in a new one
 SEED_ITSELF = "none: the seed itself"  # in place of a mutation
 VERSION = 2  # of a record
 
@@ -76,10 +77,11 @@ class Divergence:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """How often a finding showed again: alone and in a batch, in a new process."""
+    """How often a finding showed again: alone and in a batch, in a new process unless that could not be."""
 
     runs: int
     shown: int
+    same_process: bool = False  # the model was an object of a script, and ran again where it was
 
     @property
     def rate(self) -> float:
@@ -271,7 +273,8 @@ def _finished_as_json(finished: FinishedArray | FinishedGraph | None) -> dict[st
 def _confirmation_as_json(confirmation: Confirmation | None) -> dict[str, Any]:
     if confirmation is None:
         return {}
-    return {"confirmation": {"runs": confirmation.runs, "shown": confirmation.shown}}
+    same = {SAME_PROCESS: True} if confirmation.same_process else {}
+    return {"confirmation": {"runs": confirmation.runs, "shown": confirmation.shown, **same}}
 
 
 def _location_as_json(location: Location | None) -> dict[str, Any]:
@@ -360,7 +363,7 @@ def _confirmation(content: Mapping[str, Any]) -> Confirmation:
     runs, shown = whole(content, "runs"), whole(content, "shown")
     if not 0 <= shown <= runs or not runs:
         raise ValueError(f"it showed in {shown} of {runs} runs")
-    return Confirmation(runs, shown)
+    return Confirmation(runs, shown, flag(content, SAME_PROCESS) if SAME_PROCESS in content else False)
 
 
 def _location(content: Mapping[str, Any]) -> Location:

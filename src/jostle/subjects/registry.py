@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from jostle.errors import JostleWarning, ModelRefused, UsageError
@@ -99,16 +100,36 @@ def kinds() -> Iterator[SubjectKind]:
     yield FUNCTION
 
 
+@dataclass(frozen=True)
+class AddedKind:
+    """What an entry point of a package gives."""
+
+    point: EntryPoint
+    found: SubjectKind | str  # why it gives no kind of model
+
+    @staticmethod
+    def of(point: EntryPoint) -> AddedKind:
+        found = attempt(point.load)
+        if isinstance(found, SubjectKind):
+            return AddedKind(point, found)
+        why = f"{found.error}: {found.message}" if isinstance(found, Crash) else f"a {type(found).__name__}"
+        return AddedKind(point, f"gives no SubjectKind ({why})")
+
+
+def added_kinds() -> list[AddedKind]:
+    """What packages add, also what is broken."""
+    return [AddedKind.of(point) for point in entry_points(group="jostle.subjects")]
+
+
 @cache
 def _added() -> tuple[SubjectKind, ...]:
     """What packages add; one that is broken is left out, with a warning."""
-    loaded = {one.name: attempt(one.load) for one in entry_points(group="jostle.subjects")}
-    for name, kind in loaded.items():
-        if not isinstance(kind, SubjectKind):
-            why = f"{kind.error}: {kind.message}" if isinstance(kind, Crash) else f"a {type(kind).__name__}"
-            text = f"the entry point {name} of jostle.subjects gives no SubjectKind ({why}): it is left out"
+    added = added_kinds()
+    for one in added:
+        if isinstance(one.found, str):
+            text = f"the entry point {one.point.name} of jostle.subjects {one.found}: it is left out"
             warnings.warn(text, JostleWarning, stacklevel=2)
-    return tuple(kind for kind in loaded.values() if isinstance(kind, SubjectKind))
+    return tuple(one.found for one in added if isinstance(one.found, SubjectKind))
 
 
 def subject_of(found: object) -> Subject | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from jostle.held import was_held
 from jostle.named_objects import names_object
-from jostle.storage.campaign_record import CampaignRecord
+from jostle.storage.campaign_record import CampaignRecord, held_names
 from jostle.storage.finding_record import FindingRecord
 from jostle.triage import script_code as code
 from jostle.triage.causes import label_pair
@@ -61,10 +61,12 @@ class Script:
 
     @property
     def text(self) -> str | None:
-        """The whole script; None of a finding that no run of the model alone shows, and of an object of a script."""
+        """The whole script; None of a finding that no run of the model alone shows, or that needs an object."""
         if self.record.of_gradient or any(map(was_held, self._models)):
             return None
         own = self._own()
+        if own is None and any(held_names(self.campaign.all_settings)):
+            return None
         body, constants, loader = own if own is not None else self._by_replay()
         found = TEST.search(body)
         assert found is not None, "every body defines a test"

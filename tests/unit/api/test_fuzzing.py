@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
@@ -63,10 +64,54 @@ def test_seeds_of_every_form_are_the_same_seeds(seeds: object) -> None:
     assert [one.title for one in result.defects] == [one.title for one in same.defects]
 
 
-def test_a_list_of_arrays_and_a_folder_are_seeds_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param(TensorDataset(DIGITS), id="dataset"),
+        pytest.param(DataLoader(TensorDataset(DIGITS), batch_size=16), id="loader"),
+        pytest.param(list(DIGITS.numpy()), id="list"),
+    ],
+)
+def test_inputs_without_labels_are_seeds_in_every_form(seeds: object) -> None:
+    same = jostle.fuzz(lenet1(), DIGITS, **QUICK)
+    assert jostle.fuzz(lenet1(), seeds, **QUICK).summary.findings == same.summary.findings
+
+
+def test_a_folder_and_a_file_are_seeds_too(tmp_path: Path) -> None:
     np.save(tmp_path / "digits.npy", DIGITS.numpy())
-    for seeds in (list(DIGITS.numpy()), tmp_path / "digits.npy", str(tmp_path / "digits.npy")):
+    for number, digit in enumerate(DIGITS):
+        (tmp_path / "images" / str(int(LABELS[number]))).mkdir(parents=True, exist_ok=True)
+        image = Image.fromarray((digit[0].numpy() * 255).round().astype(np.uint8))
+        image.save(tmp_path / "images" / str(int(LABELS[number])) / f"{number}.png")
+    for seeds in (tmp_path / "images", str(tmp_path / "images"), tmp_path / "digits.npy"):
         assert jostle.fuzz(lenet1(), seeds, **QUICK).summary.executions == 400
+
+
+def test_a_dict_of_arrays_are_seeds_and_findings_have_arrays_by_the_same_names() -> None:
+    def net(image: Tensor, size: Tensor) -> Tensor:
+        return (image.flatten(1).sum(1, keepdim=True) - 0.2 * size[:, None]).log()
+
+    seeds = {"image": table().view(6, 1, 2, 2).numpy(), "size": np.arange(6, dtype=np.int64)}
+    result = jostle.fuzz(net, seeds, oracle="nan", sigma=0.3, radius=1.0, range=(0, 1), **QUICK)
+    shown = result.inputs(result.defects[0])
+    for name in ("input", "reference"):
+        assert shown[name].keys() == {"image", "size"} and shown[name]["image"].shape == (1, 2, 2)
+        assert shown[name]["size"].dtype == np.int64 and shown[name]["size"].shape == ()
+    assert any((shown["reference"]["image"] == one).all() for one in seeds["image"])
+
+
+def test_texts_are_seeds_for_a_model_beside_its_tokenizer() -> None:
+    def codes(text: str) -> list[int]:
+        return [ord(letter) % 128 for letter in text]
+
+    def odd(tokens: Tensor) -> Tensor:
+        rest = tokens.sum(1).remainder(2).float()
+        return torch.stack([rest, 0.5 - rest], 1)
+
+    texts = ["what a fine day", "nothing to see here", "go away!", "well done!!"]
+    result = jostle.fuzz(odd, texts, tokenizer=codes, **QUICK)
+    shown = result.inputs(result.defects[0])
+    assert shown["reference"] in texts and shown["input"] != shown["reference"]
 
 
 def test_a_property_a_twin_and_a_function_are_given_as_they_are() -> None:
@@ -121,6 +166,29 @@ def test_ctrl_c_gives_what_there_is() -> None:
 
     result = jostle.fuzz(Slow(), table(), oracle="nan", budget="10m", batch=8, confirm=False, quiet=True)
     assert result.interrupted and result.summary.executions > 0
+
+
+def test_a_signal_that_ends_a_script_ends_its_campaigns_too() -> None:
+    class Ended(Exception):
+        pass
+
+    def end(number: int, frame: object) -> None:
+        raise Ended
+
+    before, seen = signal.signal(signal.SIGTERM, end), []
+
+    class Watching:
+        """Is asked within a campaign, where nothing of ours may hold the signal."""
+
+        def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
+            seen.append(signal.getsignal(signal.SIGTERM))
+            return torch.zeros(children, dtype=torch.long)
+
+    try:
+        jostle.fuzz(lenet1(), DIGITS, LABELS, scheduler=Watching, **QUICK)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert seen and set(seen) == {end}
 
 
 def test_threads_can_fuzz_too() -> None:
@@ -287,14 +355,6 @@ def test_coverage_of_arrays_is_that_of_the_meter() -> None:
         jostle.coverage(model, DIGITS, sectons=3)
     with pytest.raises(UsageError, match=r"jostle\.coverage: option 'budget' is unknown"):
         jostle.coverage(model, DIGITS, budget="5s")
-
-
-@pytest.mark.parametrize(
-    "model", [{"model": "net.onnx"}, {"model": Path("net.pt2")}, {"model": "n.py:net", "weights": "w.safetensors"}]
-)
-def test_coverage_opens_no_file_of_a_model_in_this_process(model: dict[str, object]) -> None:
-    with pytest.raises(UsageError, match="runs in a process of its own: use `jostle coverage FILE DATA`, or load it"):
-        jostle.coverage(data=DIGITS, **model)  # type: ignore[arg-type]
 
 
 def test_compare_finds_where_a_twin_differs() -> None:

@@ -30,6 +30,23 @@ def test_a_session_of_onnx_runtime_stands_for_its_file(session: onnxruntime.Infe
     assert result.summary.executions == 600 and result.defects
 
 
+def test_coverage_of_a_model_file_is_that_of_its_model_in_a_process_of_its_own(
+    session: onnxruntime.InferenceSession,
+) -> None:
+    path, how = Path(session._model_path), {"criteria": ["nc", "kmnc"], "profile": IMAGES}
+    file = jostle.coverage(path, IMAGES, **how)
+    assert file == jostle.coverage(session, IMAGES, **how) == jostle.coverage(load(str(path)), IMAGES, **how)
+    assert file["nc"]["covered"] > 0 and file["kmnc"]["covered"] > 0
+
+
+def test_coverage_refuses_what_a_model_file_does_not_take_in_one_line(session: onnxruntime.InferenceSession) -> None:
+    with pytest.raises(UsageError, match="do not fit what the model takes") as caught:
+        jostle.coverage(session, IMAGES[:, :, :20], "nc")
+    assert "\n" not in str(caught.value)
+    with pytest.raises(UsageError, match=r"nothing\.onnx does not exist"):
+        jostle.coverage("nothing.onnx", IMAGES)
+
+
 def test_a_session_made_from_bytes_is_refused(session: onnxruntime.InferenceSession) -> None:
     content = Path(session._model_path).read_bytes()
     with pytest.raises(UsageError, match=r"made from bytes: give the \.onnx file"):

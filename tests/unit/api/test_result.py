@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 import jostle
 from jostle.commands.triage import Triaged
@@ -31,6 +32,22 @@ def test_a_table_has_a_row_for_each_defect(result: jostle.Result) -> None:
 def test_every_figure_shows_something(result: jostle.Result, what: str) -> None:
     figure = result.figure(what)
     assert len(figure.data) > 0 and figure.to_html(include_plotlyjs=False)
+
+
+def test_the_layers_of_a_twin_that_is_an_object_are_those_of_the_model_in_order() -> None:
+    model, twin = lenet1(), lenet1()
+    with torch.no_grad():
+        twin.conv2.weight *= -1
+    images = mnist_sample()[0][:40]
+    result = jostle.compare(model, twin, images, executions=400, confirm=False, quiet=True)
+    figure = result.figure("layers", result.defects[0])
+    shown = {trace.name: list(trace.x) for trace in figure.data}
+    assert shown.keys() == {"this finding", "seeds"} and shown["seeds"][:2] == ["conv1", "relu1"]
+
+
+def test_a_defect_that_is_not_of_a_twin_has_no_figure_of_layers(result: jostle.Result) -> None:
+    with pytest.raises(UsageError, match="layers shows such"):
+        result.figure("layers")
 
 
 def test_the_matrix_counts_every_finding_once(result: jostle.Result) -> None:

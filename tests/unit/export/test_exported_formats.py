@@ -219,6 +219,14 @@ def test_a_crash_in_the_models_own_file_is_shown_at_its_line() -> None:
             CampaignRecord({"model": "jostle.held:Net"}),
             "jostle replay 'my runs/findings/0001-flip-x' --model FILE.py:function",
         ),
+        (
+            CampaignRecord({"model": "a.py:b", "twin": ["jostle.held:Net"], "oracle": ["flip", "jostle.held:large"]}),
+            "jostle replay 'my runs/findings/0001-flip-x' --twin FILE.py:function --oracle flip,FILE.py:function",
+        ),
+        (
+            CampaignRecord({"model": "a.py:b", "profile": "jostle.held:profile", "mutator": ["jostle.held:Mine"]}),
+            "jostle replay 'my runs/findings/0001-flip-x'",
+        ),
         (CampaignRecord({}, input_type=InputType.GRAPH), "python 'my runs/findings/0001-flip-x/reproduce.py'"),
     ],
 )

@@ -533,6 +533,8 @@ def test_what_is_about_to_be_done_is_said_with_how_long_it_may_take(
     )
     confirming = replace(finisher, afresh=lambda: nullcontext(finisher.target)).outlook_on(1)
     assert confirming.startswith("1 finding: ") and "not counting the start of that process" in confirming
+    of_object = replace(finisher, afresh=lambda: nullcontext(finisher.target), same_process=True).outlook_on(1)
+    assert "; run again and minimised for" in of_object and "process" not in of_object
     finisher.finish()
     assert finisher.outlook() == ""
 

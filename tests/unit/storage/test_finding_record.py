@@ -65,7 +65,8 @@ KNOWN = {
     "details": st.dictionaries(TEXTS, JSON, max_size=4),
 }
 CONFIRMATIONS = st.builds(
-    lambda shown, hidden: Confirmation(shown + hidden, shown), st.integers(1, 9), st.integers(0, 9)
+    lambda shown, hidden, same: Confirmation(shown + hidden, shown, same),
+    *(st.integers(1, 9), st.integers(0, 9), st.booleans()),
 )
 ARRAYS = st.builds(
     FindingRecord,

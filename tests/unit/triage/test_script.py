@@ -282,6 +282,19 @@ def test_what_only_jostle_can_judge_is_replayed(kind: str, tmp_path: Path) -> No
     assert "from jostle.commands.replay import replay" in script.read_text()
 
 
+@pytest.mark.parametrize("option", ["oracle", "models", "metadata", "tokenizer"])
+def test_what_needs_an_object_of_a_script_to_be_judged_has_none(option: str) -> None:
+    record = replace(RECORD, kind="property", fingerprint="property:large")
+    settings = {"model": "nets.py:net", option: "jostle.held:large" if option != "models" else ["jostle.held:large"]}
+    assert Script(record, CampaignRecord(settings), "a title", "input.npy").text is None
+
+
+def test_what_is_judged_without_an_object_beside_it_has_a_script(tmp_path: Path) -> None:
+    record = replace(RECORD, details={"label": 1, "taken for": 3})
+    script = written(tmp_path, "flip", record, {"model": "nets.py:net", "oracle": ["flip", "jostle.held:large"]})
+    assert "jostle" not in script.read_text()
+
+
 def test_a_gradient_that_is_not_finite_has_no_script() -> None:
     record = replace(RECORD, mutation=Mutation.parsed("gradient not finite"))
     assert Script(record, CampaignRecord({"model": "a.py:b"}), "a title", "input.npy").text is None
