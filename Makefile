@@ -10,12 +10,15 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile -c constraints.txt
 DATA ?= $(JOSTLE_DATA)
 
-.PHONY: demo test check soak lint bench browser clean
+.PHONY: demo test every_test check soak lint bench browser clean
 
 demo: $(VENV)/.core
 	@$(BIN)/jostle demo
 
-test: lint browser
+test: browser
+	@$(MAKE) --no-print-directory --jobs 2 lint every_test  # types are checked on one core only
+
+every_test:
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 check: lint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ import torch
 from filelock import FileLock
 from hypothesis import settings
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; tests interrupt commands
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("house", deadline=None, derandomize=True)  # the same on a busy machine, and in every run
 settings.load_profile("house")
 

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+SOAKING = os.environ.get("JOSTLE_SOAK") == "1"
 
 
 def times(short: int, full: int) -> int:
-    return full if os.environ.get("JOSTLE_SOAK") == "1" else short
+    return full if SOAKING else short
+
+
+def only_in_soak(test: Callable[..., Any]) -> Any:
+    """A test that is too long for every day, because others look at most of the same."""
+    return pytest.mark.soak(pytest.mark.skipif(not SOAKING, reason="long: make soak runs it")(test))

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from running import as_a_process
 
+from soaking import only_in_soak
+
 MODELS = Path(__file__).parents[2] / "examples" / "real_models.py"
 pytestmark = pytest.mark.slow
 
@@ -26,6 +28,7 @@ def test_an_imagenet_classifier_in_torch_beside_its_half_precision_twin(tmp_path
     assert summary["accuracy_on_seeds"] >= 0.8 and summary["executions"] >= 60
 
 
+@only_in_soak
 def test_an_emotion_classifier_of_keras_beside_its_quantised_twin(tmp_path: Path) -> None:
     options = ("--twin", f"{MODELS}:emotions_quantised", "--layout", "nhwc", "--range=-1,1", "--executions", "400")
     summary = fuzzed("emotions", "faces", tmp_path / "run", "--isolate", "--coverage", "gap", *options)

@@ -101,7 +101,7 @@ def test_the_command_ends_with_one_line_soon_and_in_little_memory(malformed: Mal
     start = run(
         "fuzz", "none.onnx", "--seeds", "seeds.npy", "--out", "out", cwd=malformed.folder
     ).seconds  # of two processes
-    for name in (*SAMPLE[:: times(2, 1)], *malformed.refused[:: max(1, len(malformed.refused) // times(1, 150))][1:]):
+    for name in (*SAMPLE[:: times(4, 1)], *malformed.refused[:: max(1, len(malformed.refused) // times(1, 150))][1:]):
         model = [name] if name.startswith("models/") else ["net.py:build", "--weights", name]
         ran = run("fuzz", *model, "--seeds", "seeds.npy", "--executions", "40", "--out", "out", cwd=malformed.folder)
         assert ran.code == Exit.USAGE, (name, ran)
