@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from jostle.errors import UsageError
+from jostle.errors import JostleError, UsageError
 
 PREFIX = f"{__name__}:"
 _held: ContextVar[Mapping[str, object]] = ContextVar("held")
@@ -15,11 +15,17 @@ _held: ContextVar[Mapping[str, object]] = ContextVar("held")
 
 @contextmanager
 def holding() -> Iterator[Holder]:
-    """For as long as this lasts, what the holder is given can be found by the name that it gives."""
+    """For as long as this lasts, what the holder is given can be found by the name that it gives.
+
+    Errors that leave it say the names as a person reads them.
+    """
     objects: dict[str, object] = {}
     before = _held.set(objects)
     try:
         yield Holder(objects)
+    except JostleError as error:
+        error.args = tuple(str(part).replace(PREFIX, "") for part in error.args)
+        raise
     finally:
         _held.reset(before)
 

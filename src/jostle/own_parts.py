@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 
-from torch import Tensor
+from torch import Generator, Tensor
 
 from jostle.errors import UsageError
 from jostle.foreign import Crash, asked, attempt
@@ -24,7 +24,7 @@ from jostle.interfaces import JudgesSeeds, Learner
 from jostle.named_objects import find_object, names_object
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
-from jostle.records import Candidates, Verdicts
+from jostle.records import Candidates, Trace, Verdicts
 
 # What methods of parts return.
 RETURNED: Mapping[str, type] = {
@@ -129,9 +129,35 @@ def _called(spec: str, name: str, method: Callable[..., object], *given: object)
     wanted = RETURNED.get(name)
     if wanted is not None and not isinstance(found, wanted):
         raise UsageError(f"{called} returned a {type(found).__name__}, and must return a {wanted.__name__}; mend it")
+    problem = UNUSABLE[name](found, *given) if name in UNUSABLE else ""
+    if problem:
+        raise UsageError(f"{called} returned {problem}; mend it")
     if isinstance(found, Verdicts):
         return replace(found, describe=partial(asked, f"{spec}: describe", found.describe))
     return found
+
+
+def _no_children(children: Candidates, parents: Candidates, rng: Generator) -> str:
+    """What is wrong with children, "" where nothing is."""
+    row, wanted = children.inputs.shape[1:], parents.inputs.shape[1:]
+    if row != wanted or len(children.inputs) != len(children):
+        return f"inputs of shape {list(children.inputs.shape)}, and must return {[len(children), *wanted]}"
+    domain = parents.seeds.domain
+    outside = None if domain is None else domain.outside(children.inputs)
+    return "" if outside is None else f"an input outside of its domain ({outside.problem})"
+
+
+def _no_gains(gains: Tensor, candidates: Candidates, trace: Trace) -> str:
+    return "" if gains.shape == (len(candidates),) else f"{list(gains.shape)} gains for {len(candidates)} inputs"
+
+
+def _no_plan(ids: Tensor, entries: int, children: int, rng: Generator) -> str:
+    inside = not ids.is_floating_point() and bool(((ids >= 0) & (ids < entries)).all())
+    return "" if inside else f"ids that are not all whole numbers from 0 to {entries - 1}"
+
+
+# By method, what is wrong with what it returned.
+UNUSABLE: Mapping[str, Callable[..., str]] = {"mutate": _no_children, "assess": _no_gains, "plan": _no_plan}
 
 
 def origin_of(added: EntryPoint) -> str:

@@ -153,6 +153,7 @@ def test_a_part_that_lacks_some_of_what_it_needs_is_told_what(
 
 
 WHOLE = f"class Mine:\n    looks_inside = compares_with_truth = False\n\n{JUDGE}"
+MUTATE = "class Mine:\n    def mutate(self, parents, rng):\n        "
 DESCRIBED = "bugs = torch.ones(len(candidates)).long()\n        return Verdicts('own', bugs, lambda row: {}['gone'])\n"
 
 
@@ -161,12 +162,12 @@ DESCRIBED = "bugs = torch.ones(len(candidates)).long()\n        return Verdicts(
     [
         (
             "mutator",
-            "class Mine:\n    def mutate(self, parents, rng):\n        return parents.mutated(torch.ones(3), 1, 2)\n",
+            f"{MUTATE}return parents.mutated(torch.ones(3), 1, 2)\n",
             "mine.py:Mine: mutate raised TypeError in mine.py:7: ",
         ),
         (
             "mutator",
-            "class Mine:\n    def mutate(self, parents, rng):\n        return None\n",
+            f"{MUTATE}return None\n",
             "mine.py:Mine: mutate returned a NoneType, and must return a Candidates",
         ),
         (
@@ -182,9 +183,32 @@ DESCRIBED = "bugs = torch.ones(len(candidates)).long()\n        return Verdicts(
             "class Mine:\n    def plan(self, entries, children, rng):\n        raise SystemExit\n",
             "mine.py:Mine: plan raised SystemExit in mine.py:7; mend it",
         ),
+        (
+            "mutator",
+            f"{MUTATE}return parents.mutated(parents.inputs[:, :, :9], 'cut')\n",
+            "mine.py:Mine: mutate returned inputs of shape [256, 1, 9, 28], and must return [256, 1, 28, 28]; mend it",
+        ),
+        (
+            "mutator",
+            f"{MUTATE}return parents.mutated(parents.inputs - 9, 'far')\n",
+            "mine.py:Mine: mutate returned an input outside of its domain (a value is -9, not between 0 and 1)",
+        ),
+        (
+            "coverage",
+            "class Mine:\n    def assess(self, candidates, trace):\n        return torch.zeros(3)\n\n"
+            "    def coverage(self):\n        return {}\n",
+            "mine.py:Mine: assess returned [3] gains for 32 inputs; mend it",
+        ),
+        (
+            "scheduler",
+            "class Mine:\n    def plan(self, entries, children, rng):\n        return torch.full((9,), entries)\n",
+            "mine.py:Mine: plan returned ids that are not all whole numbers from 0 to ",
+        ),
     ],
 )
-def test_what_an_own_part_raises_is_one_line_that_names_it(option: str, text: str, told: str, tmp_path: Path) -> None:
+def test_what_an_own_part_raises_or_returns_that_cannot_be_is_one_line_that_names_it(
+    option: str, text: str, told: str, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError) as caught:
         jostle.fuzz(lenet1(), *mnist_sample(), **{option: mine(text, tmp_path), **QUICK})
     assert told in str(caught.value) and "\n" not in str(caught.value)

@@ -24,6 +24,8 @@ DATA = ("profile",)
 
 def by_name(holder: Holder, values: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a script with a name in place of each object, and of each path."""
+    if values.get("model", "") is None:
+        raise UsageError("model is None: give a module, a function, a model file or FILE.py:function")
     texts = {name: _without_paths(value) for name, value in values.items()}
     one = {name: _named(holder, texts[name]) for name in ONE if name in texts}
     several = {name: _each_named(holder, texts[name]) for name in SEVERAL if name in texts}
@@ -44,6 +46,8 @@ def seeds_by_name(holder: Holder, seeds: object, labels: object = None, called: 
         named = isinstance(seeds, str | Path)
         what = f"seeds {seeds} bring theirs" if named else f"a {type(seeds).__name__} as seeds brings its own"
         raise UsageError(f"labels: {what}, so leave them out, or give both as arrays")
+    if seeds is None:
+        raise UsageError(f"{called} is None: give arrays, a Dataset, a DataLoader, a folder or a file")
     if isinstance(seeds, str | Path):
         return str(seeds)
     found = _whole(called, "the DataLoader", partial(_all_batches, seeds)) if isinstance(seeds, DataLoader) else seeds

@@ -75,6 +75,8 @@ class Result:
         those by their names.
         """
         folder = self.place(defect)
+        if not folder.is_dir():
+            raise UsageError(f"{folder} is gone, and the inputs with it: run the campaign again")
         try:
             known = {name: array_in(folder, name) for name in ARRAYS}
             forms = read_forms(self.folder, read_campaign(folder, COPY).origin.layout)
@@ -84,7 +86,7 @@ class Result:
 
     def defect(self, named: Defect | str) -> Defect:
         """The defect of this name."""
-        name = named if isinstance(named, str) else named.name
+        name = named.name if isinstance(named, Defect) else str(named)
         for defect in self.defects:
             if defect.name == name:
                 return defect

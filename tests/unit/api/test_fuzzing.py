@@ -20,6 +20,7 @@ from jostle.api import progress
 from jostle.api.fuzzing import OF_THE_COMMAND
 from jostle.composition.settle import FUZZ
 from jostle.errors import JostleError, JostleWarning, PreflightFailed, SeedsRefused, UsageError
+from jostle.held import PREFIX
 from jostle.oracles.properties import Element
 from jostle.zoo import lenet1, mnist_sample
 
@@ -211,6 +212,9 @@ def test_threads_can_fuzz_too() -> None:
         ({"seeds": "nowhere/at/all"}, UsageError, "seeds nowhere/at/all do not exist"),
         ({"seeds": torch.zeros(3, 2, 5, 5)}, PreflightFailed, "the model fails on seeds of shape"),
         ({"model": object()}, JostleError, "object"),
+        ({"model": None}, UsageError, "model is None: give a module"),
+        ({"model": 3}, JostleError, "int is a int"),
+        ({"seeds": None}, UsageError, "seeds is None: give arrays"),
         ({"model": "nothing.onnx"}, JostleError, "nothing.onnx does not exist"),
         ({"out": "/proc/nowhere"}, JostleError, "/proc/nowhere"),
     ],
@@ -221,7 +225,7 @@ def test_bad_input_is_one_line_of_our_own(options: dict[str, object], kind: type
         given["labels"] = None
     with pytest.raises(kind) as caught:
         jostle.fuzz(**given)  # type: ignore[arg-type]
-    assert told in str(caught.value) and "\n" not in str(caught.value)
+    assert told in str(caught.value) and "\n" not in str(caught.value) and PREFIX not in str(caught.value)
 
 
 def test_labels_beside_a_folder_are_refused() -> None:

@@ -61,6 +61,8 @@ def test_an_unknown_figure_or_defect_is_refused_with_the_nearest(result: jostle.
         result.figure("matrx")
     with pytest.raises(UsageError, match="did you mean"):
         result.inputs(result.defects[0].name + "x")
+    with pytest.raises(UsageError, match="defect '0' is unknown"):
+        result.inputs(0)  # type: ignore[arg-type]
 
 
 def test_notebooks_get_a_table_in_which_names_stay_text(result: jostle.Result) -> None:
