@@ -29,10 +29,8 @@ class CaseItem(pytest.Item):
         require(f"case {self.name}")
         replay = self._replays().of(self.path.parent)
         if not replay.ran:
-            from jostle.commands.replay import OF_GRADIENT
-
-            self.user_properties.append((NOT_RUN, f"{self.name}: {OF_GRADIENT}"))
-            pytest.skip(OF_GRADIENT)
+            self.user_properties.append((NOT_RUN, f"{self.name}: {replay.not_run}"))
+            pytest.skip(replay.not_run)
         if replay.still_wrong:
             self.user_properties.append((DEFECT, self.name))
             pytest.fail(self._told(replay), pytrace=False)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 CAMPAIGN = "campaign"  # the folder of a call that its campaign goes on in
 # Properties of a test's report.
 ACCEPTED, MENDED, DEFECT, NOT_RUN = "jostle_accepted", "jostle_mended", "jostle_defect", "jostle_not_run"
+DAMAGED = "jostle_damaged"
 THE_FIXTURE = "the fixture jostle"
 
 
@@ -89,6 +90,9 @@ class FuzzedTest:
         replayed = known.replayed(model, seeds, labels, asked)
         for defect in replayed.mended:
             self._tell(MENDED, f"{defect.name}: {defect.title}")
+        for name, reasons in ((NOT_RUN, replayed.not_run), (DAMAGED, replayed.damaged)):
+            for reason in reasons:
+                self._tell(name, reason)
         if replayed.mended and (folder / CAMPAIGN).exists():
             remove(folder / CAMPAIGN)  # its findings are of a model that is no more
         command = partial(self._command, known, str(model) if isinstance(model, str | Path) else None)

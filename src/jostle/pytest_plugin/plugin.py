@@ -10,13 +10,14 @@ import pytest
 from jostle.errors import UsageError
 from jostle.pytest_plugin.accepted import Acceptances, read_accepted
 from jostle.pytest_plugin.case_items import CaseFile, CaseItem
-from jostle.pytest_plugin.fuzzed_test import ACCEPTED, MENDED, NOT_RUN, FuzzedTest
+from jostle.pytest_plugin.fuzzed_test import ACCEPTED, DAMAGED, MENDED, NOT_RUN, FuzzedTest
 from jostle.pytest_plugin.home import HOME, Home
 from jostle.pytest_plugin.run_options import PROFILES, USUAL, OptionsOfRun
 from jostle.storage.defect_record import CASE
 
 MARKER = "fuzz: fuzzes a model; added by itself to tests that use the fixture jostle"
-TOLD = {ACCEPTED: "accepted", MENDED: "mended", NOT_RUN: "not run"}  # what the summary says of tests
+# What the summary says of tests.
+TOLD = {ACCEPTED: "accepted", MENDED: "mended", NOT_RUN: "not run", DAMAGED: "moved"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -316,3 +316,69 @@ def test_an_interrupted_campaign_interrupts_the_run(pytester: pytest.Pytester) -
         """,
     )
     assert pytester.inline_run(*OURS, no_reraise_ctrlc=True).ret == pytest.ExitCode.INTERRUPTED
+
+
+def known(pytester: pytest.Pytester, what: str = "defects") -> list[str]:
+    """The names of the cases that the one call keeps."""
+    return sorted(path.name for path in (folders(pytester)[0] / "known").glob(f"{what}/*"))
+
+
+@pytest.mark.parametrize(
+    ("then", "reason"),
+    [
+        pytest.param(FUZZ.replace('"nan"', '"crash"'), "none of the oracles seeks what it shows", id="other oracle"),
+        pytest.param(FUZZ.replace("table()", "table()[:, :3]"), "its input has another shape *", id="other shape"),
+    ],
+)
+def test_a_defect_that_cannot_be_judged_now_stays_and_is_told(
+    pytester: pytest.Pytester, then: str, reason: str
+) -> None:
+    suite(pytester, FUZZ)
+    run(pytester).assert_outcomes(failed=1)
+    before = known(pytester)
+    suite(pytester, then, model="Logarithm(mended=True)")
+    result = run(pytester)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([f"not run nan-output-*: {reason} [[]test_net.py::test_log[]]"])
+    assert known(pytester) == before and not known(pytester, "mended")
+
+
+def test_a_property_that_another_takes_the_place_of_is_not_mended(pytester: pytest.Pytester) -> None:
+    body = """
+    def low(element):
+        return (element.output < -1).flatten(1).any(1)
+
+    def lower(element):
+        return (element.output < -99).flatten(1).any(1)
+
+    def test_low(jostle):
+        jostle.fuzz(MODEL, table(), oracle=low, executions=100, QUICK).assert_clean()
+    """
+    suite(pytester, body, model="Logarithm(mended=True)")
+    run(pytester).assert_outcomes(failed=1)
+    suite(pytester, body.replace("oracle=low", "oracle=lower"), model="Logarithm(mended=True)")
+    result = run(pytester)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["not run property-*: none of the oracles seeks *"])
+    assert known(pytester)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("jostle-case.json", b'{"version": 99}'),
+        ("campaign.json", b"{}"),
+        ("input.npy", b"none"),
+    ],
+)
+def test_a_damaged_case_is_moved_aside_and_told_once(pytester: pytest.Pytester, file: str, content: bytes) -> None:
+    suite(pytester, FUZZ)
+    run(pytester).assert_outcomes(failed=1)
+    [name] = known(pytester)
+    (folders(pytester)[0] / "known" / "defects" / name / file).write_bytes(content)
+    suite(pytester, FUZZ, model="Logarithm(mended=True, scale=2.0)")
+    result = run(pytester)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([f"moved {name} to known/damaged/: *"])
+    assert known(pytester) == [] and known(pytester, "damaged") == [name]
+    run(pytester).stdout.no_fnmatch_line("moved *")
