@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jostle.errors import JostleError, OutputRefused, UsageError
+from jostle.errors import JostleError, JostleWarning, ResumeRefused, UsageError
 from jostle.pytest_plugin.accepted import FILE, Acceptance, Acceptances
 from jostle.pytest_plugin.home import HOME, KNOWN, Home
 from jostle.pytest_plugin.run_options import LIMITS, OptionsOfRun
@@ -114,15 +115,17 @@ class FuzzedTest:
         given = {"quiet": True, "out": campaign, **options}
         try:
             result = call({**given, **_extended(options, Path(given["out"]))})
-        except OutputRefused:
+        except ResumeRefused:
             if "out" in options or not campaign.exists():
                 raise
-            remove(campaign)  # it is of another model, or of other settings
+            remove(campaign)  # it is of another model or of other settings, or damaged
             result = call(given)
         if result.interrupted:
             raise KeyboardInterrupt
         known.keep(result)
         result.check = partial(self._check, command=command, acceptances=self.accepted(), search=None)
+        for warning in result.warnings:  # last, because pytest may have been told to raise it
+            warnings.warn(warning, JostleWarning, stacklevel=2)
         return result
 
     def _check(
@@ -208,9 +211,9 @@ Command = Callable[["Result", "Defect"], str]  # that shows a defect again
 
 
 def _call(model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> Result:
-    from jostle.api.fuzzing import fuzz
+    from jostle.api.fuzzing import fuzzed
 
-    return fuzz(model, seeds, labels, **options)
+    return fuzzed(model, seeds, labels, **options)
 
 
 def _extended(options: Mapping[str, Any], campaign: Path) -> dict[str, Any]:
@@ -223,7 +226,11 @@ def _extended(options: Mapping[str, Any], campaign: Path) -> dict[str, Any]:
     if not (campaign / CONFIG).is_file():
         return {}
     overview = overview_of(campaign)
-    spent = {"budget": overview.statistics.seconds or 0.0, "executions": overview.executions}
+    spent = {
+        "budget": overview.statistics.seconds or 0.0,
+        "executions": overview.executions,
+        "findings": sum(overview.findings.values()),
+    }
     return {name: value + spent[name] for name, value in given.items()}
 
 

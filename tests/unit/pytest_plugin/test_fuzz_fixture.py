@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from fuzzed_suites import OURS, failures, folders, run, suite
 
@@ -382,3 +383,49 @@ def test_a_damaged_case_is_moved_aside_and_told_once(pytester: pytest.Pytester, 
     result.stdout.fnmatch_lines([f"moved {name} to known/damaged/: *"])
     assert known(pytester) == [] and known(pytester, "damaged") == [name]
     run(pytester).stdout.no_fnmatch_line("moved *")
+
+
+def test_a_warning_that_is_raised_costs_no_case(pytester: pytest.Pytester) -> None:
+    suite(pytester, FUZZ.replace("table()", "table() * torch.tensor([0.1, 1, 1, 1])"))
+    result = run(pytester, "-W", "error::jostle.errors.JostleWarning")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *JostleWarning: every seed violates an oracle*"])
+    assert known(pytester)
+    ignored = run(pytester, "-W", "ignore")
+    assert failures(ignored)[0].startswith("nan: ") and executions(pytester) < 300, "nothing was searched"
+
+
+def test_a_campaign_that_somebody_works_in_is_not_removed(pytester: pytest.Pytester) -> None:
+    suite(pytester, FUZZ, model="Logarithm(mended=True)")
+    run(pytester).assert_outcomes(passed=1)
+    with FileLock(folders(pytester)[0] / "campaign" / "lock"):
+        result = run(pytester)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *OutputRefused: another process is at work in *"])
+    assert executions(pytester) == 300
+
+
+def test_a_damaged_campaign_begins_anew(pytester: pytest.Pytester) -> None:
+    suite(pytester, FUZZ, model="Logarithm(mended=True)")
+    run(pytester).assert_outcomes(passed=1)
+    (folders(pytester)[0] / "campaign" / "config.json").write_bytes(b"{")
+    run(pytester).assert_outcomes(passed=1)
+    assert executions(pytester) == 300
+
+
+def test_a_number_of_findings_is_that_of_one_run_too(pytester: pytest.Pytester) -> None:
+    accepted = '[[accepted]]\ndefect = "nan"\nreason = "known"\nuntil = 2999-01-01\n'
+    suite(pytester, FUZZ.replace("executions", "findings=1, executions"), **{"jostle-accepted.toml": accepted})
+    run(pytester).assert_outcomes(passed=1)
+    first = executions(pytester)
+    run(pytester).assert_outcomes(passed=1)
+    assert executions(pytester) > first
+
+
+@pytest.mark.parametrize(("arguments", "seconds"), [((), 10), (("--jostle-profile=nightly",), 600)])
+def test_the_profile_is_the_budget_of_the_campaign(
+    pytester: pytest.Pytester, arguments: tuple[str, ...], seconds: int
+) -> None:
+    suite(pytester, FUZZ.replace("executions=300", "findings=1"))  # which ends long before
+    run(pytester, *arguments).assert_outcomes(failed=1)
+    assert json.loads((folders(pytester)[0] / "campaign" / "config.json").read_text())["budget"] == seconds
