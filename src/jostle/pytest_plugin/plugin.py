@@ -14,6 +14,7 @@ from jostle.pytest_plugin.fuzzed_test import ACCEPTED, DAMAGED, MENDED, NOT_RUN,
 from jostle.pytest_plugin.home import HOME, Home
 from jostle.pytest_plugin.run_options import PROFILES, USUAL, OptionsOfRun
 from jostle.storage.defect_record import CASE
+from jostle.visible import one_line
 
 MARKER = "fuzz: fuzzes a model; added by itself to tests that use the fixture jostle"
 # What the summary says of tests.
@@ -123,7 +124,7 @@ class SummaryLines:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call":
             told = ((TOLD[name], value) for name, value in report.user_properties if name in TOLD)
-            self._lines |= {f"{word} {value} [{report.nodeid}]": None for word, value in told}
+            self._lines |= {one_line(f"{word} {value} [{report.nodeid}]"): None for word, value in told}
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._lines:
