@@ -17,15 +17,15 @@ import pytest
 
 from jostle.errors import JostleError, JostleWarning, ResumeRefused, UsageError
 from jostle.pytest_plugin.accepted import FILE, Acceptance, Acceptances
-from jostle.pytest_plugin.home import HOME, KNOWN, Home
+from jostle.pytest_plugin.home import CAMPAIGN, HOME, KNOWN, Home
 from jostle.pytest_plugin.run_options import LIMITS, OptionsOfRun
+from jostle.visible import one_line
 
 if TYPE_CHECKING:
     from jostle.api.result import Result
     from jostle.pytest_plugin.known_defects import KnownDefects
     from jostle.storage.defect_record import Defect
 
-CAMPAIGN = "campaign"  # the folder of a call that its campaign goes on in
 # Properties of a test's report.
 ACCEPTED, MENDED, DEFECT, NOT_RUN = "jostle_accepted", "jostle_mended", "jostle_defect", "jostle_not_run"
 DAMAGED = "jostle_damaged"
@@ -80,11 +80,13 @@ class FuzzedTest:
     def _fuzzed(self, model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> Result:
         require(THE_FIXTURE)
         from jostle.pytest_plugin.known_defects import KnownDefects
-        from jostle.storage.files import remove
+        from jostle.storage.files import refuse_link, remove
 
         self.calls += 1
         acceptances = self.accepted()
-        folder = self.undone.enter_context(self.home().folder(self.item.nodeid, self.calls))
+        folder = self.undone.enter_context(self.home().folder(id_of(self.item), self.calls))
+        for place in (folder, folder / CAMPAIGN):
+            refuse_link(place)
         known = KnownDefects(folder / KNOWN)
         chosen = self.of_run.over(options)
         asked = {name: value for name, value in chosen.items() if name not in ("out", "quiet")}
@@ -168,12 +170,13 @@ class FuzzedTest:
         return [defect for defect, entry in entries if entry is None or entry.expired(date.today())]
 
     def _entry(self, defect: Defect, acceptances: Acceptances) -> Acceptance | None:
-        return acceptances.of(defect.cause.kind, defect.name, self.item.nodeid)
+        return acceptances.of(defect.cause.kind, defect.name, id_of(self.item))
 
     def _lines(self, command: Callable[[Defect], str], acceptances: Acceptances, defect: Defect) -> list[str]:
         """What stands below a defect: what shows it, and if it was accepted too long ago, why."""
         entry = self._entry(defect, acceptances)
-        over = [] if entry is None else [f"accepted until {entry.until}, which is over: {entry.reason} ({FILE})"]
+        reason = "" if entry is None else one_line(entry.reason)
+        over = [] if entry is None else [f"accepted until {entry.until}, which is over: {reason} ({FILE})"]
         return [command(defect), *over]
 
     def _command(self, known: KnownDefects, model: str | None, result: Result, defect: Defect) -> str:
@@ -244,9 +247,15 @@ def require(who: str) -> None:
         raise UsageError(f"{who} needs {name}: pip install {name} ({error})") from error
 
 
+def id_of(item: pytest.Item) -> str:
+    """The node id of a test, without the group that pytest-xdist adds to it."""
+    plain = f"{item.parent.nodeid}::{item.name}" if item.parent is not None else item.nodeid
+    return plain if item.nodeid.startswith(f"{plain}@") else item.nodeid
+
+
 def command_of(item: pytest.Item) -> str:
     """What runs one test, from where pytest was started."""
-    path, *names = item.nodeid.split("::")
+    path, *names = id_of(item).split("::")
     place = seen_from_start(item.config, item.config.rootpath / path)
     return f"pytest {shlex.quote('::'.join([place, *names]))}"
 

@@ -20,13 +20,12 @@ from jostle.records import Summary
 from jostle.session.reopen import recorded_campaign
 from jostle.session.session import Ended
 from jostle.storage.campaign_record import CONFIG, COPY, read_campaign
-from jostle.storage.defect_case import DefectCase, cases_in, read_case, write_case
+from jostle.storage.defect_case import BESIDE, DefectCase, cases_in, read_case, write_case
 from jostle.storage.defect_record import CASE, Defect
 from jostle.storage.defects import DEFECTS
-from jostle.storage.files import make_folder, move, remove
-from jostle.storage.findings import MINIMISED, PICTURE, SCRIPT, read_record
+from jostle.storage.files import make_folder, move, refuse_link, remove
+from jostle.storage.findings import read_record
 
-BESIDE = (PICTURE, SCRIPT, f"{MINIMISED}.npy")  # what shows a defect to a person
 MENDED = "mended"  # where cases go that show no more
 DAMAGED = "damaged"  # where cases go that cannot be read
 MOST = 100  # cases of a test; all findings stay in the campaign's folder
@@ -54,6 +53,7 @@ class KnownDefects:
 
     def replayed(self, model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> ReplayedCases:
         """Runs all cases as `jostle.fuzz` would judge them, and moves those away that are mended or damaged."""
+        self._refuse_links()
         damaged = list(self._set_aside())
         folders = self.cases
         replays = replayed(folders, model, seeds, labels, options) if folders else []
@@ -64,6 +64,12 @@ class KnownDefects:
             self._move_away(defect.name, MENDED)
         not_run = [f"{defect.name}: {replay.not_run}" for defect, replay in found if not replay.ran]
         return ReplayedCases(sorted(still, key=lambda defect: -defect.weight), mended, not_run, damaged)
+
+    def _refuse_links(self) -> None:
+        for place in (self.folder, *(self.folder / name for name in (DEFECTS, MENDED, DAMAGED))):
+            refuse_link(place)
+            for one in place.glob("*"):
+                refuse_link(one)
 
     def _set_aside(self) -> Iterator[str]:
         """Moves cases away that cannot be read, such as those of another version, so that they fail no later run."""
@@ -81,9 +87,11 @@ class KnownDefects:
         move(self.folder / DEFECTS / name, self.folder / to / name)
 
     def keep(self, result: Result) -> None:
-        """Keeps a case of each defect that every run shows."""
+        """Keeps a case of each defect that every run shows, of those that matter most if there are many."""
+        kept = {case.name for case in self.cases}
         stable = [defect for defect in result.defects if defect.unstable is None]
-        for defect in stable[:MOST]:
+        new = [defect.name for defect in stable if defect.name not in kept][: max(0, MOST - len(kept))]
+        for defect in (one for one in stable if one.name in {*kept, *new}):
             place = result.place(defect)
             case = DefectCase(defect, read_record(place), read_campaign(result.folder))
             write_case(self.folder / DEFECTS / defect.name, case, place, BESIDE)
