@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jostle.errors import JostleError, JostleWarning, ResumeRefused, UsageError
+from jostle.errors import JostleWarning, ResumeRefused, UsageError
 from jostle.pytest_plugin.accepted import FILE, Acceptance, Acceptances
 from jostle.pytest_plugin.home import CAMPAIGN, HOME, KNOWN, Home
 from jostle.pytest_plugin.run_options import LIMITS, OptionsOfRun
@@ -49,33 +49,21 @@ class FuzzedTest:
     def fuzz(self, model: object, seeds: object, labels: object = None, **options: Any) -> Result:
         """As `jostle.fuzz`: what earlier runs found runs first, and unless some of it is still there, the campaign of
         earlier runs goes on for another budget."""
-        __tracebackhide__ = True
-        try:
-            return self._fuzzed(model, seeds, labels, options)
-        except JostleError as error:
-            raise error.with_traceback(None) from None
+        return self._fuzzed(model, seeds, labels, options)
 
     def compare(self, model: object, twin: object, seeds: object, labels: object = None, **options: Any) -> Result:
         """As `jostle.compare`, with the memory of `fuzz`."""
-        __tracebackhide__ = True
-        try:
-            require(THE_FIXTURE)
-            from jostle.api.measuring import TOWARD_DISAGREEMENT
+        require(THE_FIXTURE)
+        from jostle.api.measuring import TOWARD_DISAGREEMENT
 
-            return self._fuzzed(model, seeds, labels, {**TOWARD_DISAGREEMENT, "twin": twin, **options})
-        except JostleError as error:
-            raise error.with_traceback(None) from None
+        return self._fuzzed(model, seeds, labels, {**TOWARD_DISAGREEMENT, "twin": twin, **options})
 
     def coverage(self, model: object, data: object, *arguments: Any, **options: Any) -> Mapping[str, Any]:
         """As `jostle.coverage`."""
-        __tracebackhide__ = True
-        try:
-            require(THE_FIXTURE)
-            from jostle.api.measuring import coverage
+        require(THE_FIXTURE)
+        from jostle.api.measuring import coverage
 
-            return coverage(model, data, *arguments, **options)
-        except JostleError as error:
-            raise error.with_traceback(None) from None
+        return coverage(model, data, *arguments, **options)
 
     def _fuzzed(self, model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> Result:
         require(THE_FIXTURE)
@@ -149,10 +137,7 @@ class FuzzedTest:
             lines = partial(self._lines, partial(command, result), acceptances)
             pytest.fail(failure_text(failing, lines), pytrace=False)
         if search is not None:  # all that is still there is allowed, so there is more to look for
-            try:
-                more = search()
-            except JostleError as error:
-                raise error.with_traceback(None) from None
+            more = search()
             result.triaged, result.ended = more.triaged, more.ended
             result.warnings, result.check = more.warnings, more.check
             result.assert_clean(allowed)

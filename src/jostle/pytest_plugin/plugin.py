@@ -12,6 +12,7 @@ from jostle.pytest_plugin.accepted import Acceptances, read_accepted
 from jostle.pytest_plugin.case_items import CaseFile, CaseItem
 from jostle.pytest_plugin.fuzzed_test import ACCEPTED, DAMAGED, MENDED, NOT_RUN, FuzzedTest
 from jostle.pytest_plugin.home import HOME, Home
+from jostle.pytest_plugin.own_frames import hide_own_frames
 from jostle.pytest_plugin.run_options import PROFILES, USUAL, OptionsOfRun
 from jostle.storage.defect_record import CASE
 from jostle.visible import one_line
@@ -113,6 +114,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile |
     if file_path.name != CASE or HOME in file_path.parts:
         return None
     return CaseFile.from_parent(parent, path=file_path)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    if call.excinfo is not None:
+        hide_own_frames(call.excinfo.value, call.excinfo.tb)
 
 
 class SummaryLines:

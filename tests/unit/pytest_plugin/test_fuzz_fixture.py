@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from fuzzed_suites import OURS, failures, folders, run, suite
+from fuzzed_suites import OURS, QUICK, failures, folders, run, suite
 
 pytest_plugins = ["pytester"]
 
@@ -19,6 +19,7 @@ FUZZ = """
 def test_log(jostle):
     jostle.fuzz(MODEL, table(), oracle="nan", executions=300, QUICK).assert_clean()
 """
+FOUND = 'jostle.fuzz(MODEL, table(), oracle="nan", executions=100, QUICK)'
 
 
 def executions(pytester: pytest.Pytester) -> int:
@@ -283,16 +284,23 @@ def test_options_that_cannot_be_are_refused_in_one_line(
         ('jostle.fuzz("nowhere.py:build", table())', "ModelRefused: nowhere.py does not exist: *"),
         ('jostle.compare(MODEL, "int9", table())', "UsageError: --twin 'int9' is unknown: did you mean int8?"),
         ('jostle.coverage(MODEL, table(), "kmcn")', "UsageError: *did you mean kmnc*"),
+        (FOUND + '.inputs("x")', "UsageError: defect 'x' is unknown*"),
+        (FOUND + '.figure("matrx")', "UsageError: *did you mean matrix*"),
+        ('package.fuzz(MODEL, table(), budgt="5s")', "UsageError: unknown setting 'budgt', did you mean 'budget'?"),
     ],
 )
-def test_bad_input_is_one_line_without_a_traceback_of_ours(pytester: pytest.Pytester, call: str, told: str) -> None:
-    suite(pytester, f"def test_bad(jostle):\n    {call}\n")
-    result = run(pytester)
+@pytest.mark.parametrize("style", ["auto", "native"])
+def test_bad_input_is_one_line_without_a_traceback_of_ours(
+    pytester: pytest.Pytester, call: str, told: str, style: str
+) -> None:
+    suite(pytester, f"import jostle as package\n\ndef test_bad(jostle):\n    {call}\n")
+    result = run(pytester, f"--tb={style}")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"E *{told}"])
+    result.stdout.fnmatch_lines([f"*{told}"])
     shown = "\n".join(failures(result))
     assert "src/jostle" not in shown and "During handling" not in shown and "direct cause" not in shown
-    assert sum(line.startswith("E  ") for line in failures(result)) == 1
+    assert f"    {call}".replace("MODEL", "Logarithm()").replace("QUICK", QUICK) in shown.replace(">   ", "")
+    assert style == "native" or sum(line.startswith("E  ") for line in failures(result)) == 1
 
 
 def test_an_interrupted_campaign_interrupts_the_run(pytester: pytest.Pytester) -> None:
