@@ -12,11 +12,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import jostle
 from fuzzed_suites import OURS, failures, folders, run, suite
+from jostle.commands.promote import promote
 from jostle.errors import JostleWarning
 from jostle.pytest_plugin.home import Home, folder_name
 from jostle.pytest_plugin.run_options import PROFILES, OptionsOfRun
@@ -188,8 +191,13 @@ def test_calls_leave_open_what_profiles_and_the_command_line_say() -> None:
 def test_workers_of_xdist_write_folders_of_their_own_and_tell_one_summary(pytester: pytest.Pytester) -> None:
     accepted = '[[accepted]]\ndefect = "nan"\nreason = "known"\nuntil = 2999-01-01\n'
     suite(pytester, FUZZ, **{"jostle-accepted.toml": accepted})
+    how = {"mutator": "noise", "sigma": 0.3, "radius": 1.0, "range": (0, 1), "confirm": False, "executions": 100}
+    seeds = np.linspace(0.3, 1, 24, dtype=np.float32).reshape(6, 4)
+    found = jostle.fuzz("net.py:build", seeds, oracle="nan", out=pytester.path / "run", quiet=True, **how)
+    case = promote(found.place(found.defects[0]), pytester.path / "cases")
     done = in_subprocess(pytester, "-n", "2", "-p", "xdist")
-    assert "2 passed" in done.stdout, done.stdout
+    assert "1 failed, 2 passed" in done.stdout, done.stdout
+    assert f"cases/{case.name}/jostle-case.json::{case.name}" in done.stdout and "(shown again)" in done.stdout
     assert done.stdout.count("\naccepted nan-output") == 2
     assert len(folders(pytester)) == 2
 
