@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from types import TracebackType
 
-import jostle
 from jostle.errors import JostleError, JostleWarning
 from jostle.visible import visible
 
-HERE = str(Path(jostle.__file__).parent)
+HERE = str(Path(__file__).parents[1])  # this package
 
 
 def hide_own_frames(error: BaseException, traceback: TracebackType | None) -> None:
