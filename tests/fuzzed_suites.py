@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from pathlib import Path
+from types import ModuleType
 
-import faiss  # noqa: F401 - pytester forgets what a run imported, and some libraries cannot be imported twice
 import pytest
-
-import jostle.api.measuring
-import jostle.pytest_plugin.known_defects  # noqa: F401 - once, not in every run
 
 # Not from its entry point, which a checkout may or may not have installed.
 OURS = ("-p", "no:jostle", "-p", "jostle.pytest_plugin.plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
@@ -55,8 +53,26 @@ def suite(pytester: pytest.Pytester, body: str, model: str = "Logarithm()", **fi
 
 
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    """Pytest in this process, which has torch already."""
-    return pytester.runpytest_inprocess(*OURS, *arguments)
+    """Pytest in this process, which has torch already.
+
+    Pytester forgets all that a run imported, but many libraries cannot be imported twice.
+    """
+    imported = _Imported()
+    result = pytester.runpytest_inprocess(*OURS, *arguments, plugins=[imported])
+    for name, module in imported.modules.items():
+        file = getattr(module, "__file__", None) or ""
+        if not Path(file).is_relative_to(pytester.path):
+            sys.modules.setdefault(name, module)
+    return result
+
+
+class _Imported:
+    """Remembers what was imported when a run ends."""
+
+    modules: dict[str, ModuleType]
+
+    def pytest_unconfigure(self) -> None:
+        self.modules = dict(sys.modules)
 
 
 def folders(pytester: pytest.Pytester) -> list[Path]:

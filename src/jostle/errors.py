@@ -6,7 +6,8 @@ JostleError                 our own; every subclass prints as one line
     ├── ModelRefused        the model file is missing, broken, or would execute code on loading
     ├── SeedsRefused        the seeds are missing, unreadable or do not fit together
     ├── PreflightFailed     model and seeds load, but fuzzing them as configured would mislead
-    └── OutputRefused       the output folder cannot be written or belongs to another campaign
+    └── OutputRefused       the output folder cannot be written, or somebody is at work in it
+        └── ResumeRefused   it holds something else than this campaign, or a damaged one
 
 What the target does wrong is never an exception: it is an Outcome in the Trace.
 """
@@ -41,4 +42,8 @@ class PreflightFailed(UsageError):
 
 
 class OutputRefused(UsageError):
+    pass
+
+
+class ResumeRefused(OutputRefused):
     pass

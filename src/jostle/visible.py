@@ -13,3 +13,9 @@ def visible(text: str, kept: str = KEPT) -> str:
 def one_line(text: str) -> str:
     """The same on one line, whatever ended lines in it."""
     return " ".join(visible(text).split())
+
+
+def log_line(text: str) -> str:
+    """The same for a line of its own in the log of a CI, which takes one that begins with two colons for a command."""
+    line = one_line(text)
+    return f"'{line}" if line.startswith(("::", "##[")) else line

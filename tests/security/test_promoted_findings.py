@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 
 import jostle
-from fuzzed_suites import NET
+from fuzzed_suites import NET, folders, run, suite
 from jostle.commands.promote import promote
+from jostle.commands.promoted_cases import replay_cases
 from jostle.errors import UsageError
+from jostle.storage.defect_case import cases_in
+from jostle.storage.defect_record import CASE
 
+pytest_plugins = ["pytester"]
 EVIL = "import pathlib\n" + NET + "pathlib.Path(__file__).with_name('fired').touch()\n"
 QUICK = {"mutator": "noise", "sigma": 0.3, "radius": 1.0, "range": (0, 1), "confirm": False, "executions": 200}
 
@@ -57,3 +61,67 @@ def test_names_of_a_campaign_that_ran_elsewhere_are_not_promoted_unasked(sent: P
     with pytest.raises(UsageError, match="may have come with the finding"):
         promote(sent, sent.parent / "cases")
     promote(sent, sent.parent / "cases", model="net.py:build")
+
+
+@pytest.mark.parametrize("way", ["absolute name", "relative name", "absolute folder", "relative folder", "link"])
+def test_a_case_runs_nothing_outside_the_root_of_the_tests_unasked(sent: Path, way: str) -> None:
+    root = sent.parent / "root"
+    case = promote(sent, root / "cases")
+    (root / "linked").symlink_to(sent)
+    ran, name = {
+        "absolute name": ("", f"{sent}/evil.py:build"),
+        "relative name": ("", "../sent/evil.py:build"),
+        "absolute folder": (str(sent), "evil.py:build"),
+        "relative folder": ("../sent", "evil.py:build"),
+        "link": ("linked", "evil.py:build"),
+    }[way]
+    rewrite(case, Path(ran) if ran else Path(), model=name)
+    with pytest.raises(UsageError, match=r"which is not in .*jostle_trust_model = true"):
+        replay_cases([case], root)
+    assert not (sent / "fired").exists()
+    if way == "absolute folder":
+        replay_cases([case], root, trust_model=True)
+        assert (sent / "fired").exists()
+
+
+HOSTILE = "\x1b[31m\x9bred\n::error title=x::y\r\u202e"
+
+
+def rename(case: Path) -> None:
+    content = json.loads((case / CASE).read_text())
+    content["defect"] |= {"title": HOSTILE, "kind": f"::warning::{HOSTILE}"}
+    (case / CASE).write_text(json.dumps(content))
+
+
+def assert_harmless(result: pytest.RunResult) -> None:
+    shown = result.stdout.str()
+    assert "red ::error title=x::y" in shown
+    assert not set("\x1b\x9b\r\u202e") & set(shown)
+    assert not any(line.lstrip().startswith("::") for line in shown.splitlines())
+
+
+def test_words_of_known_defects_command_neither_terminal_nor_log(pytester: pytest.Pytester) -> None:
+    body = """
+    def test_log(jostle):
+        jostle.fuzz(MODEL, table(), oracle="nan", executions=200, QUICK).assert_clean()
+    """
+    suite(pytester, body)
+    run(pytester).assert_outcomes(failed=1)
+    [case] = cases_in(folders(pytester)[0] / "known" / "defects")
+    rename(case)
+    still = run(pytester)
+    still.assert_outcomes(failed=1)
+    assert_harmless(still)
+    suite(pytester, body, model="Logarithm(mended=True)")
+    mended = run(pytester)
+    mended.assert_outcomes(passed=1)
+    assert_harmless(mended)
+
+
+def test_words_of_promoted_cases_command_neither_terminal_nor_log(sent: Path, pytester: pytest.Pytester) -> None:
+    suite(pytester, "")
+    case = promote(sent, pytester.path / "cases", model="net.py:build")
+    rename(case)
+    result = run(pytester, "cases")
+    result.assert_outcomes(failed=1)
+    assert_harmless(result)

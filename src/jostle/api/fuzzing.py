@@ -53,6 +53,16 @@ def fuzz(
     Nothing is printed but a bar on terminals and in notebooks, unless `quiet`. Without `out`, the campaign's folder is
     a temporary one that goes with the result; with it, the same call goes on from where it was. Ctrl-C ends it early.
     """
+    result = fuzzed(model, seeds, labels, out=out, quiet=quiet, **options)
+    for warning in result.warnings:
+        warnings.warn(warning, JostleWarning, stacklevel=2)
+    return result
+
+
+def fuzzed(
+    model: object, seeds: object, labels: object, *, out: str | Path | None = None, quiet: bool = False, **options: Any
+) -> Result:
+    """The same without warnings, for callers that have to do something with a result before one is raised."""
     for name, instead in OF_THE_COMMAND.items():
         if options.get(name) is not None and options[name] is not False:
             raise UsageError(f"{name} is of the command line: use {instead}")
@@ -69,8 +79,6 @@ def fuzz(
         unkept.pop_all()
     if out is None:
         weakref.finalize(result, shutil.rmtree, folder, ignore_errors=True)
-    for warning in result.warnings:
-        warnings.warn(warning, JostleWarning, stacklevel=2)
     return result
 
 

@@ -14,7 +14,7 @@ from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import Exit, output, say
 from jostle.commands.kept_findings import Unreadable
 from jostle.commands.options_taken import OF_REPLAY
-from jostle.commands.replay import OF_GRADIENT, Replay, Replayed, ReplayStatus, Verdict, replay_readable, with_model
+from jostle.commands.replay import Replay, Replayed, ReplayStatus, Verdict, replay_readable, with_model
 from jostle.composition.settle import FUZZ
 from jostle.storage.files import portable
 from jostle.triage.words import counted
@@ -109,7 +109,7 @@ def _lines(results: Sequence[Replay]) -> list[str]:
 
 def _line(result: Replay) -> str:
     if result.status is ReplayStatus.NOT_RUN:
-        return f"{result.status}: {OF_GRADIENT}"
+        return f"{result.status}: {result.not_run}"
     ways = "; ".join(f"{violation.fingerprint}: {violation.summary}" for violation in result.other_ways)
     return f"{result.status}: {ways if result.status is ReplayStatus.OTHERWISE else result.record.fingerprint}"
 

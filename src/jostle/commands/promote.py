@@ -27,6 +27,8 @@ from jostle.triage.words import Words
 from jostle.untrusted.files import read_plain
 
 INPUT = "input.npy"
+# Options that name files which only a search reads, or whoever looks at a campaign.
+NOT_OF_CASES = ("profile", "synonyms", "domain", "classes", "out", "fail_if_more_than")
 
 
 def promote(finding: Path, to: Path, model: str | None = None, trust_model: bool = False) -> Path:
@@ -111,6 +113,7 @@ def _portable(case: DefectCase, model: str | None) -> DefectCase:
 
     Kinds and fingerprints hold names of twins and properties, so names are kept as they were written, and the case
     remembers in which folder within the working folder they stand. Full paths into the working folder are shortened.
+    Of a full path to seeds, which findings hold themselves, the last part is kept.
     """
     settings = case.campaign.all_settings
     ran = _ran_in(case.campaign.origin)
@@ -124,9 +127,16 @@ def _portable(case: DefectCase, model: str | None) -> DefectCase:
         chosen |= {"model": _seen_from(model, ran), "weights": None}
     old = case.campaign.origin
     origin = Origin(ran, old.task, old.cut, old.layout)
-    settings |= {**chosen, "out": None}
+    settings |= {**chosen, **dict.fromkeys(NOT_OF_CASES & settings.keys()), "seeds": _last(settings["seeds"])}
     campaign = replace(case.campaign, settings=settings, changeable={}, files={}, origin=origin)
-    return DefectCase(case.defect, _renamed(case.record, short), campaign)
+    record = replace(case.record, seed=_last(case.record.seed))
+    return DefectCase(case.defect, _renamed(record, short), campaign)
+
+
+def _last(seeds: str) -> str:
+    """What seeds are called, without where on this machine they were."""
+    path = Path(seeds)
+    return path.name if path.is_absolute() else seeds
 
 
 def _ran_in(origin: Origin) -> str:

@@ -22,9 +22,9 @@ def replay_cases(
 ) -> list[Replay]:
     """What cases show on their models as these are now; a case of an object of a script runs on the model given.
 
-    Whoever runs the tests of a root folder trusts the Python in it, but not its pickles.
+    Whoever runs the tests of a root folder trusts the Python in it, but not its pickles, nor what lies elsewhere.
     """
-    placed = [_placed(folder, root, model) for folder in folders]
+    placed = [_placed(folder, root, model, trust_model) for folder in folders]
     changes = Given({"trust_model": True} if trust_model else {})
     with TemporaryDirectory(prefix="jostle-", ignore_cleanup_errors=True) as temporary:
         copies = [Path(temporary) / str(number) / folder.name for number, folder in enumerate(folders)]
@@ -33,15 +33,27 @@ def replay_cases(
         return [replace(done, folder=folder) for done, folder in zip(replay(copies, changes), folders, strict=True)]
 
 
-def _placed(folder: Path, root: Path, model: str | None) -> DefectCase:
+def _placed(folder: Path, root: Path, model: str | None, trust_model: bool) -> DefectCase:
     """The case as if it had been found by a campaign that ran at the root, on a model that has a name."""
     case = read_case(folder)
-    kept_finding(folder, case.record)  # refuses damaged arrays
+    kept = kept_finding(folder, case.record)  # refuses damaged arrays
     ran = root / case.campaign.origin.folder
+    if not trust_model:
+        _refuse_outside(folder, root, [ran, *(ran / (python_file(name) or name) for name in kept.campaign.names())])
     if not ran.is_dir():
         raise UsageError(f"{folder.name} was promoted where there was a folder {ran}: promote it anew")
     origin = replace(case.campaign.origin, folder=str(ran))
     return replace(case, campaign=_on_named_model(replace(case.campaign, origin=origin), folder, root, model))
+
+
+def _refuse_outside(folder: Path, root: Path, places: Sequence[Path]) -> None:
+    """Whoever dropped a case below the root may have chosen what it runs, but not outside the root."""
+    for place in places:
+        if not place.resolve().is_relative_to(root.resolve()):
+            raise UsageError(
+                f"{folder.name} runs {place}, which is not in {root}: promote it from a folder that has all it needs, "
+                f"or set jostle_trust_model = true in pytest's configuration"
+            )
 
 
 def _on_named_model(campaign: CampaignRecord, folder: Path, root: Path, model: str | None) -> CampaignRecord:

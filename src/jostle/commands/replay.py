@@ -33,6 +33,7 @@ from jostle.inputs.value_range import ValueRange
 from jostle.named_objects import make_working_folder_importable, names_object
 from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.schema import Given
+from jostle.oracles.properties import PROPERTY
 from jostle.part import TRIED, PartContext
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Violation
@@ -53,6 +54,8 @@ OF_ONE_MODEL = ("weights", "layers")  # options that do not hold of another mode
 ALWAYS_FILES, MAY_BE_FILES = ("model", "weights"), ("twin", "models", "tokenizer")
 NOT_JUDGED = (CRASH, "nan")  # an input that shows one of these cannot be judged by other oracles
 OF_GRADIENT = "it is of a gradient that is not finite, which a run of the model alone does not show"
+OF_OTHER_SHAPE = "its input has another shape than the seeds have now"
+NOT_SOUGHT = "none of the oracles seeks what it shows"
 
 
 class ReplayStatus(StrEnum):
@@ -89,7 +92,11 @@ class Replay:
     record: FindingRecord
     shown: tuple[Violation, ...] = ()
     changed: bool = False  # model or code are not what they were when it was found
-    ran: bool = True
+    not_run: str = ""  # why nobody can tell what it shows, if so
+
+    @property
+    def ran(self) -> bool:
+        return not self.not_run
 
     @property
     def status(self) -> ReplayStatus:
@@ -163,7 +170,8 @@ def replay_readable(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> Re
             continue
         groups.setdefault(kept.alike, []).append(kept)
     done = {one.folder: one for group in groups.values() for one in _replayed(group, changes)}
-    not_run = {folder: Replay(folder, record, ran=False) for folder, record in read.found if record.of_gradient}
+    gradients = ((folder, record) for folder, record in read.found if record.of_gradient)
+    not_run = {folder: Replay(folder, record, not_run=OF_GRADIENT) for folder, record in gradients}
     results = {**done, **not_run}
     refuse_if_none(results, unreadable)
     return Replayed([results[folder] for folder, _ in read.found if folder in results], unreadable)
@@ -172,7 +180,7 @@ def replay_readable(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> Re
 def replay_on(loaded: Loaded, folders: Sequence[Path]) -> list[Replay]:
     """What the inputs of findings show on a model that is loaded, judged as its own campaign would judge them.
 
-    Findings of other shapes than the seeds cannot run.
+    Findings of other shapes than the seeds cannot run, and of those that no oracle seeks nobody knows what became.
     """
     settings, flight = loaded.settings.values, loaded.flight
     given = FUZZ.parsed({name: value for name, value in settings.items() if name in FUZZ.options})
@@ -183,9 +191,12 @@ def replay_on(loaded: Loaded, folders: Sequence[Path]) -> list[Replay]:
     for folder in folders:
         finding = read_finding(folder, record_in(folder))
         kept = KeptFinding(finding, read_root(finding), campaign)
-        runs = not finding.record.of_gradient and finding.input.shape == flight.seeds.inputs.shape[1:]
-        shown = judged.shown(kept, judged.answers([kept])[0]) if runs else ()
-        replays.append(Replay(folder, finding.record, shown, ran=runs))
+        if finding.record.of_gradient:
+            replays.append(Replay(folder, finding.record, not_run=OF_GRADIENT))
+        elif finding.input.shape != flight.seeds.inputs.shape[1:]:
+            replays.append(Replay(folder, finding.record, not_run=OF_OTHER_SHAPE))
+        else:
+            replays.append(judged.replay(kept, judged.answers([kept])[0]))
     return replays
 
 
@@ -227,10 +238,7 @@ def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
         changed = bool(campaign.changed_files()) or not campaign.record.digest.endswith(model.digest)
         judged = _JudgedModel(given, model, campaign.record.origin, other="model" in changes)
         answers = judged.answers(group)
-        return [
-            Replay(kept.finding.folder, kept.finding.record, judged.shown(kept, answer), changed)
-            for kept, answer in zip(group, answers, strict=True)
-        ]
+        return [judged.replay(kept, answer, changed) for kept, answer in zip(group, answers, strict=True)]
 
 
 def _refuse_missing(given: Given) -> None:
@@ -293,6 +301,11 @@ def _seed_answer(trace: Trace, root: SavedRoot) -> _SeedAnswer:
     return _SeedAnswer(None if root.answer is None else root.answer[None], {})
 
 
+def _oracle_of(record: FindingRecord) -> str:
+    """The name of the oracle that found this; all properties find the same kind."""
+    return record.fingerprint.removeprefix(f"{PROPERTY}:") if record.kind == PROPERTY else record.kind
+
+
 @dataclass(frozen=True)
 class _JudgedModel:
     """A model that is loaded, and the oracles of its campaign."""
@@ -313,7 +326,7 @@ class _JudgedModel:
             )
         return [_seed_answer(trace, kept.root) for trace, kept in zip(traces, group, strict=True)]
 
-    def shown(self, kept: KeptFinding, answer: _SeedAnswer) -> tuple[Violation, ...]:
+    def replay(self, kept: KeptFinding, answer: _SeedAnswer, changed: bool = False) -> Replay:
         """All that the input of a finding violates when it runs alone, given the answer to its seed."""
         row = self._row(kept, answer)
         trace = self.model.target.run(row)
@@ -322,7 +335,10 @@ class _JudgedModel:
         oracles = oracles_of(settings, context)
         judges = list(oracles.values()) if trace.ran[0] else [oracles[CRASH]]  # there is nothing else to judge
         verdicts = [oracle.judge(row, trace) for oracle in judges]
-        return tuple(verdict.describe(0) for verdict in verdicts if int(verdict.bugs[0]) != NO_BUG)
+        shown = tuple(verdict.describe(0) for verdict in verdicts if int(verdict.bugs[0]) != NO_BUG)
+        done = Replay(kept.finding.folder, kept.finding.record, shown, changed)
+        sought = {*oracles, *(verdict.kind for verdict in verdicts)}
+        return done if done.still_wrong or _oracle_of(done.record) in sought else replace(done, not_run=NOT_SOUGHT)
 
     def _row(self, kept: KeptFinding, said: _SeedAnswer) -> Candidates:
         """The input of a finding, whose seed stands where it stood among those of its campaign."""

@@ -16,6 +16,7 @@ from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.class_names import ClassNames, campaign_class_names, read_class_names, unnamed_classes
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS, defect_as_json, read_defects, write_defects
+from jostle.storage.files import refuse_link
 from jostle.storage.overview import is_at_work
 from jostle.triage.causes import fewest_classes
 from jostle.triage.defect_folder import ShownDefect, remove_files
@@ -107,10 +108,9 @@ def _write(examined: _Examined) -> None:
 
 
 def _check_places(folder: Path, names: Iterable[str]) -> None:
-    """Refuses links in place of the folders of defects: whoever made them chose what is removed behind them."""
+    """Refuses links and files in place of the folders of defects."""
     for place in (folder / DEFECTS, *(folder / DEFECTS / name for name in sorted(names))):
-        if place.is_symlink():
-            raise OutputRefused(f"{place} is a link, behind which nothing is written or removed: remove the link")
+        refuse_link(place)
         if place.exists() and not place.is_dir():
             raise OutputRefused(f"{place} is no folder, and the folder of a defect goes there: move it away")
 

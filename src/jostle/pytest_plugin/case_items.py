@@ -10,6 +10,7 @@ import pytest
 
 from jostle.errors import JostleError
 from jostle.pytest_plugin.fuzzed_test import DEFECT, NOT_RUN, command_of, require
+from jostle.visible import log_line, one_line, visible
 
 if TYPE_CHECKING:
     from jostle.commands.replay import Replay
@@ -29,10 +30,8 @@ class CaseItem(pytest.Item):
         require(f"case {self.name}")
         replay = self._replays().of(self.path.parent)
         if not replay.ran:
-            from jostle.commands.replay import OF_GRADIENT
-
-            self.user_properties.append((NOT_RUN, f"{self.name}: {OF_GRADIENT}"))
-            pytest.skip(OF_GRADIENT)
+            self.user_properties.append((NOT_RUN, f"{self.name}: {replay.not_run}"))
+            pytest.skip(replay.not_run)
         if replay.still_wrong:
             self.user_properties.append((DEFECT, self.name))
             pytest.fail(self._told(replay), pytrace=False)
@@ -43,7 +42,7 @@ class CaseItem(pytest.Item):
         case = read_case(replay.folder)
         ways = "; ".join(violation.summary for violation in replay.other_ways)
         what = f"{case.defect.cause.kind}: {case.defect.title} ({replay.status}{f': {ways}' if ways else ''})"
-        return f"{what}\n  {command_of(self)}"
+        return f"{log_line(what)}\n  {visible(command_of(self), kept='')}"
 
     def _replays(self) -> CaseReplays:
         found = self.session.stash.get(REPLAYS, None)
@@ -55,11 +54,11 @@ class CaseItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, JostleError):
-            return f"{type(excinfo.value).__name__}: {excinfo.value}"
+            return one_line(f"{type(excinfo.value).__name__}: {excinfo.value}")
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        return self.path, None, f"case {self.name}"
+        return self.path, None, one_line(f"case {self.name}")
 
 
 class CaseReplays:
@@ -69,15 +68,32 @@ class CaseReplays:
         self._folders, self._root = list(folders), root
         self._model, self._trust_model = model, trust_model
         self._done: dict[Path, Replay] = {}
+        self._alone: set[Path] = set()  # cases that cannot run together with others
 
     def of(self, folder: Path) -> Replay:
         if folder not in self._done:
             alike = [folder, *self._like(folder)]
             try:
                 self._done |= self._replayed(alike)
-            except JostleError:  # of whichever of them
-                self._done |= self._replayed([folder])
+            except JostleError:
+                if len(alike) == 1:
+                    raise
+                self._alone |= self._broken(alike) or set(alike)
+                return self.of(folder)
         return self._done[folder]
+
+    def _broken(self, folders: Iterable[Path]) -> set[Path]:
+        """Cases that cannot be read; no model is loaded to find out."""
+        from jostle.commands.kept_findings import kept_finding
+        from jostle.storage.defect_case import read_case
+
+        broken = set()
+        for folder in folders:
+            try:
+                kept_finding(folder, read_case(folder).record)
+            except JostleError:
+                broken.add(folder)
+        return broken
 
     def _replayed(self, folders: list[Path]) -> dict[Path, Replay]:
         from jostle.commands.promoted_cases import replay_cases
@@ -89,10 +105,10 @@ class CaseReplays:
         from jostle.storage.campaign_record import COPY
         from jostle.storage.defect_case import read_case
 
-        if read_case(folder).campaign.all_settings.get("twin"):
+        if folder in self._alone or read_case(folder).campaign.all_settings.get("twin"):
             return []
         content = (folder / COPY).read_bytes()
-        others = (one for one in self._folders if one != folder and one not in self._done)
+        others = (one for one in self._folders if one != folder and one not in self._alone | self._done.keys())
         return [one for one in others if (one / COPY).is_file() and (one / COPY).read_bytes() == content]
 
 

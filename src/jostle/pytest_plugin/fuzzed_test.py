@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -14,19 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jostle.errors import JostleError, OutputRefused, UsageError
+from jostle.errors import JostleWarning, ResumeRefused, UsageError
 from jostle.pytest_plugin.accepted import FILE, Acceptance, Acceptances
-from jostle.pytest_plugin.home import HOME, KNOWN, Home
+from jostle.pytest_plugin.home import CAMPAIGN, HOME, KNOWN, Home
 from jostle.pytest_plugin.run_options import LIMITS, OptionsOfRun
+from jostle.visible import one_line
 
 if TYPE_CHECKING:
     from jostle.api.result import Result
     from jostle.pytest_plugin.known_defects import KnownDefects
     from jostle.storage.defect_record import Defect
 
-CAMPAIGN = "campaign"  # the folder of a call that its campaign goes on in
 # Properties of a test's report.
 ACCEPTED, MENDED, DEFECT, NOT_RUN = "jostle_accepted", "jostle_mended", "jostle_defect", "jostle_not_run"
+DAMAGED = "jostle_damaged"
 THE_FIXTURE = "the fixture jostle"
 
 
@@ -47,48 +49,41 @@ class FuzzedTest:
     def fuzz(self, model: object, seeds: object, labels: object = None, **options: Any) -> Result:
         """As `jostle.fuzz`: what earlier runs found runs first, and unless some of it is still there, the campaign of
         earlier runs goes on for another budget."""
-        __tracebackhide__ = True
-        try:
-            return self._fuzzed(model, seeds, labels, options)
-        except JostleError as error:
-            raise error.with_traceback(None) from None
+        return self._fuzzed(model, seeds, labels, options)
 
     def compare(self, model: object, twin: object, seeds: object, labels: object = None, **options: Any) -> Result:
         """As `jostle.compare`, with the memory of `fuzz`."""
-        __tracebackhide__ = True
-        try:
-            require(THE_FIXTURE)
-            from jostle.api.measuring import TOWARD_DISAGREEMENT
+        require(THE_FIXTURE)
+        from jostle.api.measuring import TOWARD_DISAGREEMENT
 
-            return self._fuzzed(model, seeds, labels, {**TOWARD_DISAGREEMENT, "twin": twin, **options})
-        except JostleError as error:
-            raise error.with_traceback(None) from None
+        return self._fuzzed(model, seeds, labels, {**TOWARD_DISAGREEMENT, "twin": twin, **options})
 
     def coverage(self, model: object, data: object, *arguments: Any, **options: Any) -> Mapping[str, Any]:
         """As `jostle.coverage`."""
-        __tracebackhide__ = True
-        try:
-            require(THE_FIXTURE)
-            from jostle.api.measuring import coverage
+        require(THE_FIXTURE)
+        from jostle.api.measuring import coverage
 
-            return coverage(model, data, *arguments, **options)
-        except JostleError as error:
-            raise error.with_traceback(None) from None
+        return coverage(model, data, *arguments, **options)
 
     def _fuzzed(self, model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> Result:
         require(THE_FIXTURE)
         from jostle.pytest_plugin.known_defects import KnownDefects
-        from jostle.storage.files import remove
+        from jostle.storage.files import refuse_link, remove
 
         self.calls += 1
         acceptances = self.accepted()
-        folder = self.undone.enter_context(self.home().folder(self.item.nodeid, self.calls))
+        folder = self.undone.enter_context(self.home().folder(id_of(self.item), self.calls))
+        for place in (folder, folder / CAMPAIGN):
+            refuse_link(place)
         known = KnownDefects(folder / KNOWN)
         chosen = self.of_run.over(options)
         asked = {name: value for name, value in chosen.items() if name not in ("out", "quiet")}
         replayed = known.replayed(model, seeds, labels, asked)
         for defect in replayed.mended:
             self._tell(MENDED, f"{defect.name}: {defect.title}")
+        for name, reasons in ((NOT_RUN, replayed.not_run), (DAMAGED, replayed.damaged)):
+            for reason in reasons:
+                self._tell(name, reason)
         if replayed.mended and (folder / CAMPAIGN).exists():
             remove(folder / CAMPAIGN)  # its findings are of a model that is no more
         command = partial(self._command, known, str(model) if isinstance(model, str | Path) else None)
@@ -110,15 +105,17 @@ class FuzzedTest:
         given = {"quiet": True, "out": campaign, **options}
         try:
             result = call({**given, **_extended(options, Path(given["out"]))})
-        except OutputRefused:
+        except ResumeRefused:
             if "out" in options or not campaign.exists():
                 raise
-            remove(campaign)  # it is of another model, or of other settings
+            remove(campaign)  # it is of another model or of other settings, or damaged
             result = call(given)
         if result.interrupted:
             raise KeyboardInterrupt
         known.keep(result)
         result.check = partial(self._check, command=command, acceptances=self.accepted(), search=None)
+        for warning in result.warnings:  # last, because pytest may have been told to raise it
+            warnings.warn(warning, JostleWarning, stacklevel=2)
         return result
 
     def _check(
@@ -140,10 +137,7 @@ class FuzzedTest:
             lines = partial(self._lines, partial(command, result), acceptances)
             pytest.fail(failure_text(failing, lines), pytrace=False)
         if search is not None:  # all that is still there is allowed, so there is more to look for
-            try:
-                more = search()
-            except JostleError as error:
-                raise error.with_traceback(None) from None
+            more = search()
             result.triaged, result.ended = more.triaged, more.ended
             result.warnings, result.check = more.warnings, more.check
             result.assert_clean(allowed)
@@ -161,12 +155,13 @@ class FuzzedTest:
         return [defect for defect, entry in entries if entry is None or entry.expired(date.today())]
 
     def _entry(self, defect: Defect, acceptances: Acceptances) -> Acceptance | None:
-        return acceptances.of(defect.cause.kind, defect.name, self.item.nodeid)
+        return acceptances.of(defect.cause.kind, defect.name, id_of(self.item))
 
     def _lines(self, command: Callable[[Defect], str], acceptances: Acceptances, defect: Defect) -> list[str]:
         """What stands below a defect: what shows it, and if it was accepted too long ago, why."""
         entry = self._entry(defect, acceptances)
-        over = [] if entry is None else [f"accepted until {entry.until}, which is over: {entry.reason} ({FILE})"]
+        reason = "" if entry is None else one_line(entry.reason)
+        over = [] if entry is None else [f"accepted until {entry.until}, which is over: {reason} ({FILE})"]
         return [command(defect), *over]
 
     def _command(self, known: KnownDefects, model: str | None, result: Result, defect: Defect) -> str:
@@ -204,9 +199,9 @@ Command = Callable[["Result", "Defect"], str]  # that shows a defect again
 
 
 def _call(model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> Result:
-    from jostle.api.fuzzing import fuzz
+    from jostle.api.fuzzing import fuzzed
 
-    return fuzz(model, seeds, labels, **options)
+    return fuzzed(model, seeds, labels, **options)
 
 
 def _extended(options: Mapping[str, Any], campaign: Path) -> dict[str, Any]:
@@ -219,7 +214,11 @@ def _extended(options: Mapping[str, Any], campaign: Path) -> dict[str, Any]:
     if not (campaign / CONFIG).is_file():
         return {}
     overview = overview_of(campaign)
-    spent = {"budget": overview.statistics.seconds or 0.0, "executions": overview.executions}
+    spent = {
+        "budget": overview.statistics.seconds or 0.0,
+        "executions": overview.executions,
+        "findings": sum(overview.findings.values()),
+    }
     return {name: value + spent[name] for name, value in given.items()}
 
 
@@ -233,9 +232,15 @@ def require(who: str) -> None:
         raise UsageError(f"{who} needs {name}: pip install {name} ({error})") from error
 
 
+def id_of(item: pytest.Item) -> str:
+    """The node id of a test, without the group that pytest-xdist adds to it."""
+    plain = f"{item.parent.nodeid}::{item.name}" if item.parent is not None else item.nodeid
+    return plain if item.nodeid.startswith(f"{plain}@") else item.nodeid
+
+
 def command_of(item: pytest.Item) -> str:
     """What runs one test, from where pytest was started."""
-    path, *names = item.nodeid.split("::")
+    path, *names = id_of(item).split("::")
     place = seen_from_start(item.config, item.config.rootpath / path)
     return f"pytest {shlex.quote('::'.join([place, *names]))}"
 

@@ -12,8 +12,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from jostle.errors import JostleWarning
+from jostle.storage.defect_record import CASE
 
 HOME = ".jostle"
+CAMPAIGN = "campaign"  # the folder of a call that its campaign goes on in
 KNOWN = "known"  # the folder of a call in which cases of its defects are kept
 LONGEST = 60  # characters of a test's name; a digest tells apart what is cut off
 IGNORED = "# Written by Jostle: what fuzzing found on this machine.\n*\n"
@@ -85,8 +87,9 @@ def _try_out(home: Path) -> None:
 
 def _try_out_call(folder: Path) -> None:
     """Writes a file into each folder of a call that is there; OSError where that cannot be."""
-    known = folder / KNOWN
-    for place in (folder, known, *known.glob("*/")):
+    known, campaign = folder / KNOWN, folder / CAMPAIGN
+    within = (place for pattern in ("*/", "*/*/") for place in known.glob(pattern))
+    for place in (folder, campaign, *campaign.glob("*/"), known, *within):
         if place.exists():
             with tempfile.TemporaryFile(dir=place):
                 pass
@@ -101,7 +104,31 @@ def _warn(reason: str) -> None:
 
 
 def _copy(known: Path, to: Path) -> None:
-    """What was found before, for a run that cannot write where that stands."""
+    """The cases of what was found before, for a run that cannot write where they stand."""
+    from jostle.storage.defect_case import cases_in
+    from jostle.storage.defects import DEFECTS
+    from jostle.storage.files import refuse_link
+
     to.parent.mkdir(parents=True, exist_ok=True)
-    if known.is_dir() and not to.exists():
-        shutil.copytree(known, to)
+    for place in (known, known / DEFECTS):
+        refuse_link(place)
+    for case in cases_in(known / DEFECTS):
+        _copy_whole(case, to / DEFECTS / case.name)
+
+
+def _copy_whole(case: Path, to: Path) -> None:
+    """Copies a case unless the run that is at work there writes it anew or moves it away meanwhile."""
+    try:
+        before = _identity(case / CASE)
+        shutil.copytree(case, to, symlinks=True, dirs_exist_ok=True)
+        whole = _identity(case / CASE) == before  # it goes first and comes last
+    except OSError:
+        whole = False
+    if not whole:
+        shutil.rmtree(to, ignore_errors=True)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """What a file that was written anew does not share with the one before."""
+    seen = path.stat()
+    return seen.st_ino, seen.st_mtime_ns

@@ -10,21 +10,23 @@ from typing import Any
 
 from jostle.api.replaying import replayed
 from jostle.api.result import Result
+from jostle.commands.kept_findings import kept_finding
 from jostle.commands.replay import Replay, ReplayStatus, Verdict
 from jostle.commands.triage import Triaged
+from jostle.errors import JostleError
 from jostle.options.campaign import ModelOptions
 from jostle.records import Summary
 from jostle.session.reopen import recorded_campaign
 from jostle.session.session import Ended
 from jostle.storage.campaign_record import CONFIG, COPY, held_names, read_campaign
-from jostle.storage.defect_case import DefectCase, cases_in, read_case, write_case
+from jostle.storage.defect_case import BESIDE, DefectCase, cases_in, read_case, write_case
 from jostle.storage.defect_record import CASE, Defect
 from jostle.storage.defects import DEFECTS
-from jostle.storage.files import make_folder, move, remove
-from jostle.storage.findings import MINIMISED, PICTURE, SCRIPT, read_record
+from jostle.storage.files import make_folder, move, refuse_link, remove
+from jostle.storage.findings import read_record
 
-BESIDE = (PICTURE, SCRIPT, f"{MINIMISED}.npy")  # what shows a defect to a person
 MENDED = "mended"  # where cases go that show no more
+DAMAGED = "damaged"  # where cases go that cannot be read
 MOST = 100  # cases of a test; all findings stay in the campaign's folder
 
 
@@ -34,6 +36,8 @@ class ReplayedCases:
 
     still: list[Defect]
     mended: list[Defect]
+    not_run: list[str]  # names and reasons
+    damaged: list[str]  # the same
 
 
 @dataclass(frozen=True)
@@ -47,26 +51,46 @@ class KnownDefects:
         return cases_in(self.folder / DEFECTS)
 
     def replayed(self, model: object, seeds: object, labels: object, options: Mapping[str, Any]) -> ReplayedCases:
-        """Runs all cases as `jostle.fuzz` would judge them, and moves those away that are mended."""
+        """Runs all cases as `jostle.fuzz` would judge them, and moves those away that are mended or damaged."""
+        self._refuse_links()
+        damaged = list(self._set_aside())
         folders = self.cases
         replays = replayed(folders, model, seeds, labels, options) if folders else []
         found = [(_as_now(read_case(replay.folder).defect, replay), replay) for replay in replays]
         still = [defect for defect, replay in found if replay.still_wrong]
         mended = [defect for defect, replay in found if replay.verdict is Verdict.MENDED]
         for defect in mended:
-            self._move_away(defect.name)
-        return ReplayedCases(sorted(still, key=lambda defect: -defect.weight), mended)
+            self._move_away(defect.name, MENDED)
+        not_run = [f"{defect.name}: {replay.not_run}" for defect, replay in found if not replay.ran]
+        return ReplayedCases(sorted(still, key=lambda defect: -defect.weight), mended, not_run, damaged)
 
-    def _move_away(self, name: str) -> None:
-        make_folder(self.folder / MENDED)
-        if (self.folder / MENDED / name).exists():
-            remove(self.folder / MENDED / name)
-        move(self.folder / DEFECTS / name, self.folder / MENDED / name)
+    def _refuse_links(self) -> None:
+        for place in (self.folder, *(self.folder / name for name in (DEFECTS, MENDED, DAMAGED))):
+            refuse_link(place)
+            for one in place.glob("*"):
+                refuse_link(one)
+
+    def _set_aside(self) -> Iterator[str]:
+        """Moves cases away that cannot be read, such as those of another version, so that they fail no later run."""
+        for folder in self.cases:
+            try:
+                kept_finding(folder, read_case(folder).record)
+            except JostleError as error:
+                self._move_away(folder.name, DAMAGED)
+                yield f"{folder.name} to {self.folder.name}/{DAMAGED}/: {error}"
+
+    def _move_away(self, name: str, to: str) -> None:
+        make_folder(self.folder / to)
+        if (self.folder / to / name).exists():
+            remove(self.folder / to / name)
+        move(self.folder / DEFECTS / name, self.folder / to / name)
 
     def keep(self, result: Result) -> None:
-        """Keeps a case of each defect that every run shows."""
+        """Keeps a case of each defect that every run shows, of those that matter most if there are many."""
+        kept = {case.name for case in self.cases}
         stable = [defect for defect in result.defects if defect.unstable is None]
-        for defect in stable[:MOST]:
+        new = [defect.name for defect in stable if defect.name not in kept][: max(0, MOST - len(kept))]
+        for defect in (one for one in stable if one.name in {*kept, *new}):
             place = result.place(defect)
             case = DefectCase(defect, read_record(place), read_campaign(result.folder))
             write_case(self.folder / DEFECTS / defect.name, case, place, BESIDE)

@@ -10,13 +10,16 @@ import pytest
 from jostle.errors import UsageError
 from jostle.pytest_plugin.accepted import Acceptances, read_accepted
 from jostle.pytest_plugin.case_items import CaseFile, CaseItem
-from jostle.pytest_plugin.fuzzed_test import ACCEPTED, MENDED, NOT_RUN, FuzzedTest
+from jostle.pytest_plugin.fuzzed_test import ACCEPTED, DAMAGED, MENDED, NOT_RUN, FuzzedTest
 from jostle.pytest_plugin.home import HOME, Home
+from jostle.pytest_plugin.own_frames import hide_own_frames
 from jostle.pytest_plugin.run_options import PROFILES, USUAL, OptionsOfRun
 from jostle.storage.defect_record import CASE
+from jostle.visible import one_line
 
 MARKER = "fuzz: fuzzes a model; added by itself to tests that use the fixture jostle"
-TOLD = {ACCEPTED: "accepted", MENDED: "mended", NOT_RUN: "not run"}  # what the summary says of tests
+# What the summary says of tests.
+TOLD = {ACCEPTED: "accepted", MENDED: "mended", NOT_RUN: "not run", DAMAGED: "moved"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -113,6 +116,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile |
     return CaseFile.from_parent(parent, path=file_path)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    if call.excinfo is not None:
+        hide_own_frames(call.excinfo.value, call.excinfo.tb)
+
+
 class SummaryLines:
     """Gathers what tests tell, also those of other processes, for the summary at the end."""
 
@@ -122,7 +131,7 @@ class SummaryLines:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call":
             told = ((TOLD[name], value) for name, value in report.user_properties if name in TOLD)
-            self._lines |= {f"{word} {value} [{report.nodeid}]": None for word, value in told}
+            self._lines |= {one_line(f"{word} {value} [{report.nodeid}]"): None for word, value in told}
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._lines:

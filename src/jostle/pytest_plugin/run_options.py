@@ -8,7 +8,8 @@ from typing import Any
 
 PROFILES = {"ci": "10s", "nightly": "10m"}  # the budget of a call that says none
 USUAL = "ci"
-LIMITS = ("budget", "executions")  # options that say when a campaign ends
+EFFORT = ("budget", "executions")  # options that say how much is searched at most
+LIMITS = (*EFFORT, "findings")  # options that say when a campaign ends
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,6 @@ class OptionsOfRun:
         if self.budget is not None:
             chosen = {**chosen, "budget": self.budget}
             chosen.pop("executions", None)
-        elif not any(name in chosen for name in LIMITS):
+        elif not any(name in chosen for name in EFFORT):
             chosen["budget"] = PROFILES[self.profile]
         return chosen if self.seed is None else {**chosen, "seed": self.seed}

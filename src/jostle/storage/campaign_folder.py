@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jostle.errors import OutputRefused
+from jostle.errors import ResumeRefused
 from jostle.storage.campaign_record import CONFIG, COPY, CampaignRecord, read_campaign
 from jostle.storage.findings import FINDINGS, finding_folders
 from jostle.storage.journal import JOURNAL
@@ -17,10 +17,10 @@ def campaign_in(folder: Path, name: str = CONFIG) -> CampaignRecord:
     try:
         return read_campaign(folder, name)
     except FileNotFoundError as error:
-        raise OutputRefused(_without_record(folder, name)) from error
+        raise ResumeRefused(_without_record(folder, name)) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise OutputRefused(
+        raise ResumeRefused(
             f"{folder} holds no campaign, because {name} cannot be read ({reason}): {GIVE_CAMPAIGN}"
         ) from error
 

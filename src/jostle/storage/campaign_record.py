@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jostle.digests import LENGTH
-from jostle.errors import OutputRefused, UsageError
+from jostle.errors import ResumeRefused, UsageError
 from jostle.held import was_held
 from jostle.layout import Layout
 from jostle.storage.files import read_json, write_json
@@ -172,7 +172,7 @@ def read_campaign(folder: Path, name: str = CONFIG) -> CampaignRecord:
     content = json_object(read_json(folder / name))
     number = content.get(FORMAT_NAME)
     if isinstance(number, bool) or number != FORMAT:
-        raise OutputRefused(
+        raise ResumeRefused(
             f"{folder} was written by another version of Jostle ({FORMAT_NAME} {content.get(FORMAT_NAME, 'unknown')}, "
             f"this one has {FORMAT}): go on with that version, or give another --out"
         )

@@ -18,11 +18,13 @@ from jostle.storage.defects import defect_as_json, defect_from_json
 from jostle.storage.files import as_json, make_folder, read_json, remove, write_all
 from jostle.storage.finding_block import BEFORE_RECORD
 from jostle.storage.finding_record import RECORD, FindingRecord, encode_record, record_as_json
-from jostle.storage.findings import read_record
+from jostle.storage.findings import MINIMISED, PICTURE, SCRIPT, read_record
 from jostle.storage.json_fields import fields, json_object, text
 from jostle.untrusted.files import read_plain
 
 VERSION = 1  # of that file
+BESIDE = (PICTURE, SCRIPT, f"{MINIMISED}.npy")  # what shows a defect to a person
+OF_CASES = {CASE, RECORD, *BEFORE_RECORD, *BESIDE}  # all names of files that cases have
 LONGEST_DETAIL = 500  # characters; a case is small, and a traceback judges nothing
 
 
@@ -57,10 +59,10 @@ def write_case(folder: Path, case: DefectCase, finding: Path, beside: tuple[str,
 
 
 def _remove_files(folder: Path, but_for: Set[str]) -> None:
-    """Removes the files of the case that stood there before, first the one that says that it is whole."""
-    there = sorted(folder.iterdir(), key=lambda path: path.name != CASE)
-    for path in there:
-        if path.name not in but_for and (path.is_symlink() or path.is_file()):
+    """Removes the files of the case that stood there before, first the one that says that it is whole; no others."""
+    for name in sorted(OF_CASES - but_for, key=lambda name: name != CASE):
+        path = folder / name
+        if path.is_symlink() or path.is_file():
             remove(path)
 
 

@@ -184,6 +184,12 @@ def remove(path: Path) -> None:
             path.unlink()
 
 
+def refuse_link(place: Path) -> None:
+    """Refuses a link in place of a folder: whoever made it chose what is written and removed behind it."""
+    if place.is_symlink():
+        raise OutputRefused(f"{place} is a link, behind which nothing is written or removed: remove the link")
+
+
 def cut(path: Path, size: int) -> None:
     """Shortens a file in place, also while someone has it open to append to it."""
     with _as_write_failed(path):

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from jostle.domain import Domain
-from jostle.errors import OutputRefused
+from jostle.errors import OutputRefused, ResumeRefused
 from jostle.inputs.geometry import IMAGE_LIKE, Border, Moving, placed
 from jostle.lineage import Compared, Lineage, Untouched
 from jostle.records import NO_LABEL, Finding
@@ -90,7 +90,7 @@ def recorded(findings: Path) -> Iterator[Recorded]:
             try:
                 yield folder, read_record(folder)
             except (OSError, ValueError) as error:
-                raise OutputRefused(f"{folder / RECORD} is damaged ({error}): move its folder away") from error
+                raise ResumeRefused(f"{folder / RECORD} is damaged ({error}): move its folder away") from error
 
 
 def readable_findings(findings: Path) -> tuple[list[Recorded], int]:

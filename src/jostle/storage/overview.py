@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from jostle.errors import OutputRefused
+from jostle.errors import ResumeRefused
 from jostle.storage.campaign_folder import campaign_in
 from jostle.storage.findings import FINDINGS, FLAKY, Recorded, finding_folders, read_record
 from jostle.storage.journal import JOURNAL, read_journal
@@ -48,7 +48,7 @@ def overview_of(folder: Path) -> Overview:
             newest=(found[-1][0].name, found[-1][1].summary) if found else None,
         )
     except (OSError, ValueError) as error:
-        raise OutputRefused(f"{folder} holds a campaign that cannot be read ({error}): bring its files back") from error
+        raise ResumeRefused(f"{folder} holds a campaign that cannot be read ({error}): bring its files back") from error
 
 
 def _records(findings: Path) -> Iterator[Recorded]:

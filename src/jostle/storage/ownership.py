@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jostle.errors import OutputRefused
+from jostle.errors import ResumeRefused
 from jostle.storage.campaign_record import CONFIG, CampaignRecord, read_campaign
 from jostle.storage.files import temporary, usable
 
@@ -18,9 +18,9 @@ def check_folder(folder: Path, record: CampaignRecord) -> None:
             if (folder / CONFIG).exists():
                 _check_same(folder, read_campaign(folder), record)
             elif folder.exists() and any(path.name not in BEFORE_CONFIG for path in folder.iterdir()):
-                raise OutputRefused(f"{folder} is not empty and holds no campaign: give another --out")
+                raise ResumeRefused(f"{folder} is not empty and holds no campaign: give another --out")
     except ValueError as error:
-        raise OutputRefused(
+        raise ResumeRefused(
             f"{folder / CONFIG} is damaged or not of a campaign ({error}): bring it back, or give another --out"
         ) from error
 
@@ -28,7 +28,7 @@ def check_folder(folder: Path, record: CampaignRecord) -> None:
 def _check_same(folder: Path, old: CampaignRecord, new: CampaignRecord) -> None:
     changed = old.changes(new)
     if changed:
-        raise OutputRefused(
+        raise ResumeRefused(
             f"{folder} holds another campaign (changed: {', '.join(changed)}): give another --out, or none to have "
             f"a folder named after the settings"
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jostle.commands.kept_findings import findings_in
-from jostle.commands.replay import Replay, ReplayStatus
+from jostle.commands.replay import OF_GRADIENT, Replay, ReplayStatus
 from jostle.lineage import NO_GRADIENT
 from jostle.options.schema import Given
 from jostle.records import Violation
@@ -47,7 +47,7 @@ def test_only_what_violates_nothing_of_the_findings_kind_is_mended(
 
 
 def test_what_did_not_run_is_neither_wrong_nor_mended() -> None:
-    result = Replay(Path("f"), replace(FLIP, mutation=NO_GRADIENT), ran=False)
+    result = Replay(Path("f"), replace(FLIP, mutation=NO_GRADIENT), not_run=OF_GRADIENT)
     assert result.status is ReplayStatus.NOT_RUN and not result.still_wrong
 
 

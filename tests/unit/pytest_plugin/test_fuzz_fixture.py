@@ -9,8 +9,9 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
-from fuzzed_suites import OURS, failures, folders, run, suite
+from fuzzed_suites import OURS, QUICK, failures, folders, run, suite
 
 pytest_plugins = ["pytester"]
 
@@ -18,6 +19,7 @@ FUZZ = """
 def test_log(jostle):
     jostle.fuzz(MODEL, table(), oracle="nan", executions=300, QUICK).assert_clean()
 """
+FOUND = 'jostle.fuzz(MODEL, table(), oracle="nan", executions=100, QUICK)'
 
 
 def executions(pytester: pytest.Pytester) -> int:
@@ -282,16 +284,23 @@ def test_options_that_cannot_be_are_refused_in_one_line(
         ('jostle.fuzz("nowhere.py:build", table())', "ModelRefused: nowhere.py does not exist: *"),
         ('jostle.compare(MODEL, "int9", table())', "UsageError: --twin 'int9' is unknown: did you mean int8?"),
         ('jostle.coverage(MODEL, table(), "kmcn")', "UsageError: *did you mean kmnc*"),
+        (FOUND + '.inputs("x")', "UsageError: defect 'x' is unknown*"),
+        (FOUND + '.figure("matrx")', "UsageError: *did you mean matrix*"),
+        ('package.fuzz(MODEL, table(), budgt="5s")', "UsageError: unknown setting 'budgt', did you mean 'budget'?"),
     ],
 )
-def test_bad_input_is_one_line_without_a_traceback_of_ours(pytester: pytest.Pytester, call: str, told: str) -> None:
-    suite(pytester, f"def test_bad(jostle):\n    {call}\n")
-    result = run(pytester)
+@pytest.mark.parametrize("style", ["auto", "native"])
+def test_bad_input_is_one_line_without_a_traceback_of_ours(
+    pytester: pytest.Pytester, call: str, told: str, style: str
+) -> None:
+    suite(pytester, f"import jostle as package\n\ndef test_bad(jostle):\n    {call}\n")
+    result = run(pytester, f"--tb={style}")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"E *{told}"])
+    result.stdout.fnmatch_lines([f"*{told}"])
     shown = "\n".join(failures(result))
     assert "src/jostle" not in shown and "During handling" not in shown and "direct cause" not in shown
-    assert sum(line.startswith("E  ") for line in failures(result)) == 1
+    assert f"    {call}".replace("MODEL", "Logarithm()").replace("QUICK", QUICK) in shown.replace(">   ", "")
+    assert style == "native" or sum(line.startswith("E  ") for line in failures(result)) == 1
 
 
 def test_an_interrupted_campaign_interrupts_the_run(pytester: pytest.Pytester) -> None:
@@ -316,3 +325,115 @@ def test_an_interrupted_campaign_interrupts_the_run(pytester: pytest.Pytester) -
         """,
     )
     assert pytester.inline_run(*OURS, no_reraise_ctrlc=True).ret == pytest.ExitCode.INTERRUPTED
+
+
+def known(pytester: pytest.Pytester, what: str = "defects") -> list[str]:
+    """The names of the cases that the one call keeps."""
+    return sorted(path.name for path in (folders(pytester)[0] / "known").glob(f"{what}/*"))
+
+
+@pytest.mark.parametrize(
+    ("then", "reason"),
+    [
+        pytest.param(FUZZ.replace('"nan"', '"crash"'), "none of the oracles seeks what it shows", id="other oracle"),
+        pytest.param(FUZZ.replace("table()", "table()[:, :3]"), "its input has another shape *", id="other shape"),
+    ],
+)
+def test_a_defect_that_cannot_be_judged_now_stays_and_is_told(
+    pytester: pytest.Pytester, then: str, reason: str
+) -> None:
+    suite(pytester, FUZZ)
+    run(pytester).assert_outcomes(failed=1)
+    before = known(pytester)
+    suite(pytester, then, model="Logarithm(mended=True)")
+    result = run(pytester)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([f"not run nan-output-*: {reason} [[]test_net.py::test_log[]]"])
+    assert known(pytester) == before and not known(pytester, "mended")
+
+
+def test_a_property_that_another_takes_the_place_of_is_not_mended(pytester: pytest.Pytester) -> None:
+    body = """
+    def low(element):
+        return (element.output < -1).flatten(1).any(1)
+
+    def lower(element):
+        return (element.output < -99).flatten(1).any(1)
+
+    def test_low(jostle):
+        jostle.fuzz(MODEL, table(), oracle=low, executions=100, QUICK).assert_clean()
+    """
+    suite(pytester, body, model="Logarithm(mended=True)")
+    run(pytester).assert_outcomes(failed=1)
+    suite(pytester, body.replace("oracle=low", "oracle=lower"), model="Logarithm(mended=True)")
+    result = run(pytester)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["not run property-*: none of the oracles seeks *"])
+    assert known(pytester)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("jostle-case.json", b'{"version": 99}'),
+        ("campaign.json", b"{}"),
+        ("input.npy", b"none"),
+    ],
+)
+def test_a_damaged_case_is_moved_aside_and_told_once(pytester: pytest.Pytester, file: str, content: bytes) -> None:
+    suite(pytester, FUZZ)
+    run(pytester).assert_outcomes(failed=1)
+    [name] = known(pytester)
+    (folders(pytester)[0] / "known" / "defects" / name / file).write_bytes(content)
+    suite(pytester, FUZZ, model="Logarithm(mended=True, scale=2.0)")
+    result = run(pytester)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([f"moved {name} to known/damaged/: *"])
+    assert known(pytester) == [] and known(pytester, "damaged") == [name]
+    run(pytester).stdout.no_fnmatch_line("moved *")
+
+
+def test_a_warning_that_is_raised_costs_no_case(pytester: pytest.Pytester) -> None:
+    suite(pytester, FUZZ.replace("table()", "table() * torch.tensor([0.1, 1, 1, 1])"))
+    result = run(pytester, "-W", "error::jostle.errors.JostleWarning")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *JostleWarning: every seed violates an oracle*"])
+    assert known(pytester)
+    ignored = run(pytester, "-W", "ignore")
+    assert failures(ignored)[0].startswith("nan: ") and executions(pytester) < 300, "nothing was searched"
+
+
+def test_a_campaign_that_somebody_works_in_is_not_removed(pytester: pytest.Pytester) -> None:
+    suite(pytester, FUZZ, model="Logarithm(mended=True)")
+    run(pytester).assert_outcomes(passed=1)
+    with FileLock(folders(pytester)[0] / "campaign" / "lock"):
+        result = run(pytester)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *OutputRefused: another process is at work in *"])
+    assert executions(pytester) == 300
+
+
+def test_a_damaged_campaign_begins_anew(pytester: pytest.Pytester) -> None:
+    suite(pytester, FUZZ, model="Logarithm(mended=True)")
+    run(pytester).assert_outcomes(passed=1)
+    (folders(pytester)[0] / "campaign" / "config.json").write_bytes(b"{")
+    run(pytester).assert_outcomes(passed=1)
+    assert executions(pytester) == 300
+
+
+def test_a_number_of_findings_is_that_of_one_run_too(pytester: pytest.Pytester) -> None:
+    accepted = '[[accepted]]\ndefect = "nan"\nreason = "known"\nuntil = 2999-01-01\n'
+    suite(pytester, FUZZ.replace("executions", "findings=1, executions"), **{"jostle-accepted.toml": accepted})
+    run(pytester).assert_outcomes(passed=1)
+    first = executions(pytester)
+    run(pytester).assert_outcomes(passed=1)
+    assert executions(pytester) > first
+
+
+@pytest.mark.parametrize(("arguments", "seconds"), [((), 10), (("--jostle-profile=nightly",), 600)])
+def test_the_profile_is_the_budget_of_the_campaign(
+    pytester: pytest.Pytester, arguments: tuple[str, ...], seconds: int
+) -> None:
+    suite(pytester, FUZZ.replace("executions=300", "findings=1"))  # which ends long before
+    run(pytester, *arguments).assert_outcomes(failed=1)
+    assert json.loads((folders(pytester)[0] / "campaign" / "config.json").read_text())["budget"] == seconds

@@ -18,9 +18,12 @@ from jostle.cli.main import main
 from jostle.commands.promote import promote
 from jostle.commands.promoted_cases import replay_cases
 from jostle.commands.replay import ReplayStatus
+from jostle.commands.triage import triaged
 from jostle.errors import JostleError, ModelRefused, UsageError
 from jostle.lineage import NO_GRADIENT
 from jostle.pytest_plugin.case_items import CaseReplays
+from jostle.pytest_plugin.known_defects import KnownDefects
+from jostle.session.session import Ended
 from jostle.storage.defect_case import cases_in, read_case, write_case
 from jostle.storage.files import read_json
 
@@ -125,6 +128,44 @@ def test_a_case_is_small_and_of_arrays_and_json_only(project: Path) -> None:
         np.load(path, allow_pickle=False)
     told = read_json(case / "jostle-case.json")
     assert told["model"] == "net.py:build" and told["defect"]["kind"] == "nan"
+
+
+@pytest.mark.slow
+def test_a_case_names_no_file_that_only_the_search_read(project: Path) -> None:
+    np.save(project / "seeds.npy", SEEDS)
+    (project / "classes.txt").write_text("low\nmiddle\nhigh\n", encoding="utf-8")
+    named = {"classes": project / "classes.txt", "out": project / "runs" / "files", "oracle": "nan"}
+    jostle.fuzz(f"{project}/net.py:build", f"{project}/seeds.npy", quiet=True, **{**QUICK, **named})
+    case = promote(finding(project, "files"), project / "cases")
+    assert str(project) not in "".join(path.read_text() for path in case.glob("*.json"))
+    assert read_case(case).campaign.all_settings["seeds"] == "seeds.npy"
+    assert replay_cases([case], project)[0].status is ReplayStatus.AGAIN
+
+
+def test_what_is_kept_of_a_test_is_bounded_over_all_runs(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jostle.pytest_plugin.known_defects.MOST", 2)
+    result = jostle.Result(triaged(project / "runs" / "log"), Ended(None, 0, full=False, stopped=False))
+    known, [defect] = KnownDefects(project / "known"), result.defects
+    defects = [replace(defect, name=f"{defect.name}-{number}") for number in range(3)]
+    for one in defects:
+        shutil.copytree(result.place(defect), result.folder / "defects" / one.name)
+    for some in (defects[2:], defects[:2], defects):
+        known.keep(jostle.Result(replace(result.triaged, defects=some), result.ended))
+    assert [case.name for case in known.cases] == [defects[0].name, defects[2].name]
+
+
+def test_a_case_that_cannot_be_read_makes_no_other_load_the_model(project: Path) -> None:
+    case = promote(finding(project), project / "cases")
+    twice, damaged = (Path(shutil.copytree(case, project / "cases" / name)) for name in ("twice", "damaged"))
+    (damaged / "input.npy").write_bytes(b"none")
+    loads = project / "loads"
+    (project / "net.py").write_text(f"{NET}\nopen({str(loads)!r}, 'a').write('once ')\n", encoding="utf-8")
+    replays = CaseReplays([damaged, case, twice], project, None, False)
+    for folder in (case, twice):
+        assert replays.of(folder).status is ReplayStatus.AGAIN
+    with pytest.raises(JostleError, match="is damaged"):
+        replays.of(damaged)
+    assert loads.read_text() == "once "
 
 
 def test_a_defect_is_promoted_like_its_finding_and_once_only(project: Path) -> None:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import jostle
 from fuzzed_suites import OURS, failures, folders, run, suite
+from jostle.commands.promote import promote
 from jostle.errors import JostleWarning
 from jostle.pytest_plugin.home import Home, folder_name
 from jostle.pytest_plugin.run_options import PROFILES, OptionsOfRun
@@ -47,23 +52,84 @@ def test_other_calls_have_other_folders_also_where_case_counts_for_nothing(
 def test_a_folder_that_another_run_works_in_is_left_alone(tmp_path: Path) -> None:
     home = Home(tmp_path)
     with home.folder("test", 1) as folder:
-        (folder / "known").mkdir()
-        (folder / "known" / "case").touch()
+        case = folder / "known" / "defects" / "case"
+        case.mkdir(parents=True)
+        (case / "jostle-case.json").touch()
         with pytest.warns(JostleWarning, match="another run is at work"), Home(tmp_path).folder("test", 1) as other:
-            assert other != folder and (other / "known" / "case").exists(), "what is known is known there too"
+            copied = other / case.relative_to(folder) / "jostle-case.json"
+            assert other != folder and copied.exists(), "what is known is known there too"
     with home.folder("test", 1) as again:
         assert again == folder
     assert not other.exists()
 
 
-@pytest.mark.parametrize("in_the_way", ["", "lock/", "known", "known/defects/lock/"])
+@pytest.mark.parametrize("in_the_way", [False, True])
+def test_a_case_that_changes_while_it_is_copied_is_left_out(
+    in_the_way: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Home(tmp_path).folder("test", 1) as folder:
+        cases = [folder / "known" / "defects" / name for name in ("gone", "same")]
+        for case in cases:
+            case.mkdir(parents=True)
+            (case / "jostle-case.json").write_text("old")
+        whole = shutil.copytree
+
+        def copytree(case: Path, to: Path, **how: Any) -> object:
+            """Copies while the other run writes the case anew, or moves it away before or after."""
+            if case.name == "gone" and in_the_way:
+                shutil.rmtree(case)
+            done = whole(case, to, **how)
+            if case.name == "gone":
+                (case / "jostle-case.json").unlink()
+            return done
+
+        monkeypatch.setattr(shutil, "copytree", copytree)
+        with pytest.warns(JostleWarning), Home(tmp_path).folder("test", 1) as other:
+            assert [path.name for path in (other / "known" / "defects").iterdir()] == ["same"]
+
+
+@pytest.mark.parametrize("link", [".", "campaign", "known", "known/defects", "known/mended", "known/defects/mine"])
+def test_nothing_is_written_or_removed_behind_a_link(pytester: pytest.Pytester, link: str) -> None:
+    suite(pytester, FUZZ.replace("[1.0, 2.0]", "[1.0]"))
+    place = pytester.path / ".jostle" / folder_name("test_net.py::test_log[1.0]", 1) / link
+    elsewhere = pytester.mkdir("elsewhere")
+    place.parent.mkdir(parents=True)
+    place.symlink_to(elsewhere)
+    result = run(pytester)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *OutputRefused: * is a link, behind which nothing is written or removed: *"])
+    assert {path.name for path in elsewhere.iterdir()} <= {"lock"}
+
+
+GROUPING = """
+def pytest_collection_modifyitems(items):
+    for item in items:
+        class Grouped(type(item)):
+            nodeid = property(lambda self: f"{self.parent.nodeid}::{self.name}@a_b")
+
+        item.__class__ = Grouped
+"""
+
+
+def test_a_group_of_xdist_is_no_part_of_a_tests_name(pytester: pytest.Pytester) -> None:
+    entry = '[[accepted]]\ndefect = "nan"\ntest = "test_net.py::test_log[1.0]"\nreason = "x"\nuntil = 2999-01-01\n'
+    suite(pytester, FUZZ, **{"jostle-accepted.toml": entry})
+    (pytester.path / "conftest.py").write_text(GROUPING)  # as its workers name tests with --dist loadgroup
+    result = run(pytester)
+    result.assert_outcomes(passed=1, failed=1)
+    assert failures(result)[1] == "  pytest 'test_net.py::test_log[2.0]'"
+    names = {folder_name(f"test_net.py::test_log[{scale}]", 1) for scale in (1.0, 2.0)}
+    assert {path.name for path in folders(pytester)} == names
+
+
+@pytest.mark.parametrize("in_the_way", ["", "lock/", "known", "known/defects/lock/", "campaign", "campaign/lock/"])
 def test_a_call_whose_folder_cannot_be_written_costs_a_warning_and_the_memory(
     in_the_way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / ".jostle" / folder_name("test", 1) / in_the_way
     place.parent.mkdir(parents=True)
     place.mkdir(parents=True) if in_the_way.endswith("/") else place.touch()
-    if in_the_way.startswith("known/"):
+    if in_the_way.endswith("/lock/"):
         refuse_to_write_in(place.parent, monkeypatch)
     told = r"cannot be written \(.*\): this run keeps nothing"
     with pytest.warns(JostleWarning, match=told) as warned, Home(tmp_path).folder("test", 1) as folder:
@@ -125,8 +191,13 @@ def test_calls_leave_open_what_profiles_and_the_command_line_say() -> None:
 def test_workers_of_xdist_write_folders_of_their_own_and_tell_one_summary(pytester: pytest.Pytester) -> None:
     accepted = '[[accepted]]\ndefect = "nan"\nreason = "known"\nuntil = 2999-01-01\n'
     suite(pytester, FUZZ, **{"jostle-accepted.toml": accepted})
+    how = {"mutator": "noise", "sigma": 0.3, "radius": 1.0, "range": (0, 1), "confirm": False, "executions": 100}
+    seeds = np.linspace(0.3, 1, 24, dtype=np.float32).reshape(6, 4)
+    found = jostle.fuzz("net.py:build", seeds, oracle="nan", out=pytester.path / "run", quiet=True, **how)
+    case = promote(found.place(found.defects[0]), pytester.path / "cases")
     done = in_subprocess(pytester, "-n", "2", "-p", "xdist")
-    assert "2 passed" in done.stdout, done.stdout
+    assert "1 failed, 2 passed" in done.stdout, done.stdout
+    assert f"cases/{case.name}/jostle-case.json::{case.name}" in done.stdout and "(shown again)" in done.stdout
     assert done.stdout.count("\naccepted nan-output") == 2
     assert len(folders(pytester)) == 2
 

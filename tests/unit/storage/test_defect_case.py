@@ -33,8 +33,9 @@ def test_a_case_that_is_written_anew_leaves_no_file_of_the_old_one(found: jostle
     for stale in ("seed.npy", "placement.npy", "picture.png", "reproduce.py"):
         (tmp_path / "case" / stale).write_bytes(b"of another finding")
     (tmp_path / "case" / "notes").mkdir()  # a person's
+    (tmp_path / "case" / "README.md").write_text("why we keep this")
     write_case(tmp_path / "case", case, place)
-    assert {path.name for path in (tmp_path / "case").iterdir()} == {*names, "notes"}
+    assert {path.name for path in (tmp_path / "case").iterdir()} == {*names, "notes", "README.md"}
     assert read_case(tmp_path / "case").defect == defect
 
 
