@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
@@ -53,26 +54,29 @@ def suite(pytester: pytest.Pytester, body: str, model: str = "Logarithm()", **fi
 
 
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    """Pytest in this process, which has torch already.
-
-    Pytester forgets all that a run imported, but many libraries cannot be imported twice.
-    """
-    imported = _Imported()
-    result = pytester.runpytest_inprocess(*OURS, *arguments, plugins=[imported])
-    for name, module in imported.modules.items():
-        file = getattr(module, "__file__", None) or ""
-        if not Path(file).is_relative_to(pytester.path):
-            sys.modules.setdefault(name, module)
+    """Pytest in this process, which has torch already."""
+    ending = _Ending(pytester)
+    result = pytester.runpytest_inprocess(*OURS, *arguments, plugins=[ending])
+    for name, module in ending.libraries.items():
+        sys.modules.setdefault(name, module)
     return result
 
 
-class _Imported:
-    """Remembers what was imported when a run ends."""
+@dataclass
+class _Ending:
+    """Remembers what libraries a run imported, because pytester forgets them."""
 
-    modules: dict[str, ModuleType]
+    pytester: pytest.Pytester
+    libraries: dict[str, ModuleType] = field(default_factory=dict)
 
     def pytest_unconfigure(self) -> None:
-        self.modules = dict(sys.modules)
+        self.libraries = libraries(self.pytester)
+
+
+def libraries(pytester: pytest.Pytester) -> dict[str, ModuleType]:
+    """All modules but those of the suite that pytester runs."""
+    files = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.items()}
+    return {name: sys.modules[name] for name, file in files.items() if not Path(file).is_relative_to(pytester.path)}
 
 
 def folders(pytester: pytest.Pytester) -> list[Path]:

@@ -68,6 +68,8 @@ def fuzzed(
             raise UsageError(f"{name} is of the command line: use {instead}")
     with ExitStack() as stack:
         holder = stack.enter_context(holding())
+        if model is None:
+            raise UsageError("model is None: give a module, a function, a model file or FILE.py:function")
         stack.enter_context(in_its_mode(model, *companions(options)))
         named = by_name(holder, {**options, "model": model})
         given = FUZZ.parsed({**named, "seeds": seeds_by_name(holder, seeds, labels)})

@@ -24,8 +24,6 @@ DATA = ("profile",)
 
 def by_name(holder: Holder, values: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a script with a name in place of each object, and of each path."""
-    if values.get("model", "") is None:
-        raise UsageError("model is None: give a module, a function, a model file or FILE.py:function")
     texts = {name: _without_paths(value) for name, value in values.items()}
     one = {name: _named(holder, texts[name]) for name in ONE if name in texts}
     several = {name: _each_named(holder, texts[name]) for name in SEVERAL if name in texts}

@@ -145,7 +145,8 @@ def test_what_only_a_search_needs_stops_no_finding_from_being_promoted(
 ) -> None:
     class Noise:
         def mutate(self, parents: jostle.Candidates, rng: torch.Generator) -> jostle.Candidates:
-            return parents.mutated(parents.inputs + torch.rand(parents.inputs.shape, generator=rng) / 2, "brighter")
+            brighter = parents.inputs + torch.rand(parents.inputs.shape, generator=rng) / 2
+            return parents.mutated(brighter.clamp(0, 1), "brighter")
 
     (tmp_path / "net.py").write_text("import torch\n\n\ndef net(x):\n    return x.where(x < 0.7, torch.nan)\n")
     monkeypatch.chdir(tmp_path)
