@@ -8,11 +8,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
 from filelock import FileLock
 from hypothesis import settings
+
+from fuzzed_suites import libraries
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; tests interrupt commands
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -46,6 +49,21 @@ def litert_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
             subprocess.run([sys.executable, str(script), str(folder)], check=True, capture_output=True)
             (folder / "written").touch()
     return folder
+
+
+@pytest.fixture
+def imported() -> Iterator[dict[str, ModuleType]]:
+    """What a test imported; it stays, though pytester forgets it, because many libraries cannot be imported twice."""
+    modules: dict[str, ModuleType] = {}
+    yield modules
+    for name, module in modules.items():
+        sys.modules.setdefault(name, module)
+
+
+@pytest.fixture
+def pytester(imported: dict[str, ModuleType], pytester: pytest.Pytester) -> Iterator[pytest.Pytester]:
+    yield pytester
+    imported.update(libraries(pytester))
 
 
 def _shared(tmp_path_factory: pytest.TempPathFactory) -> Path:

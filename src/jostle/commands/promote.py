@@ -37,6 +37,10 @@ def promote(finding: Path, to: Path, model: str | None = None, trust_model: bool
     Tests will run in the working folder. A model of one's own stands for an object. Python that may have come with the
     finding is refused unless it is trusted, because tests would run it unasked.
     """
+    if (finding / CONFIG).is_file():
+        raise UsageError(f"{finding} is a whole campaign: give the findings to keep, {finding / FINDINGS}/…")
+    if to.exists() and not to.is_dir():
+        raise UsageError(f"{to} is a file: give a folder for cases, such as tests/regressions")
     record = record_in(finding)
     if record.input_type is InputType.GRAPH:
         raise UsageError(f"{finding} is of a framework: its reproduce.py is the test that fails while it is there")

@@ -242,6 +242,13 @@ def test_the_same_bug_of_another_model_or_input_is_another_case(project: Path) -
     assert promote(finding(project), project / "cases") == first
 
 
+def test_a_whole_campaign_and_a_file_in_place_of_a_folder_are_refused(project: Path) -> None:
+    with pytest.raises(UsageError, match="log is a whole campaign: give the findings to keep, .*log/findings/…"):
+        promote(project / "runs" / "log", project / "cases")
+    with pytest.raises(UsageError, match="net.py is a file: give a folder for cases"):
+        promote(finding(project), project / "net.py")
+
+
 def test_a_folder_that_its_campaign_does_not_know_is_refused_in_one_line(project: Path) -> None:
     defect = next((project / "runs" / "log" / "defects").iterdir())
     for place, of in (("defects/unlisted", defect), ("flaky/0001-nan", finding(project))):
