@@ -243,9 +243,9 @@ def test_the_same_bug_of_another_model_or_input_is_another_case(project: Path) -
 
 
 def test_a_whole_campaign_and_a_file_in_place_of_a_folder_are_refused(project: Path) -> None:
-    with pytest.raises(UsageError, match="log is a whole campaign: give the findings to keep, .*log/findings/…"):
+    with pytest.raises(UsageError, match=r"log is a whole campaign: give the findings to keep, .*log/findings/…"):
         promote(project / "runs" / "log", project / "cases")
-    with pytest.raises(UsageError, match="net.py is a file: give a folder for cases"):
+    with pytest.raises(UsageError, match=r"net\.py is a file: give a folder for cases"):
         promote(finding(project), project / "net.py")
 
 
