@@ -19,7 +19,7 @@ test: browser
 	@$(MAKE) --no-print-directory --jobs 2 lint every_test  # types are checked on one core only
 
 every_test:
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 30 --durations-min 15
 
 check: lint
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"

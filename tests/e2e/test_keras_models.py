@@ -17,7 +17,7 @@ from jostle.subjects.keras_engines import keras_on, tensorflow
 from jostle.subjects.silence import silenced
 from jostle.zoo import lenet1, mnist_sample
 from model_files import as_keras, write_keras, write_saved_model
-from soaking import times
+from soaking import only_in_soak, times
 
 Run = Callable[..., Ended]
 pytestmark = pytest.mark.slow  # a worker that imports TensorFlow takes seconds to start
@@ -55,6 +55,7 @@ def test_gradients_find_flips_on_every_engine(engine: str, jostle: Run, bench: P
     assert ended.json()["findings"]["flip"] > 10
 
 
+@only_in_soak
 def test_a_deployed_twin_is_compared_and_kept(jostle: Run, bench: Path, tmp_path: Path) -> None:
     how = "--layout nhwc --twin litert,int8-static,weights16 --executions 300 --json"
     seeds = str(bench / "last.npz")
@@ -64,6 +65,7 @@ def test_a_deployed_twin_is_compared_and_kept(jostle: Run, bench: Path, tmp_path
     assert kept == {"litert.tflite", "int8-static.tflite", "weights16.keras"}
 
 
+@only_in_soak
 def test_images_with_channels_first_need_the_layout(jostle: Run, bench: Path, tmp_path: Path) -> None:
     seeds = str(bench / "first.npz")
     ended = jostle("fuzz", str(bench / "net.keras"), "--seeds", seeds, "--executions", "100", "--out", str(tmp_path))

@@ -15,6 +15,7 @@ from running import Ended
 from jostle.cli.terminal import Exit
 from jostle.zoo import lenet1
 from model_files import write_onnx
+from soaking import only_in_soak
 
 Run = Callable[..., Ended]
 ZOO = "jostle.zoo:lenet1"
@@ -211,6 +212,7 @@ def test_doubts_stay_in_the_file_if_they_are_overruled(jostle: Run, here: Path) 
     assert jostle("run", "quick", *QUICK).code in (Exit.CLEAN, Exit.FINDINGS)
 
 
+@only_in_soak
 @pytest.mark.slow
 def test_init_and_run_take_a_model_file_as_a_user_starts_them(process: Run, here: Path) -> None:
     write_onnx(lenet1(), torch.zeros(2, 1, 28, 28), here / "net.onnx")

@@ -22,6 +22,7 @@ def fuzzed(model: str, seeds: str, out: Path, *options: str) -> dict[str, Any]:
     return ended.json()
 
 
+@only_in_soak
 def test_an_imagenet_classifier_in_torch_beside_its_half_precision_twin(tmp_path: Path) -> None:
     options = ("--twin", "weights16", "--batch", "10", "--executions", "60", "--coverage", "gap")
     summary = fuzzed("imagenet", "photographs", tmp_path / "run", *options)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from running import Ended, in_this_process
+from running import ENVIRONMENT, PATIENCE, Ended, in_this_process
 
 from jostle.commands.tmin import Observer, minimise_findings
-from jostle.session.finish import InputFinisher, Worked
 from jostle.storage.defects import read_defects
 from jostle.storage.findings import FINDINGS, recorded
 from jostle.zoo import lenet5, mnist_sample
@@ -166,20 +165,30 @@ def test_the_first_interrupt_keeps_what_is_done_and_the_same_command_goes_on(cam
     assert in_this_process("tmin", str(copy), "--json").json()["left"] == 0
 
 
-def test_an_interrupted_command_ends_as_an_interrupted_campaign_does(
-    campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copy = shutil.copytree(campaign, tmp_path / "copy")
-    finish_these = InputFinisher.finish_these
+INTERRUPTED = """
+import signal
+from jostle.cli.main import main
+from jostle.session.finish import InputFinisher
 
-    def interrupted(self: InputFinisher, *args: Any) -> Worked:
-        signal.raise_signal(signal.SIGINT)
-        return finish_these(self, *args)
+finish_these = InputFinisher.finish_these
 
-    monkeypatch.setattr(InputFinisher, "finish_these", interrupted)
-    ended = in_this_process("tmin", str(copy))
-    assert ended.code == 2 and "once more stops at once" in ended.err
-    assert "left, because it was interrupted: the same command goes on from here" in ended.out
+
+def interrupted(self, *args):
+    signal.raise_signal(signal.SIGINT)
+    return finish_these(self, *args)
+
+
+InputFinisher.finish_these = interrupted
+main()
+"""
+
+
+def test_an_interrupted_command_ends_as_an_interrupted_campaign_does(campaign: Path, tmp_path: Path) -> None:
+    """In a process of its own, as other libraries that ran in this one may not stand signals."""
+    call = [sys.executable, "-c", INTERRUPTED, "tmin", str(shutil.copytree(campaign, tmp_path / "copy"))]
+    ended = subprocess.run(call, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.returncode == 2 and "once more stops at once" in ended.stderr, ended.stderr
+    assert "left, because it was interrupted: the same command goes on from here" in ended.stdout
 
 
 def test_python_that_came_with_a_campaign_is_not_run(

@@ -63,20 +63,20 @@ def test_coverage_and_profile_take_weights_too(place: Path, jostle: Run) -> None
 def test_a_campaign_keeps_its_weights_wherever_it_is_opened_again(place: Path, jostle: Run) -> None:
     data = str(place / "ok.npz")
     call = ["fuzz", "net.py:build", "--weights", "trained.pt", "--seeds", data, "--recipe", "dlfuzz", "--out", "out"]
-    assert jostle(*call, "--executions", "2000", "--finishing", "2s").code == Exit.FINDINGS
+    assert jostle(*call, "--executions", "600", "--finishing", "1s").code == Exit.FINDINGS
     evaluated = jostle("evaluate", "out", "net.py:build", "--json").json()["scores"]
     assert evaluated[0]["seeds_accuracy"] > 0.9 > 0.2 > evaluated[1]["seeds_accuracy"]
     assert jostle("retrain", "out", "--data", data, "--epochs", "1").code == Exit.CLEAN
     again = ["fuzz", "net.py:build", "--weights", "out/retrained.safetensors", "--seeds", data, "--executions", "100"]
     assert jostle(*again).code in (Exit.CLEAN, Exit.FINDINGS)
     torch.save(lenet5().state_dict() | {"fc3.bias": torch.ones(10)}, "trained.pt")
-    assert "changed: " in jostle(*call, "--executions", "3000").err
+    assert "changed: " in jostle(*call, "--executions", "900").err
     assert "have changed" in jostle("evaluate", "out").err
 
 
 def test_retraining_another_model_leaves_the_campaigns_weights_aside(place: Path, jostle: Run) -> None:
     data = str(place / "ok.npz")
     call = ["fuzz", "net.py:build", "--weights", "trained.pt", "--seeds", data, "--recipe", "dlfuzz", "--out", "out"]
-    assert jostle(*call, "--executions", "2000", "--finishing", "2s").code == Exit.FINDINGS
+    assert jostle(*call, "--executions", "600", "--finishing", "1s").code == Exit.FINDINGS
     retrained = jostle("retrain", "out", "--data", data, "--epochs", "1", "--model", "jostle.zoo:lenet1")
     assert retrained.code == Exit.CLEAN, retrained.err

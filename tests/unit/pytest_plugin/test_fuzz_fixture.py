@@ -324,7 +324,7 @@ def test_an_interrupted_campaign_interrupts_the_run(pytester: pytest.Pytester) -
             raise AssertionError("not reached")
         """,
     )
-    assert pytester.inline_run(*OURS, no_reraise_ctrlc=True).ret == pytest.ExitCode.INTERRUPTED
+    assert pytester.runpytest_subprocess(*OURS).ret == pytest.ExitCode.INTERRUPTED
 
 
 def known(pytester: pytest.Pytester, what: str = "defects") -> list[str]:

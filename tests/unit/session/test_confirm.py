@@ -105,7 +105,7 @@ def test_a_new_process_remembers_nothing(workshop: Path) -> None:
 def test_an_input_that_ends_the_process_is_run_once_more(workshop: Path) -> None:
     """Because each run takes a process."""
     _, confirmations = finished(
-        workshop, "Deadly", isolate=True, executions=30, findings=1, sigma=0.5, radius=1.0, oracle=("nan",)
+        workshop, "Deadly", isolate=True, executions=30, findings=1, batch=4, sigma=0.5, radius=1.0, oracle=("nan",)
     )
     assert set(confirmations) == {Confirmation(1, 1)}
 

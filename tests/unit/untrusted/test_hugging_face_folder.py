@@ -13,6 +13,7 @@ import pytest
 from jostle.untrusted.hugging_face import checked_hugging_face
 from security.damage import refusals
 from security.model_payloads import HUGGING_FACE_PAYLOADS, hugging_face, malicious_hugging_face
+from soaking import only_in_soak
 
 
 def test_a_plain_folder_passes_and_tells_what_it_is(tmp_path: Path) -> None:
@@ -53,6 +54,7 @@ def test_what_transformers_saves_passes(tmp_path: Path) -> None:
         assert checked_hugging_face(path).architectures
 
 
+@only_in_soak
 @pytest.mark.slow
 def test_the_payload_runs_where_transformers_trusts_it(tmp_path: Path) -> None:
     pytest.importorskip("transformers")

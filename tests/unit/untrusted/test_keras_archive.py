@@ -27,7 +27,7 @@ from security.model_payloads import (
     malicious_keras,
     zip_of,
 )
-from soaking import times
+from soaking import only_in_soak, times
 
 h5py = pytest.importorskip("h5py")
 DENSE = keras_config(keras_layer("Dense", units=2, activation="relu"))
@@ -67,6 +67,7 @@ def archive(path: Path, config: Any = DENSE, weights: bytes | None = None, **mem
     return path
 
 
+@only_in_soak
 @pytest.mark.slow
 def test_what_keras_saves_passes_and_the_payload_runs_where_keras_trusts_it(tmp_path: Path) -> None:
     pytest.importorskip("keras")

@@ -12,6 +12,7 @@ import pytest
 from jostle.untrusted.litert_model import checked_litert
 from security.damage import refusals
 from security.model_payloads import LITERT_PAYLOADS, SECRET, litert_model
+from soaking import only_in_soak
 
 pytest.importorskip("flatbuffers")
 # Converts a network, plain and quantised, and a function that reads a file.
@@ -48,6 +49,7 @@ def test_a_small_model_passes_and_runs(tmp_path: Path) -> None:
     assert np.array_equal(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]), SECRET)
 
 
+@only_in_soak
 @pytest.mark.slow
 def test_what_tensorflow_converts_passes_but_for_operators_of_tensorflow(tmp_path: Path) -> None:
     pytest.importorskip("tensorflow")

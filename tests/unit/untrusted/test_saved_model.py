@@ -13,6 +13,7 @@ from jostle.untrusted.saved_model import CHECKPOINT, OUTSIDE, check_saved_model
 from jostle.untrusted.tensorflow_operators import COMPUTING
 from security.damage import refusals
 from security.model_payloads import CHECKPOINTS, SAVED_MODEL_PAYLOADS, graph_function, saved_model
+from soaking import only_in_soak
 
 PLAIN = [*CHECKPOINTS, graph_function("__inference_f", "Conv2D", "Relu", calls="__inference_g")]
 PLAIN.append(graph_function("__inference_g", "MatMul"))
@@ -44,6 +45,7 @@ def test_a_plain_model_passes(tmp_path: Path) -> None:
     check_saved_model(folder_of(tmp_path / "m", saved_model(PLAIN, TOP)))
 
 
+@only_in_soak
 @pytest.mark.slow
 def test_what_keras_exports_passes_and_the_payload_reads_where_tensorflow_runs_it(tmp_path: Path) -> None:
     pytest.importorskip("tensorflow")
