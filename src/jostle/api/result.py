@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from plotly.graph_objects import Figure
 
+NOT_KEPT = "give jostle.fuzz a folder, out=FOLDER, and it keeps what shows it"
 ARRAYS = ("seed", "reference", "input", MINIMISED)
 
 
@@ -132,7 +133,8 @@ class Result:
         __tracebackhide__ = True
         left = self.other_than(allowed)
         if left:
-            raise AssertionError(failure_text(left, lambda defect: [self.command(defect)]))
+            kept = failure_text(left, lambda defect: [] if self.temporary else [self.command(defect)])
+            raise AssertionError(f"{kept}\n{NOT_KEPT}" if self.temporary else kept)
 
     def other_than(self, allowed: Iterable[str]) -> list[Defect]:
         """The defects but for those of these kinds or names."""
@@ -141,7 +143,7 @@ class Result:
     def command(self, defect: Defect | str) -> str:
         """What shows a defect on a command line."""
         if self.temporary:
-            return "give jostle.fuzz a folder, out=FOLDER, and it keeps what shows it"
+            return NOT_KEPT
         script, place = self.script(defect), self.place(defect)
         return shlex.join(["python", str(script)] if script else read_campaign(place, COPY).replay_call(place))
 

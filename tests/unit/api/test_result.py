@@ -94,6 +94,13 @@ def test_a_defect_fails_with_what_it_is_and_what_shows_it(result: jostle.Result)
     assert len(lines) <= 2 * MOST_TOLD + 2
 
 
+def test_what_no_folder_keeps_is_told_once(result: jostle.Result) -> None:
+    gone = jostle.Result(result.triaged, result.ended, temporary=True)
+    with pytest.raises(AssertionError) as caught:
+        gone.assert_clean()
+    assert str(caught.value).count("out=FOLDER") == 1 and str(caught.value).endswith("it keeps what shows it")
+
+
 def test_what_is_allowed_does_not_fail(result: jostle.Result) -> None:
     result.assert_clean(allow="*")
     result.assert_clean(allow={defect.cause.kind for defect in result.defects})
