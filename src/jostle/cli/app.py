@@ -9,6 +9,7 @@ import typer
 
 from jostle import __version__
 from jostle.cli.cmin import cmin
+from jostle.cli.compare import compare
 from jostle.cli.coverage import coverage
 from jostle.cli.demo import demo
 from jostle.cli.doctor import doctor
@@ -48,6 +49,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "export": export,
     "watch": watch,
     "cmin": cmin,
+    "compare": compare,
     "evaluate": evaluate,
     "retrain": retrain,
     "demo": demo,

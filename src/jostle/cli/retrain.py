@@ -16,8 +16,9 @@ from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.progress import Part, shown
 from jostle.cli.terminal import output
-from jostle.commands.retrain import Retraining, Spread, TrainingOptions
+from jostle.commands.retrain import Retraining, TrainingOptions
 from jostle.commands.retrain import retrain as trained
+from jostle.commands.run_statistics import Spread
 from jostle.composition.settle import FUZZ
 from jostle.session.isolate import named_models
 from jostle.session.reopen import reopen

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from jostle.commands.run_statistics import Spread
 from jostle.commands.training_data import Labelled, split_data, split_findings
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.foreign import Crash, attempt
@@ -70,19 +70,6 @@ class TrainedPair:
 
     after: Accuracy
     control: Accuracy
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The middle of several values, and their ends."""
-
-    median: float
-    smallest: float
-    largest: float
-
-    @staticmethod
-    def of(values: list[float]) -> Spread:
-        return Spread(median(values), min(values), max(values))
 
 
 @dataclass(frozen=True)
