@@ -333,6 +333,12 @@ class Failures:
     def __len__(self) -> int:
         return len(self.kinds)
 
+    @staticmethod
+    def none(candidates: Candidates) -> Failures:
+        """Of a batch that violates nothing."""
+        nothing = torch.empty(0, dtype=torch.int64)
+        return Failures(candidates.select(nothing), nothing, (), nothing, nothing, nothing.bool())
+
     def first(self, most: int | None) -> Failures:
         """At most so many of them; None is all."""
         if most is None or most >= len(self):
@@ -373,6 +379,12 @@ class Summary:
     violations: Mapping[str, int]  # violating inputs by kind
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
     rates: Mapping[str, float]  # inputs per second inside each variant
+    failing_kept: int = 0  # failing tests that were kept
+
+    @property
+    def failing(self) -> int:
+        """Failing tests: inputs that violate a property, once for each property, confirmed or not."""
+        return sum(self.violations.values()) + sum(self.unconfirmed.values())
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -387,6 +399,8 @@ class Summary:
             "flaky": dict(self.flaky),
             "violating_inputs": dict(self.violations),
             "unconfirmed_inputs": dict(self.unconfirmed),
+            "failing_tests": self.failing,
+            "failing_tests_kept": self.failing_kept,
             "inputs_per_second_by_variant": {name: round(rate, 1) for name, rate in self.rates.items()},
         }
 
@@ -402,6 +416,7 @@ class StepRecord:
     flaky: tuple[Finding, ...]  # bugs not seen before that did not show again when the input ran alone
     violations: Mapping[str, int]  # violating inputs of this step by kind
     unconfirmed: Mapping[str, int]  # inputs of this step by kind that violate no more when saved
+    failing: Failures  # of those, the failing tests to keep
     so_far: Summary
 
 
@@ -416,6 +431,9 @@ class PastStep:
     found: tuple[Mutation, ...] = ()  # those that showed bugs not seen before
     digest: str = ""  # of what it kept
     lost: bool = False  # what it kept can be read no more, so it must be done again
+    failing: int = 0  # failing tests that were kept
+    failing_digest: str = ""  # of those
+    failing_lost: bool = False  # they can be read no more, so they must be made again
 
 
 @dataclass(frozen=True)
@@ -430,6 +448,7 @@ class History:
     findings: Mapping[str, int]  # distinct bugs by kind
     violations: Mapping[str, int]  # violating inputs by kind
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
+    failing_kept: int = 0  # failing tests
 
     @property
     def executions(self) -> int:

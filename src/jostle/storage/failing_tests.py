@@ -1,33 +1,25 @@
-"""Every input that violates a property, as safetensors: one file for each step that met some.
+"""The failing tests of a campaign: every input that violates a property, read from its folder.
 
 A finding stands for a bug, and is the first input that showed it; these are all of them, which papers count and
-retrain with. Inputs are stored whole, so that the files can be read without the campaign's seeds.
+retrain with.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
-import numpy as np
-import safetensors.numpy
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from jostle.digests import digest_of
 from jostle.errors import OutputRefused
 from jostle.lineage import Mutation
-from jostle.records import NO_LABEL, Failures
+from jostle.storage.failing_files import TEXT, failing_path, read_arrays
 from jostle.storage.files import parsed_json
-from jostle.storage.journal import JOURNAL, read_journal
+from jostle.storage.journal import JOURNAL, JournalLine, read_journal
 
-FAILING = "failing"
-TEXT = "text"  # the array of a file with all that is no number
-# Arrays of a file with a number for each test.
-NUMBERS = ("input_of", "roots", "parents", "kind_of", "bugs", "labels", "answers", "confirmed")
 REPAIR = "let the jostle fuzz command that wrote it go on, which mends it"
 
 
@@ -83,12 +75,13 @@ class FailingTests:
     @staticmethod
     def joined(parts: Sequence[FailingTests]) -> FailingTests:
         """The tests of several steps, one after another."""
+        parts = [part for part in parts if len(part)]
         if not parts:
             return FailingTests.none()
-        before = np.cumsum([0, *(int(part.input_ids.max()) + 1 if len(part) else 0 for part in parts[:-1])])
+        starts = accumulate((int(part.input_ids.max()) + 1 for part in parts), initial=0)
         return FailingTests(
             inputs=torch.cat([part.inputs for part in parts]),
-            input_ids=torch.cat([part.input_ids + int(start) for part, start in zip(parts, before, strict=True)]),
+            input_ids=torch.cat([part.input_ids + start for part, start in zip(parts, starts, strict=False)]),
             roots=torch.cat([part.roots for part in parts]),
             steps=torch.cat([part.steps for part in parts]),
             kinds=tuple(kind for part in parts for kind in part.kinds),
@@ -99,10 +92,6 @@ class FailingTests:
             parents=torch.cat([part.parents for part in parts]),
             mutations=tuple(mutation for part in parts for mutation in part.mutations),
         )
-
-
-def failing_path(folder: Path, step: int) -> Path:
-    return folder / FAILING / f"{step:08}.safetensors"
 
 
 def read_failing(folder: Path) -> FailingTests:
@@ -116,67 +105,23 @@ def read_failing(folder: Path) -> FailingTests:
     parts = []
     for line in journal.lines:
         if line.failing:
-            tests = read_step(failing_path(folder, line.step), line.step, line.failing_digest)
+            tests = _of_step(folder, line)
             if tests is None:
                 raise OutputRefused(f"the failing tests in {folder} are damaged at step {line.step}: {REPAIR}")
             parts.append(tests)
     return FailingTests.joined(parts)
 
 
-def read_step(path: Path, step: int, digest: str) -> FailingTests | None:
-    """The failing tests of one step, None if they are not those that the journal tells of."""
+def _of_step(folder: Path, line: JournalLine) -> FailingTests | None:
+    """What a step kept of them, None if the file does not hold what the journal tells of."""
+    arrays = read_arrays(failing_path(folder, line.step), line.failing_digest)
     try:
-        arrays = _arrays_in(path)
-        return _decoded(arrays, step) if digest_of(*arrays.values()) == digest else None
-    except (OSError, SafetensorError, KeyError, IndexError, ValueError, TypeError):
+        return None if arrays is None else _decoded(arrays, line.step)
+    except (KeyError, IndexError, RuntimeError, ValueError, TypeError):
         return None
 
 
-def encode_failing(failing: Failures) -> bytes:
-    """A file's content, the same for the same tests."""
-    return safetensors.numpy.save({name: array.numpy() for name, array in _arrays(failing).items()})
-
-
-def digest_of_failing(failing: Failures) -> str:
-    """Equal for equal tests."""
-    return digest_of(*_arrays(failing).values())
-
-
-def _arrays(failing: Failures) -> dict[str, Tensor]:
-    """What a file holds, in the order of its digest; an input that violates several properties is there once."""
-    rows, names = failing.inputs, sorted(set(failing.kinds))
-    text = json.dumps({"kinds": names, "mutations": [str(mutation) for mutation in rows.mutations]})
-    numbers = {
-        "input_of": failing.input_of,
-        "roots": rows.roots[failing.input_of],
-        "parents": rows.parents[failing.input_of],
-        "kind_of": torch.tensor([names.index(kind) for kind in failing.kinds], dtype=torch.int64),
-        "bugs": failing.bugs,
-        "labels": _classes(rows.labels)[failing.input_of],
-        "answers": failing.answers,
-        "confirmed": failing.confirmed,
-    }
-    ordered = {name: numbers[name].contiguous() for name in NUMBERS}
-    return {
-        "inputs": rows.inputs.contiguous(),
-        **ordered,
-        TEXT: torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8),
-    }
-
-
-def _classes(labels: Tensor) -> Tensor:
-    """Labels [batch] that are classes; NO_LABEL of those of other tasks."""
-    if labels.ndim > 1 or labels.is_floating_point():
-        return torch.full((len(labels),), NO_LABEL)
-    return labels.long()
-
-
-def _arrays_in(path: Path) -> dict[str, Tensor]:
-    with safe_open(path, "pt") as file:
-        return {name: file.get_tensor(name) for name in ("inputs", *NUMBERS, TEXT)}
-
-
-def _decoded(arrays: dict[str, Tensor], step: int) -> FailingTests:
+def _decoded(arrays: Mapping[str, Tensor], step: int) -> FailingTests:
     text = parsed_json(arrays[TEXT].numpy().tobytes())
     input_of = arrays["input_of"]
     return FailingTests(

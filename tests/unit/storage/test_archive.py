@@ -17,7 +17,7 @@ import torch
 
 from jostle.errors import OutputRefused, WriteFailed
 from jostle.inputs.geometry import Border, Placements, unmoved
-from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary, Violation
+from jostle.records import Candidates, Failures, Finding, PastStep, StepRecord, Summary, Violation
 from jostle.storage.archive import open_archive, open_campaign
 from jostle.storage.campaign_record import FORMAT, CampaignRecord, read_campaign
 from jostle.storage.entries import decode_entries, digest_of_entries, encode_entries
@@ -56,6 +56,7 @@ def record(step: int, kept: Candidates = NOBODY, findings: tuple[Finding, ...] =
         flaky=tuple(one for one in findings if not one.alone),
         violations={"nan": 2} if findings else {},
         unconfirmed={"nan": 3} if findings else {},
+        failing=Failures.none(NOBODY),
         so_far=so_far(step, float(step)),
     )
 
