@@ -15,6 +15,7 @@ from running import Ended, in_this_process
 
 from jostle.cli.terminal import Exit
 from jostle.zoo import lenet5, mnist_sample
+from making import forget_failing
 
 Run = Callable[..., Ended]
 ZOO = "jostle.zoo:lenet5"
@@ -183,6 +184,27 @@ def test_a_model_that_gets_no_seed_right_is_named_with_what_to_do(
     ended = jostle("evaluate", str(digits), "weights16", "never.py:always_wrong")
     check_refused(ended, "leave out never.py:always_wrong, which gets 0 of 60 seeds right", "or give --all-seeds")
     assert jostle("evaluate", str(digits), "never.py:always_wrong", "--all-seeds").code == Exit.CLEAN
+
+
+def test_failing_tests_are_run_where_asked_for_beside_those_kept_or_alone(jostle: Run, digits: Path) -> None:
+    told = {
+        source: jostle("evaluate", str(digits), "weights16", "--tests", source, "--json")
+        for source in ("kept", "failing", "all")
+    }
+    counts = {source: ended.json()["tests"] for source, ended in told.items()}
+    assert counts["all"] == counts["kept"] + counts["failing"] and counts["failing"] > 0
+    assert [scores(told[source])[ZOO]["tests_accuracy"] for source in ("kept", "failing")] == [1, 0]
+    assert told["failing"].json()["tests_from"] == "failing"
+
+
+def test_of_a_folder_that_keeps_no_failing_tests_the_findings_are_run(jostle: Run, copied: Path) -> None:
+    forget_failing(copied)
+    told = jostle("evaluate", str(copied), "weights16", "--tests", "failing", "--json").json()
+    assert told["tests"] + told["tests_left_out"] == len(list(copied.glob("findings/*")))
+
+
+def test_tests_of_an_unknown_source_are_refused(jostle: Run, digits: Path) -> None:
+    check_refused(jostle("evaluate", str(digits), "--tests", "falling"), "--tests 'falling'", "did you mean failing?")
 
 
 def test_a_pickled_model_needs_consent_again(

@@ -14,6 +14,7 @@ from running import Ended, in_this_process
 from test_bad_input import check_refused, snapshot
 
 from jostle.cli.terminal import Exit
+from making import forget_failing
 
 Run = Callable[..., Ended]
 ZOO = "jostle.zoo:lenet1"
@@ -158,7 +159,7 @@ def test_retraining_tells_what_it_did_and_saves_the_weights(jostle: Run, copied:
     ended = jostle("retrain", str(copied), *RETRAIN.split(), "--rate", "1e-3", "--json")
     assert (ended.code, ended.err) == (Exit.CLEAN, "")
     told = ended.json()
-    counts = {"data", "held_out", "findings", "unseen"}
+    counts = {"data", "held_out", "findings", "unseen", "findings_only"}
     assert told.keys() == counts | {"before", "after", "control", "repeats", "difference", "verdict", "out"}
     assert len(told["repeats"]) == 2 and told["repeats"][0]["after"] == told["after"]
     assert told["difference"]["clean"].keys() == {"median", "smallest", "largest"}
@@ -175,7 +176,14 @@ def test_a_person_gets_a_table_of_accuracies_and_a_model_to_fuzz_again(
     out = tmp_path / "mine.pt2"
     ended = jostle("retrain", str(copied), *RETRAIN.split(), "--test", "jostle.zoo:mnist_sample", "--out", str(out))
     assert ended.code == Exit.CLEAN, ended.err
-    told = ("held-out data", "findings from held-out seeds", "findings trained on", "control", "difference", str(out))
+    told = (
+        "held-out data",
+        "failing tests from held-out seeds",
+        "failing tests trained on",
+        "control",
+        "difference",
+        str(out),
+    )
     for words in told:
         assert words in ended.out
     assert not (copied / "retrained.safetensors").exists()
@@ -298,12 +306,14 @@ def test_a_campaign_without_flips_cannot_be_retrained_from(jostle: Run, in_works
 
 
 def test_a_finding_that_lost_its_arrays_is_refused(jostle: Run, in_workshop: Path, copied: Path) -> None:
+    forget_failing(copied)
     next(iter(sorted(copied.glob("findings/*/input.npy")))).unlink()
     check_refused(jostle("retrain", str(copied), "--data", "ok.npz"), "has no input.npy", "move the folder away")
 
 
 @pytest.mark.parametrize("damage", ["cut", "of another shape"])
 def test_a_finding_whose_array_is_damaged_is_refused(damage: str, jostle: Run, in_workshop: Path, copied: Path) -> None:
+    forget_failing(copied)
     path = next(iter(sorted(copied.glob("findings/*/input.npy"))))
     if damage == "cut":
         path.write_bytes(path.read_bytes()[:100])

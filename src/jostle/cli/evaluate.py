@@ -13,7 +13,7 @@ from rich.table import Table
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.terminal import output, say
-from jostle.commands.evaluate import Evaluation
+from jostle.commands.evaluate import KEPT, TESTS, Evaluation
 from jostle.commands.evaluate import evaluate as scored
 from jostle.composition.settle import FUZZ
 from jostle.session.isolate import named_models
@@ -36,13 +36,17 @@ def evaluate(
     all_seeds: Annotated[
         bool, typer.Option("--all-seeds", help="Count seeds too that some model gets wrong, and tests made of them.")
     ] = False,
+    tests: Annotated[
+        str,
+        typer.Option(help="Which tests: those kept (the model passes them), failing, or all.", metavar="|".join(TESTS)),
+    ] = KEPT,
     as_json: AsJson = False,
 ) -> None:
-    """Run the tests that a campaign kept on other models, and show their accuracy beside that on the seeds.
+    """Run the tests of a campaign on other models, and show their accuracy beside that on the seeds.
 
     Only seeds that all models get right count, and tests made of them, unless --all-seeds is given.
     """
-    evaluation = scored(campaign, models or QUANTISED, repeats, bool(flags["trust_model"]), all_seeds)
+    evaluation = scored(campaign, models or QUANTISED, repeats, bool(flags["trust_model"]), all_seeds, tests)
     if as_json:
         print(json.dumps(asdict(evaluation)))
     else:
@@ -61,7 +65,7 @@ def _table(evaluation: Evaluation) -> Table:
     table = Table(
         "model",
         f"accuracy on {counted(evaluation.seeds, 'seed')}",
-        f"on {evaluation.tests:,} tests",
+        f"on {evaluation.tests:,} tests" + ("" if evaluation.tests_from == KEPT else f" ({evaluation.tests_from})"),
         "seeds answered otherwise",
         "tests answered otherwise",
         box=None,

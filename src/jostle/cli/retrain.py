@@ -1,4 +1,4 @@
-"""`jostle retrain`: a model trained further on what a campaign found."""
+"""`jostle retrain`: a model trained further on the failing tests of a campaign."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def retrain(
     epochs: Annotated[int, typer.Option(min=1, help="How often the data is gone through.")] = 5,
     rate: Annotated[float, typer.Option(help="Learning rate.")] = 1e-3,
     batch: Annotated[int, typer.Option(min=2, help="Inputs in a step of training.")] = 128,
-    share: Annotated[float, typer.Option(help="Share of each batch that are findings.")] = 0.1,
-    held_out: Annotated[float, typer.Option(help="Share of findings (and of --data) measured on only.")] = 0.2,
+    share: Annotated[float, typer.Option(help="Share of each batch that are failing tests.")] = 0.1,
+    held_out: Annotated[float, typer.Option(help="Share of failing tests (and of --data) measured on only.")] = 0.2,
     seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
     repeats: Annotated[
-        int, typer.Option(min=1, help="Trainings with findings and as many without; the time grows with it.")
+        int, typer.Option(min=1, help="Trainings with failing tests and as many without; the time grows with it.")
     ] = 3,
     out: Annotated[
         Path | None, typer.Option(help="Where to save: .safetensors (weights) or .pt2 (model); in the campaign.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a copy of the model on its data and on the findings, and show what that did; nothing is overwritten.
+    """Train a copy of the model on its data and on failing tests, and show what that did; nothing is overwritten.
 
-    Beside it a control is trained: the same steps with as many clean inputs in place of findings, so that the gain of
-    findings can be told from that of more training. That makes two trainings for each repeat; the first is saved.
+    Beside it a control is trained: the same steps with as many clean inputs in place of failing tests, so that
+    their gain can be told from that of more training. That makes two trainings for each repeat; the first is saved.
     """
     training = TrainingOptions(epochs, rate, batch, share, held_out, seed, repeats)
     progress = Counted(Console(stderr=True, quiet=as_json), 2 * repeats)
@@ -77,8 +77,8 @@ def _print(result: Retraining) -> None:
     table = Table(*names, box=None, padding=(0, 2))
     for name, count, measure in (
         ("held-out data", result.held_out, "clean"),
-        ("findings from held-out seeds", result.unseen, "unseen"),
-        ("findings trained on", result.findings, "trained"),
+        ("failing tests from held-out seeds", result.unseen, "unseen"),
+        ("failing tests trained on", result.findings, "trained"),
     ):
         shares = (getattr(result.before, measure), result.trained(measure).median, result.controls(measure).median)
         points = _points(result.difference(measure), len(result.repeats))
@@ -88,12 +88,13 @@ def _print(result: Retraining) -> None:
     note = partial(console.print, highlight=False, soft_wrap=True, markup=False)
     if len(result.repeats) > 1:
         note(f"medians of {len(result.repeats)} repeats; difference in points, smallest to largest in brackets")
-    note("control: trained as long, with clean inputs in place of findings")
+    note("control: trained as long, with clean inputs in place of failing tests")
     note(result.verdict)
     if result.trained("clean").median < result.before.clean:
         note("accuracy on held-out data fell: give more of the training data, or a smaller --rate or --share")
-    counts = f"{counted(result.data, 'input')} and {counted(result.findings, 'finding')}"
-    note(f"trained on {counts}; the first repeat's model is saved to {result.out}")
+    counts = f"{counted(result.data, 'input')} and {counted(result.findings, 'failing test')}"
+    only = " (its findings: the folder keeps no others)" if result.findings_only else ""
+    note(f"trained on {counts}{only}; the first repeat's model is saved to {result.out}")
 
 
 def _points(difference: Spread, repeats: int) -> str:

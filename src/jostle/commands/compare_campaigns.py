@@ -28,6 +28,7 @@ REPEATED = "seed"  # the option in which repeats differ
 ELSEWHERE = ("model", "weights", "seeds", "minimise")
 FIRST_NAMED = ("recipe", "coverage", "scheduler", "mutator", "oracle")  # of all options that may tell groups apart
 BUDGETS = ("executions", "budget", "findings")
+DEFECTS, FAILED = FOUND = ("distinct defects", "failing tests")
 FEW_GROUPS = 3  # of which each pair is compared; of more, each with the first
 
 
@@ -114,8 +115,14 @@ def compare_campaigns(folders: Sequence[Path]) -> GroupsCompared:
     for run in runs[1:]:
         _refuse_incomparable(runs[0], run)
     groups = _grouped(runs)
-    figures = tuple(dict.fromkeys(name for run in runs for name in run.figures))
+    figures = _figures(runs)
     return GroupsCompared(groups, figures, tuple(_pairs(groups, figures)), tuple(_warnings(runs)))
+
+
+def _figures(runs: Sequence[CampaignRun]) -> tuple[str, ...]:
+    """All that any run measured, coverage before what it led to."""
+    names = dict.fromkeys(name for run in runs for name in run.figures)
+    return (*(name for name in names if name not in FOUND), *FOUND)
 
 
 def _refuse_twice(folders: Sequence[Path]) -> None:
@@ -140,8 +147,8 @@ def _run(folder: Path) -> CampaignRun:
     figures = {
         "executions": float(journal.lines[-1].executions),
         **_covered(folder),
-        "distinct defects": float(len(triaged(folder).defects)),
-        "failing tests": float(sum(sum(line.violations.values()) for line in mutants)),
+        DEFECTS: float(len(triaged(folder).defects)),
+        FAILED: float(sum(sum(line.violations.values()) for line in mutants)),
     }
     return CampaignRun(folder, record, figures, is_at_work(folder))
 

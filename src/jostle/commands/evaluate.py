@@ -16,6 +16,7 @@ from statistics import mean
 import torch
 from torch import Tensor
 
+from jostle.commands.failing_inputs import failures_in
 from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.inputs.domains import domain_of
@@ -23,6 +24,7 @@ from jostle.inputs.preflight import preflight
 from jostle.inputs.seeds import load_seeds
 from jostle.inputs.several import layout_of
 from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
+from jostle.options.choices import chosen
 from jostle.options.schema import Given
 from jostle.part import TRIED
 from jostle.records import NO_PARENT, Seeds
@@ -34,6 +36,15 @@ from jostle.subjects.instrument import fitted, plain_target
 from jostle.subjects.models import load_models, making_of, twin_or_model
 from jostle.subjects.subject import Subject
 from jostle.subjects.twin_making import CALIBRATED, is_drawn
+
+# Which tests are run. DeepHunter's RQ2 runs those that the campaign's model gets right (§4.4), which are those kept.
+KEPT, FAILING, ALL = TESTS = ("kept", "failing", "all")
+NO_TESTS = {
+    KEPT: "kept no tests besides its seeds",
+    FAILING: "has no failing tests",
+    ALL: "kept no tests besides its seeds, and none failed",
+}
+CRASH = "crash"  # the kind of a test that the model does not answer
 
 
 @dataclass(frozen=True)
@@ -55,6 +66,7 @@ class Evaluation:
     tests: int
     seeds_left_out: int  # because some model gets them wrong
     tests_left_out: int  # because they are made of those
+    tests_from: str  # which of the campaign's tests: kept, failing or all
     repeats: int  # of twins whose weights are drawn
     scores: tuple[Score, ...]
 
@@ -70,6 +82,12 @@ class Posed:
     def __len__(self) -> int:
         return len(self.roots)
 
+    @staticmethod
+    def joined(parts: Sequence[Posed]) -> Posed:
+        some = [part for part in parts if len(part)] or parts[:1]
+        columns = zip(*((part.inputs, part.labels, part.roots) for part in some), strict=True)
+        return Posed(*map(torch.cat, columns))
+
 
 @dataclass(frozen=True)
 class Answered:
@@ -81,9 +99,15 @@ class Answered:
 
 
 def evaluate(
-    folder: Path, models: Sequence[str], repeats: int = 5, trust_model: bool = False, all_seeds: bool = False
+    folder: Path,
+    models: Sequence[str],
+    repeats: int = 5,
+    trust_model: bool = False,
+    all_seeds: bool = False,
+    tests_from: str = KEPT,
 ) -> Evaluation:
-    """Runs what the campaign in the folder kept on its own model and on each of these."""
+    """Runs the tests of the campaign in the folder on its own model and on each of these."""
+    chosen("--tests", tests_from, TESTS)
     campaign = reopen(folder)
     given = campaign.given.over(trust_model=trust_model)  # consent is the user's to give, not the folder's
     inputs, batch = given.of(InputOptions), given.of(BatchOptions).batch
@@ -96,7 +120,7 @@ def evaluate(
     flight = preflight(own_target, seeds, domain_of(seeds, inputs), batch, force=True)
     if not flight.classes:
         raise UsageError("evaluation compares labels, and this campaign's model gives no class scores")
-    planted, tests = _kept(folder, flight.seeds)
+    planted, tests = _posed(folder, flight.seeds, tests_from)
     ask = _Examiner(given, planted, tests, flight.classes)
     answers = [ask.answers(given.of(ModelOptions).model, [own])]
     with twins_folder(folder) as twins:
@@ -114,19 +138,29 @@ def evaluate(
         tests=int(made_of.sum()),
         seeds_left_out=int((~counted).sum()),
         tests_left_out=int((~made_of).sum()),
+        tests_from=tests_from,
         repeats=repeats,
         scores=tuple(_score(answered, answers[0], (planted, tests), (counted, made_of)) for answered in answers),
     )
 
 
-def _kept(folder: Path, seeds: Seeds) -> tuple[Posed, Posed]:
-    """The seeds that the campaign began from, and the tests that it kept."""
+def _posed(folder: Path, seeds: Seeds, source: str) -> tuple[Posed, Posed]:
+    """The seeds that the campaign began from, and its tests."""
     kept = read_kept(folder, seeds)
-    posed = Posed(kept.inputs, kept.labels, kept.roots)
+    entries = Posed(kept.inputs, kept.labels, kept.roots)
     seed = kept.parents == NO_PARENT
-    if seed.all():
-        raise UsageError(f"the campaign in {folder} kept no tests besides its seeds: let it run longer")
-    return _select(posed, seed), _select(posed, ~seed)
+    parts = {KEPT: lambda: _select(entries, ~seed), FAILING: lambda: _failing(folder, seeds)}
+    tests = Posed.joined([part() for name, part in parts.items() if source in (name, ALL)])
+    if not len(tests):
+        raise UsageError(f"the campaign in {folder} {NO_TESTS[source]}: let it run longer")
+    return _select(entries, seed), tests
+
+
+def _failing(folder: Path, seeds: Seeds) -> Posed:
+    """Tests that failed otherwise than by a crash, which no model can be asked about."""
+    tests = failures_in(folder).confirmed_mutants().once_each()
+    asked = tests.select(torch.tensor([kind != CRASH for kind in tests.kinds], dtype=torch.bool).nonzero().squeeze(1))
+    return Posed(asked.inputs, seeds.labels[asked.roots], asked.roots)
 
 
 def _select(posed: Posed, rows: Tensor) -> Posed:

@@ -1,7 +1,7 @@
-"""A model trained further on what a campaign found (DLFuzz §4.2), beside a control that trains as long on clean data.
+"""A model trained further on failing tests of a campaign (DLFuzz §4.2), and a control trained as long on clean data.
 
-Training further may raise accuracy whatever it is on. What findings add is the difference from a copy of the model that
-takes the same steps, at the same rate, on the same batches, with as many clean inputs in place of findings.
+Training further may raise accuracy whatever it is on. What failing tests add is the difference from a copy of the
+model that takes the same steps, at the same rate, on the same batches, with as many clean inputs in place of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from jostle.commands.run_statistics import Spread
-from jostle.commands.training_data import Labelled, split_data, split_findings
+from jostle.commands.training_data import Labelled, split_data, split_failing
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.interfaces import ModelTarget
@@ -40,10 +40,10 @@ class TrainingOptions:
     epochs: int = 5
     rate: float = 1e-3  # of Adam
     batch: int = 128
-    share: float = 0.1  # of every batch that are findings
-    held_out: float = 0.2  # share of the data, and of the findings' seeds, that is measured on and not trained on
+    share: float = 0.1  # of every batch that are failing tests
+    held_out: float = 0.2  # share of the data, and of the failing tests' seeds, that is measured on and not trained on
     seed: int = 0
-    repeats: int = 3  # each trains two models: on findings, and the control
+    repeats: int = 3  # each trains two models: on failing tests, and the control
 
     def __post_init__(self) -> None:
         for name in ("share", "held_out"):
@@ -60,13 +60,13 @@ class Accuracy:
     """How much of each set a model gets right."""
 
     clean: float  # data held out
-    unseen: float  # findings from seeds that were held out
-    trained: float  # findings trained on
+    unseen: float  # failing tests from seeds that were held out
+    trained: float  # failing tests trained on
 
 
 @dataclass(frozen=True)
 class TrainedPair:
-    """One repeat: a model trained on findings, and its control, which differ in nothing else."""
+    """One repeat: a model trained on failing tests, and its control, which differ in nothing else."""
 
     after: Accuracy
     control: Accuracy
@@ -76,10 +76,11 @@ class TrainedPair:
 class Retraining:
     """What training further came to, and what as much training on clean data comes to."""
 
-    data: int  # inputs trained on besides findings
+    data: int  # inputs trained on besides failing tests
     held_out: int  # inputs measured on
-    findings: int  # trained on
-    unseen: int  # findings measured on only
+    findings: int  # failing tests trained on
+    unseen: int  # failing tests measured on only
+    findings_only: bool  # these are one for each bug, because the campaign keeps no others
     before: Accuracy
     repeats: tuple[TrainedPair, ...]
     out: str
@@ -101,22 +102,22 @@ class Retraining:
         return Spread.of([getattr(pair.control, measure) for pair in self.repeats])
 
     def difference(self, measure: str) -> Spread:
-        """What findings add to as much training on clean data, repeat by repeat."""
+        """What failing tests add to as much training on clean data, repeat by repeat."""
         return Spread.of([getattr(pair.after, measure) - getattr(pair.control, measure) for pair in self.repeats])
 
     @property
     def verdict(self) -> str:
-        """What of the change on held-out data is due to findings, in words."""
+        """What of the change on held-out data is due to failing tests, in words."""
         gain = self.trained("clean").median - self.before.clean
         above = self.difference("clean").smallest > 0
         if gain <= 0 and above:
-            return "accuracy on held-out data fell, and by less than with clean inputs in place of findings"
+            return "accuracy on held-out data fell, and by less than with clean inputs in place of failing tests"
         if gain <= 0:
-            return "findings add nothing to the accuracy on held-out data"
+            return "failing tests add nothing to the accuracy on held-out data"
         if not above:
             return (
-                "the gain on held-out data is that of more training: as many clean inputs in place of findings give it "
-                "too"
+                "the gain on held-out data is that of more training: as many clean inputs in place of failing tests "
+                "give it too"
             )
         if len(self.repeats) == 1:
             return "the gain on held-out data is above that of more training, once: --repeats tells whether it stays so"
@@ -138,7 +139,7 @@ def retrain(
     trust_model: bool = False,
     progress: Progress = quietly,
 ) -> Retraining:
-    """Trains copies of the model on the data, with the campaign's findings and without, and saves the first one."""
+    """Trains copies of the model on the data, with the campaign's failing tests and without; the first is saved."""
     given = reopen(folder).given.over(trust_model=trust_model)
     if model is not None:
         given = given.over(model=model, weights=None)
@@ -147,27 +148,36 @@ def retrain(
     untrained = copied()
     _check_out(out := out or folder / "retrained.safetensors", untrained)
     rng = torch.Generator().manual_seed(training.seed)
-    found, unseen = split_findings(folder, training.held_out, rng)
+    failing = split_failing(folder, training.held_out, rng)
     kept, measured = split_data(inputs, data, test, training.held_out, rng)
-    _check(partial(_accuracy, untrained.target, given.of(BatchOptions).batch), kept, found)
+    _check(partial(_accuracy, untrained.target, given.of(BatchOptions).batch), kept, failing.trained)
 
     def accuracy(model: Trainable) -> Accuracy:
         on = partial(_accuracy, model.target, given.of(BatchOptions).batch)
-        return Accuracy(*map(on, (measured, unseen, found)))
+        return Accuracy(*map(on, (measured, failing.unseen, failing.trained)))
 
     def trained(extra: Labelled, repeat: int) -> Trainable:
         fit(fresh := copied(), kept, extra, training, repeat, progress)
         return fresh
 
     before = accuracy(untrained)
-    models = ((trained(found, repeat), trained(kept, repeat)) for repeat in range(training.repeats))
+    models = ((trained(failing.trained, repeat), trained(kept, repeat)) for repeat in range(training.repeats))
     pairs: list[TrainedPair] = []
     content = b""
     for after, control in models:
         content = content or after.saved(out.suffix, measured.inputs[:1])
         pairs.append(TrainedPair(accuracy(after), accuracy(control)))
     write_whole(out, content, synced=True)
-    return Retraining(len(kept), len(measured), len(found), len(unseen), before, tuple(pairs), str(out))
+    return Retraining(
+        data=len(kept),
+        held_out=len(measured),
+        findings=len(failing.trained),
+        unseen=len(failing.unseen),
+        findings_only=failing.findings_only,
+        before=before,
+        repeats=tuple(pairs),
+        out=str(out),
+    )
 
 
 def _copies(given: Given) -> Callable[[], Trainable]:
@@ -179,12 +189,12 @@ def _copies(given: Given) -> Callable[[], Trainable]:
     return partial(subject.trainable, Watch(mean=inputs.mean, std=inputs.std))
 
 
-def _check(accuracy: Callable[[Labelled], float], data: Labelled, findings: Labelled) -> None:
-    """Data must be as findings are, and of the model's classes."""
-    if data.inputs.shape[1:] != findings.inputs.shape[1:]:
+def _check(accuracy: Callable[[Labelled], float], data: Labelled, failing: Labelled) -> None:
+    """Data must be as failing tests are, and of the model's classes."""
+    if data.inputs.shape[1:] != failing.inputs.shape[1:]:
         raise SeedsRefused(
             f"--data has inputs of shape {list(data.inputs.shape[1:])}, the campaign's seeds "
-            f"{list(findings.inputs.shape[1:])}: give data as its seeds are"
+            f"{list(failing.inputs.shape[1:])}: give data as its seeds are"
         )
     accuracy(data.select(data.labels.argmax()[None]))  # the largest label
 
@@ -197,7 +207,7 @@ def fit(
     repeat: int = 0,
     progress: Progress = quietly,
 ) -> None:
-    """Trains the model; every batch holds the wanted share of extra inputs, which are findings or more of the data.
+    """Trains the model; every batch holds the wanted share of extra inputs: failing tests, or more of the data.
 
     Batches hold the same rows of the data in the same order, whatever is extra, and dropout draws the same.
     """

@@ -1,4 +1,4 @@
-"""What a model is trained further and measured on: data of the user's, and what a campaign found."""
+"""What a model is trained further and measured on: data of the user's, and failing tests of a campaign."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from jostle.errors import OutputRefused, SeedsRefused, UsageError
+from jostle.commands.failing_inputs import failures_in, of_kind
+from jostle.errors import SeedsRefused, UsageError
 from jostle.inputs.domains import domain_of
 from jostle.inputs.preflight import check_inside, check_normalisation
 from jostle.inputs.seeds import load_seeds
 from jostle.options.campaign import InputOptions
-from jostle.records import NO_LABEL, NO_PARENT
+from jostle.records import NO_LABEL
 from jostle.session.load import seed_form
-from jostle.storage.findings import FINDINGS, read_finding, recorded
 from jostle.triage.words import counted
 
 
@@ -33,33 +33,31 @@ class Labelled:
         return Labelled(self.inputs[rows], self.labels[rows])
 
 
-def split_findings(folder: Path, held_out: float, rng: torch.Generator) -> tuple[Labelled, Labelled]:
-    """Findings to train on and findings to measure on, from different seeds; a seed that fails itself is neither."""
-    flips = [
-        read_finding(place, record)
-        for place, record in recorded(folder / FINDINGS)
-        if record.kind == "flip" and record.parent != NO_PARENT
-    ]
-    for one in flips:
-        if one.input.shape != flips[0].input.shape:
-            raise OutputRefused(f"{one.folder} holds an input of another shape than the others: move the folder away")
-    roots = sorted({one.record.root for one in flips})
+@dataclass(frozen=True)
+class FailingSplit:
+    """Failing tests to train on and to measure on, from different seeds."""
+
+    trained: Labelled
+    unseen: Labelled
+    findings_only: bool  # the campaign keeps no failing tests besides its findings
+
+
+def split_failing(folder: Path, held_out: float, rng: torch.Generator) -> FailingSplit:
+    """The changed labels that a campaign met, each under the label of its seed; a seed that fails itself is none."""
+    failures = failures_in(folder)
+    flips = of_kind(failures.confirmed_mutants(), "flip")
+    roots = flips.roots.unique()
     if len(roots) < 2:
         raise UsageError(
             f"the campaign in {folder} found changed labels from {counted(len(roots), 'seed')}, and some must be held "
             f"out: run jostle fuzz --recipe dlfuzz with more seeds"
         )
-    if any("label" not in one.record.details for one in flips):
+    if (flips.labels == NO_LABEL).any():
         raise UsageError(f"the model of the campaign in {folder} gives several labels at once, and training needs one")
-    order = torch.randperm(len(roots), generator=rng).tolist()
-    held = {roots[i] for i in order[: _held(held_out, len(roots))]}
-
-    def labelled(measured: bool) -> Labelled:
-        chosen = [one for one in flips if (one.record.root in held) == measured]
-        labels = torch.tensor([one.record.label_change.label for one in chosen])
-        return Labelled(torch.stack([one.input for one in chosen]), labels)
-
-    return labelled(False), labelled(True)
+    held = roots[torch.randperm(len(roots), generator=rng)[: _held(held_out, len(roots))]]
+    measured = torch.isin(flips.roots, held)
+    known = Labelled(flips.inputs, flips.labels)
+    return FailingSplit(known.select(~measured), known.select(measured), failures.findings_only)
 
 
 def split_data(

@@ -17,16 +17,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from jostle.commands.retrain import Accuracy, Retraining, TrainedPair, TrainingOptions, fit, retrain
-from jostle.commands.training_data import Labelled, split_findings
+from jostle.commands.training_data import Labelled, split_failing
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.options.schema import Given
 from jostle.session.assemble import assemble
+from jostle.storage.failing_tests import read_failing
 from jostle.storage.finding_record import RECORD, encode_record, record_as_json
 from jostle.subjects.registry import load as load_subject
 from jostle.subjects.torch_target import TorchTarget
 from jostle.subjects.torch_training import TorchTrainable, loss
 from jostle.zoo import lenet1, mnist_sample
-from making import options, run_session, saved_findings
+from making import forget_failing, options, run_session, saved_findings
 
 SEEDS = 14
 QUICK = TrainingOptions(epochs=3, rate=1e-3, batch=32, share=0.5, repeats=1)
@@ -187,7 +188,7 @@ def retraining(before: float, *pairs: tuple[float, float]) -> Retraining:
         return Accuracy(share, 0.5, 0.5)
 
     repeats = tuple(TrainedPair(on_clean(after), on_clean(control)) for after, control in pairs)
-    return Retraining(1, 1, 1, 1, on_clean(before), repeats, "out")
+    return Retraining(1, 1, 1, 1, False, on_clean(before), repeats, "out")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +198,7 @@ def retraining(before: float, *pairs: tuple[float, float]) -> Retraining:
         (0.90, [(0.95, 0.96), (0.95, 0.94), (0.95, 0.94)], "is that of more training"),
         (0.90, [(0.95, 0.91)], "above that of more training, once"),
         (0.90, [(0.95, 0.91), (0.94, 0.92)], "above that of more training in each of 2 repeats"),
-        (0.90, [(0.89, 0.95)], "findings add nothing"),
+        (0.90, [(0.89, 0.95)], "failing tests add nothing"),
         (0.90, [(0.89, 0.80)], "fell, and by less than with clean inputs"),
     ],
 )
@@ -232,47 +233,73 @@ def test_weights_that_the_last_step_breaks_are_seen() -> None:
 # Splitting
 
 
-def roots_of(findings: Labelled, out: Path) -> set[int]:
-    known = {one.input.numpy().tobytes(): one.record.root for one in saved_findings(out)}
-    return {known[input.numpy().tobytes()] for input in findings.inputs}
+@pytest.fixture
+def findings_only(out: Path) -> Path:
+    """The campaign as versions wrote it that kept no failing tests besides the findings."""
+    forget_failing(out)
+    return out
+
+
+def split(out: Path, held_out: float = 0.2, seed: int = 0) -> tuple[Labelled, Labelled]:
+    parts = split_failing(out, held_out, torch.Generator().manual_seed(seed))
+    return parts.trained, parts.unseen
+
+
+def roots_of(failing: Labelled, out: Path) -> set[int]:
+    tests = read_failing(out)
+    known = {input.numpy().tobytes(): root for input, root in zip(tests.inputs, tests.roots.tolist(), strict=True)}
+    return {known[input.numpy().tobytes()] for input in failing.inputs}
 
 
 @pytest.mark.parametrize("held_out", [0.05, 0.2, 0.5])
-def test_findings_are_split_by_the_seed_that_they_came_from(held_out: float, out: Path) -> None:
+def test_failing_tests_are_split_by_the_seed_that_they_came_from(held_out: float, out: Path) -> None:
     for seed in range(5):
-        rng = torch.Generator().manual_seed(seed)
-        found, unseen = split_findings(out, held_out, rng)
+        found, unseen = split(out, held_out, seed)
         trained, measured = roots_of(found, out), roots_of(unseen, out)
         assert trained and measured and not trained & measured
-        flips = [one for one in saved_findings(out) if one.record.parent >= 0]
-        assert len(found) + len(unseen) == len(flips)
+        tests = read_failing(out)
+        assert len(found) + len(unseen) == int(((tests.parents >= 0) & tests.confirmed).sum())
         assert len(measured) == max(1, round(held_out * len(trained | measured)))
 
 
-def test_a_finding_is_labelled_as_its_seed_is_and_not_as_the_model_says(out: Path) -> None:
-    labels = mnist_sample()[1]
-    found, _ = split_findings(out, 0.2, torch.Generator())
-    by_input = {one.input.numpy().tobytes(): one for one in saved_findings(out)}
-    for input, label in zip(found.inputs, found.labels.tolist(), strict=True):
-        assert label == labels[by_input[input.numpy().tobytes()].record.root]
+def test_all_failing_tests_are_trained_on_and_not_one_for_each_bug(out: Path) -> None:
+    whole = sum(map(len, split(out)))
+    assert whole == len(read_failing(out)) >= len(saved_findings(out))
+    forget_failing(out)
+    parts = split_failing(out, 0.2, torch.Generator())
+    assert parts.findings_only and len(parts.trained) + len(parts.unseen) == len(saved_findings(out))
 
 
-def test_a_seed_that_fails_itself_is_not_trained_on(out: Path) -> None:
-    first = saved_findings(out)[0]
+def test_a_failing_test_is_labelled_as_its_seed_is_and_not_as_the_model_says(out: Path) -> None:
+    labels, tests = mnist_sample()[1], read_failing(out)
+    known = {input.numpy().tobytes(): root for input, root in zip(tests.inputs, tests.roots.tolist(), strict=True)}
+    for forgotten in (False, True):
+        if forgotten:
+            forget_failing(out)
+        found, _ = split(out)
+        for input, label in zip(found.inputs, found.labels.tolist(), strict=True):
+            assert label == labels[known[input.numpy().tobytes()]]
+
+
+def test_a_seed_that_fails_itself_is_not_trained_on(findings_only: Path) -> None:
+    first = saved_findings(findings_only)[0]
     (first.folder / RECORD).write_bytes(encode_record({**record_as_json(first.record), "parent": -1}))
-    found, unseen = split_findings(out, 0.2, torch.Generator())
-    assert len(found) + len(unseen) == len(saved_findings(out)) - 1
+    found, unseen = split(findings_only)
+    assert len(found) + len(unseen) == len(saved_findings(findings_only)) - 1
     assert not (torch.cat([found.inputs, unseen.inputs]) == first.input).flatten(1).all(1).any()
 
 
 @pytest.mark.parametrize("held_out", [0.8, 0.95, 0.999])
-def test_however_much_is_held_out_something_is_left_to_train_on_or_it_is_refused(held_out: float, out: Path) -> None:
+def test_however_much_is_held_out_something_is_left_to_train_on_or_it_is_refused(
+    held_out: float, findings_only: Path
+) -> None:
+    out = findings_only
     roots = {one.record.root for one in saved_findings(out)}
     for finding in saved_findings(out):
         if finding.record.root not in sorted(roots)[:2]:
             shutil.rmtree(finding.folder)
     try:
-        found, unseen = split_findings(out, held_out, torch.Generator())
+        found, unseen = split(out, held_out)
     except UsageError as error:
         assert "--held-out" in str(error)
     else:
@@ -322,7 +349,10 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_training(
 
 
 @pytest.mark.parametrize("flips", [0, 1])
-def test_a_campaign_with_flips_of_fewer_than_two_seeds_is_refused(flips: int, train: Train, out: Path) -> None:
+def test_a_campaign_with_flips_of_fewer_than_two_seeds_is_refused(
+    flips: int, train: Train, findings_only: Path
+) -> None:
+    out = findings_only
     first = saved_findings(out)[0].record.root
     for finding in saved_findings(out):
         if not flips or finding.record.root != first:
