@@ -15,6 +15,7 @@ from jostle.cli.demo import demo
 from jostle.cli.doctor import doctor
 from jostle.cli.evaluate import evaluate
 from jostle.cli.export import export
+from jostle.cli.export_tests import export_tests
 from jostle.cli.frameworks import frameworks
 from jostle.cli.fuzz import fuzz
 from jostle.cli.init import init
@@ -47,6 +48,7 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "status": status,
     "report": report,
     "export": export,
+    "export-tests": export_tests,
     "watch": watch,
     "cmin": cmin,
     "compare": compare,

@@ -47,14 +47,19 @@ def ranked(ours: Sequence[float], theirs: Sequence[float]) -> RankTest:
     from scipy.stats import mannwhitneyu
 
     orders = comb(len(ours) + len(theirs), len(ours))
-    tested = mannwhitneyu(ours, theirs, alternative="two-sided", method=_method([*ours, *theirs], orders))
+    if len({*ours, *theirs}) == 1:
+        return RankTest(1.0, 1 / 2, enough=2 / orders < SIGNIFICANT)
+    tested = mannwhitneyu(ours, theirs, alternative="two-sided", method=_method(ours, theirs, orders))
     a12 = float(tested.statistic) / (len(ours) * len(theirs))
     return RankTest(float(tested.pvalue), a12, enough=2 / orders < SIGNIFICANT)
 
 
-def _method(values: Sequence[float], orders: int) -> Any:
+def _method(ours: Sequence[float], theirs: Sequence[float], orders: int) -> Any:
     from scipy.stats import PermutationMethod
 
     if orders > MOST_ORDERS:
         return "asymptotic"
-    return "exact" if len(set(values)) == len(values) else PermutationMethod(n_resamples=MOST_ORDERS)
+    if len({*ours, *theirs}) == len(ours) + len(theirs):
+        return "exact"
+    alone = min(len(ours), len(theirs)) == 1  # which scipy does not permute
+    return "asymptotic" if alone else PermutationMethod(n_resamples=MOST_ORDERS)
