@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,9 @@ from jostle.lineage import Mutation, Untouched
 from jostle.options.schema import Given
 from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Lesson, Outcome, Seeds, Summary, Trace
 from jostle.session.session import Session
+from jostle.storage.failing_files import FAILING
 from jostle.storage.findings import SavedFinding, read_finding, recorded
+from jostle.storage.journal import JOURNAL, encode_line, read_journal
 
 
 def options(**chosen: Any) -> Given:
@@ -116,3 +119,11 @@ def lesson(kept: Candidates, gains: Tensor, found: Sequence[Mutation] = ()) -> L
 def saved_findings(campaign: Path) -> list[SavedFinding]:
     """Every finding in the folder of a campaign, in order."""
     return [read_finding(place, record) for place, record in recorded(campaign / "findings")]
+
+
+def forget_failing(campaign: Path) -> None:
+    """Makes a campaign's folder one of a version that kept no failing tests besides the findings."""
+    journal = campaign / JOURNAL
+    lines = read_journal(journal).lines
+    journal.write_bytes(b"".join(encode_line(replace(line, failing=0, failing_digest="")) for line in lines))
+    shutil.rmtree(campaign / FAILING, ignore_errors=True)

@@ -9,11 +9,13 @@ import typer
 
 from jostle import __version__
 from jostle.cli.cmin import cmin
+from jostle.cli.compare import compare
 from jostle.cli.coverage import coverage
 from jostle.cli.demo import demo
 from jostle.cli.doctor import doctor
 from jostle.cli.evaluate import evaluate
 from jostle.cli.export import export
+from jostle.cli.export_tests import export_tests
 from jostle.cli.frameworks import frameworks
 from jostle.cli.fuzz import fuzz
 from jostle.cli.init import init
@@ -46,8 +48,10 @@ COMMANDS: Mapping[str, Callable[..., Any]] = {
     "status": status,
     "report": report,
     "export": export,
+    "export-tests": export_tests,
     "watch": watch,
     "cmin": cmin,
+    "compare": compare,
     "evaluate": evaluate,
     "retrain": retrain,
     "demo": demo,

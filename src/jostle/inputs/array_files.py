@@ -16,6 +16,7 @@ from jostle.foreign import Crash, attempt
 from jostle.untrusted.files import check_regular, check_unpacked
 
 MADE_BY_CMIN = "made_by_jostle_cmin"  # an array by which a file of `jostle cmin` is told for ours
+MADE_BY_EXPORT = "made_by_jostle_export_tests"  # the same of `jostle export-tests`
 UNPACKED = 256 * 2**20  # bytes that an .npz may unpack to, however small it is
 RATIO = 100  # and how much larger than itself beyond that
 

@@ -17,7 +17,7 @@ from torch.utils.data import Dataset
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
 from jostle.held import shown_name
-from jostle.inputs.array_files import MADE_BY_CMIN, arrays_in
+from jostle.inputs.array_files import MADE_BY_CMIN, MADE_BY_EXPORT, arrays_in
 from jostle.inputs.domains import declared_orders
 from jostle.inputs.image_files import IMAGES, channels_of, image_files, shares_of
 from jostle.inputs.labels import as_array, checked_labels, folder_labels
@@ -31,6 +31,7 @@ from jostle.records import Seeds
 
 ALONE = ("x", "inputs", "images", "data", "arr_0")  # what the only input may be called
 LABELS = ("labels", "y")  # the first that is there; what is called y beside labels is an input
+TOLD_OF_TESTS = {MADE_BY_EXPORT, "answers", "roots", "steps", "confirmed", "kinds"}  # beside inputs and labels
 UNNAMED = {"arr_0", "arr_1"}  # as np.savez calls what it is given without names: inputs and labels
 TOKEN_DIMENSIONS = 2  # seeds, length
 IMAGE_DIMENSIONS = 4  # seeds and three of each
@@ -189,7 +190,9 @@ def _seeds_from_images(folder: Path, files: list[Path], form: SeedForm) -> Seeds
 
 
 def _seeds_from_arrays(path: Path, form: SeedForm) -> Seeds:
-    arrays = {name: array for name, array in arrays_in(path).items() if name != MADE_BY_CMIN}
+    found = arrays_in(path)
+    told = TOLD_OF_TESTS if MADE_BY_EXPORT in found else (MADE_BY_CMIN,)
+    arrays = {name: array for name, array in found.items() if name not in told}
     inputs = next((arrays[name] for name in ALONE if name in arrays), None)
     labels = next((arrays[name] for name in (*LABELS, "arr_1") if name in arrays), None)
     if len(arrays.keys() - _called_labels(arrays)) > 1 and not (arrays.keys() == UNNAMED and arrays["arr_1"].ndim == 1):
