@@ -285,7 +285,7 @@ def profile_of_seeds(prepared: Prepared) -> Profile:
     """The ranges over the seeds; a seed that the model fails on has none."""
     batch, seeds = prepared.settings[BatchOptions].batch, prepared.seeds.as_candidates()
     rows = all_rows(len(seeds)).split(batch)
-    return profiled(prepared.model.target.run(seeds.select(some)) for some in rows)
+    return profiled((prepared.model.target.run(seeds.select(some)) for some in rows), prepared.model.novelty_layers)
 
 
 def compose(prepared: Prepared, take_profile: Callable[[], Profile]) -> Composition:
