@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jostle.errors import UsageError
+from jostle.feedback.coverage_parts import MEASURED
 from jostle.feedback.gap import GAP
 from jostle.feedback.nearest import MAGNITUDE, NEAREST
-from jostle.feedback.neuron_parts import NEURON_CRITERIA
 from jostle.interfaces import Feedback, Mutator, Oracle, Scheduler
 from jostle.mutators.audio import AUDIO
 from jostle.mutators.each import each_of
@@ -88,7 +88,7 @@ ORACLES: Parts[Oracle] = Parts("oracle", "jostle.oracles", Oracle, OUR_ORACLES)
 OUR_CRITERIA: Mapping[str, Part[Feedback]] = {
     "nearest": NEAREST,
     "magnitude": MAGNITUDE,
-    **NEURON_CRITERIA,
+    **MEASURED,
     "gap": GAP,
 }
 CRITERIA: Parts[Feedback] = Parts("criterion", "jostle.criteria", Feedback, OUR_CRITERIA)

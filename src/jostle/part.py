@@ -37,6 +37,7 @@ class PartContext:
     gradients: Differentiable | None = None  # what the model raises, it raises
     contained: Callable[[Tensor], Differentiable] | None = None  # by a sample [batch, ...]: the same without raising
 
+    measures_only: bool = False  # data is measured, and nothing is kept or gone on with
     twins: Mapping[str, str] = field(default_factory=dict)  # by variant of the outputs, what the user calls the twin
     compared: str = TWIN  # the variant that a part which is made for each twin compares with
 

@@ -219,7 +219,7 @@ NEURONS = [
     (f"{COVER} --sections 0", "--sections 0", "at least 1"),
     (f"{COVER} --sections 100000000000 --profile lenet5.safetensors", "would count", "choose fewer --sections"),
     (f"{COVER} --active 1", "--active 1", "give a number between"),
-    (f"{COVER} --criteria kmnc", "measuring kmnc needs neuron ranges", "--profile"),
+    (f"{COVER} --criteria kmnc", "measuring kmnc needs known data", "--profile"),
     (f"{COVER} --criteria nc,nc", "names a criterion twice", "name each once"),
     (f"{COVER} --criteria tkcn", "'tkcn' is unknown", "did you mean tknc"),
     (f"{COVER} --criteria nearest", "'nearest' is unknown", "choose from nc"),

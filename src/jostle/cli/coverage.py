@@ -19,8 +19,9 @@ from jostle.cli.terminal import output
 from jostle.commands.coverage_meter import EVERY, criteria_named, measured
 from jostle.commands.options_taken import OF_COVERAGE
 from jostle.composition.settle import FUZZ
-from jostle.feedback.neuron_parts import RANGED
+from jostle.feedback.coverage_parts import MEASURED, PROFILED
 from jostle.options.campaign import DATA_HELP
+from jostle.profile import counted_text
 
 Data = Annotated[str, typer.Argument(help=f"{DATA_HELP}.")]
 
@@ -30,18 +31,19 @@ Data = Annotated[str, typer.Argument(help=f"{DATA_HELP}.")]
 def coverage(
     flags: Flags,
     data: Data,
-    criteria: Annotated[str, typer.Option(help="nc, kmnc, nbc, snac, tknc, bknc with commas between, or all.")] = EVERY,
+    criteria: Annotated[str, typer.Option(help=f"{', '.join(MEASURED)} with commas between, or all.")] = EVERY,
     as_json: AsJson = False,
 ) -> None:
     """Measure how much of a model some data covers, by neuron criteria; fuzzes nothing.
 
-    Without --profile, `all` means the criteria that need none: nc, tknc and bknc.
+    Without --profile, `all` means the criteria that need none: nc, tknc, bknc, nlc and sscov.
     """
     names = criteria_named(criteria, flags["profile"] is not None)
-    left_out = [name for name in RANGED if criteria == EVERY and name not in names]
+    left_out = [name for name in PROFILED if criteria == EVERY and name not in names]
     console = Console(stderr=True, quiet=as_json)
     given = FUZZ.parsed({**FUZZ.read(flags), "seeds": data})
     meter = measured(given, names, lambda doing: partial(shown, console, doing))
+    console.print(f"counted: {counted_text(meter.layers)}", highlight=False, soft_wrap=True)
     if meter.profile is not None:
         console.print(meter.profile.explained(), highlight=False, soft_wrap=True)
     _report(meter.coverage(), left_out, console, as_json)
@@ -54,7 +56,8 @@ def _report(figures: Mapping[str, Mapping[str, float]], left_out: list[str], con
     table = Table("criterion", "covered", "more", box=None, padding=(0, 2))
     for name, values in figures.items():
         more = ", ".join(f"{key} {figure_text(key, value)}" for key, value in values.items() if key != "covered")
-        table.add_row(name, figure_text("covered", values["covered"]), more)
+        covered = figure_text("covered", values["covered"]) if "covered" in values else ""
+        table.add_row(name, covered, more)
     output().print(table)
     if left_out:
         console.print(f"left out without --profile: {', '.join(left_out)}", highlight=False, soft_wrap=True)

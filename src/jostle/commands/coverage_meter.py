@@ -6,15 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from jostle.composition.compose import watching
+from jostle.composition.contradictions import refuse_contradictions
 from jostle.composition.settle import FUZZ, settled
 from jostle.errors import PreflightFailed, UsageError
-from jostle.feedback.neuron_parts import NEURON_CRITERIA, RANGED, ProfileOptions
+from jostle.feedback.coverage_parts import MEASURED, PROFILED
+from jostle.feedback.neuron_parts import ProfileOptions
 from jostle.foreign import Crash, attempt
 from jostle.inputs.preflight import check_normalisation
 from jostle.interfaces import Feedback
@@ -24,7 +27,7 @@ from jostle.options.choices import chosen
 from jostle.options.kinds import NAMES
 from jostle.options.schema import Given
 from jostle.part import TRIED, PartContext
-from jostle.profile import Profile, profiled
+from jostle.profile import Layers, Profile, layers_in, profiled
 from jostle.progress import Progress
 from jostle.recipes.deephunter import DEEPHUNTER
 from jostle.records import NO_LABEL, Seeds, Trace
@@ -59,29 +62,36 @@ class CoverageMeter:
 
     Criteria are those of `jostle coverage`; those that measure against ranges need a profile, given or taken. The
     model is a torch module, a function of a batch or a subject. Options are those of `jostle fuzz` under the same
-    names: layers, units, mean, std, sections, buckets, top, active.
+    names: layers, units, counted, mean, std, sections, buckets, top, active.
     """
 
     def __init__(self, model: object, criteria: Sequence[str], profile: Profile | None = None, **options: Any):
         if not criteria:
-            raise UsageError(f"--criteria names none: choose from {', '.join(NEURON_CRITERIA)}")
+            raise UsageError(f"--criteria names none: choose from {', '.join(MEASURED)}")
         if len(set(criteria)) < len(criteria):
             raise UsageError("--criteria names a criterion twice: name each once")
         for name in criteria:
-            chosen("--criteria", name, NEURON_CRITERIA)
+            chosen("--criteria", name, MEASURED)
         self._given = FUZZ.parsed({**options, "coverage": tuple(criteria)})
+        refuse_contradictions(self._given)
         self._opened: Callable[[Tensor], Instrumented] = (
             model.opened if isinstance(model, IsolatedModel) else partial(_opened, _as_subject(model), self._given)
         )
         self.profile = profile
         self._model: Instrumented | None = None
+        self.layers: Layers = ()  # whose neurons are counted, once a batch was seen
         self._feedbacks: list[Feedback] = []
 
     def take_profile(self, batches: Iterable[Tensor]) -> Profile:
         """The ranges of all neurons over data the model knows, which criteria measure against; before any `add`."""
         if self._feedbacks:
             raise UsageError("a profile is taken before the first batch is added: begin with a new CoverageMeter")
-        self.profile = profiled(self._trace(batch) for batch in batches)
+        several = iter(batches)
+        first = next(several, None)
+        if first is None:
+            raise UsageError("a profile needs data: give at least one batch")
+        traces = map(self._trace, chain([first], several))
+        self.profile = profiled(traces, self.instrumented(first).novelty_layers)
         return self.profile
 
     def add(self, inputs: Tensor) -> Tensor:
@@ -112,15 +122,19 @@ class CoverageMeter:
         return {} if self._model is None else self._model.belongs_to
 
     def _trace(self, inputs: Tensor) -> Trace:
-        return sound_trace(self.instrumented(inputs), _unlabelled(inputs))
+        trace = sound_trace(self.instrumented(inputs), _unlabelled(inputs))
+        self.layers = self.layers or layers_in(trace)
+        return trace
 
     def _begun(self, inputs: Seeds) -> list[Feedback]:
         names = self._given.get("coverage")
-        unranged = [name for name in names if name in RANGED and self.profile is None]
-        if unranged:
-            raise UsageError(f"measuring {' and '.join(unranged)} needs neuron ranges: give training data as --profile")
-        settings, context = settled(DEEPHUNTER, self._given, Task.UNKNOWN), PartContext(inputs, profile=self.profile)
-        return [NEURON_CRITERIA[name].make(settings, context) for name in names]
+        without = [name for name in names if name in PROFILED and self.profile is None]
+        if without:
+            raise UsageError(f"measuring {' and '.join(without)} needs known data: give training data as --profile")
+        model = self.instrumented(inputs.inputs)
+        context = PartContext(inputs, profile=self.profile, novelty_layers=model.novelty_layers, measures_only=True)
+        settings = settled(DEEPHUNTER, self._given, Task.UNKNOWN)
+        return [MEASURED[name].make(settings, context) for name in names]
 
 
 def _opened(subject: Subject, given: Given, sample: Tensor) -> Instrumented:
@@ -151,7 +165,7 @@ def _as_subject(model: object) -> Subject:
 def criteria_named(criteria: str, profiled: bool) -> list[str]:
     """The criteria to measure; of all, those that need no profile where there is none."""
     if criteria == EVERY:
-        return [name for name in NEURON_CRITERIA if profiled or name not in RANGED]
+        return [name for name in MEASURED if profiled or name not in PROFILED]
     try:
         return list(NAMES.check(criteria))
     except ValueError as error:
@@ -167,7 +181,7 @@ def measured(
     """
     meter, profile = meter_of(given, criteria, undone), given.of(ProfileOptions).profile
     for part in data_parts(given, given.of(InputOptions).seeds, progress("measuring")):
-        if meter.profile is None and profile is not None and set(criteria) & set(RANGED):
+        if meter.profile is None and profile is not None and set(criteria) & set(PROFILED):
             model = meter.instrumented(part.inputs)
             meter.profile = profile_named(given, profile, model, progress("profiling"))
         meter.add(part.inputs)
@@ -176,7 +190,7 @@ def measured(
 
 def profile_of_data(given: Given, progress: Progress) -> tuple[Profile, Mapping[str, Any]]:
     """The ranges of all neurons of the model over the data that options name, and what they belong to."""
-    meter = meter_of(given, RANGED)
+    meter = meter_of(given, PROFILED)
     parts = data_parts(given, given.of(InputOptions).seeds, progress)
     return meter.take_profile(part.inputs for part in parts), meter.belongs_to
 

@@ -32,6 +32,7 @@ from jostle.options.campaign import (
     CHANNELS_LAST,
     BatchOptions,
     BudgetOptions,
+    CountedOptions,
     DoubtOptions,
     FailingOptions,
     FindingOptions,
@@ -169,7 +170,7 @@ def watching(recipe: Recipe, given: Given) -> Instrumentation:
     return Instrumentation(
         given.of(WatchOptions),
         given.of(InputOptions),
-        neurons=any(part.neurons for part in parts),
+        counted=given.of(CountedOptions).counted if any(part.neurons for part in parts) else None,
         extremes=any(part.extremes for part in parts),
         twin_gradients=given.get("goal") == DISAGREE,
     )
@@ -282,11 +283,17 @@ def needs_profile(settings: Settings) -> bool:
     return any(part.ranges for part in parts_named("coverage", settings.values["coverage"]))
 
 
+def counts_neurons(settings: Settings) -> bool:
+    """Whether a part looks at the neurons of layers."""
+    named = [part for kind in ("coverage", "mutator") for part in parts_named(kind, settings.values[kind])]
+    return any(part.neurons for part in named)
+
+
 def profile_of_seeds(prepared: Prepared) -> Profile:
     """The ranges over the seeds; a seed that the model fails on has none."""
     batch, seeds = prepared.settings[BatchOptions].batch, prepared.seeds.as_candidates()
     rows = all_rows(len(seeds)).split(batch)
-    return profiled(prepared.model.target.run(seeds.select(some)) for some in rows)
+    return profiled((prepared.model.target.run(seeds.select(some)) for some in rows), prepared.model.novelty_layers)
 
 
 def compose(prepared: Prepared, take_profile: Callable[[], Profile]) -> Composition:

@@ -85,7 +85,8 @@ class NeuronChoice:
         neurons = sum(size for _, size in layers)
         if count > neurons:
             raise UsageError(
-                f"--neurons {count}: the layers chosen have {neurons} neurons: give fewer, or more with --layers"
+                f"--neurons {count}: the layers chosen have {neurons} neurons: give fewer, or more with --layers or "
+                f"--counted every"
             )
         if count < len(strategies):
             raise UsageError(f"--neurons {count} for {len(strategies)} strategies: give at least one for each")

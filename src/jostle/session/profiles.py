@@ -31,7 +31,7 @@ def take_profile(loaded: Loaded, progress: Progress) -> Profile:
     if named is not None:
         return profile_named(given, named, loaded.model, progress)
     parts = data_parts(given, given.of(InputOptions).seeds, progress)
-    return profiled(loaded.model.target.run(part.as_candidates()) for part in parts)
+    return profiled((loaded.model.target.run(part.as_candidates()) for part in parts), loaded.model.novelty_layers)
 
 
 def saved_profile(folder: Path, model: Instrumented) -> Profile | None:
@@ -58,7 +58,8 @@ def profile_named(given: Given, spec: str, model: Instrumented, progress: Progre
     """A saved profile, if it belongs to this model, or one of the data behind the name."""
     if Path(spec).suffix == SAVED:
         return load_profile(Path(spec), model.belongs_to)
-    return profiled(sound_trace(model, part) for part in data_parts(given, spec, progress))
+    parts = data_parts(given, spec, progress)
+    return profiled((sound_trace(model, part) for part in parts), model.novelty_layers)
 
 
 def sound_trace(model: Instrumented, data: Seeds) -> Trace:

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from jostle.commands.coverage_meter import CoverageMeter
 from jostle.errors import PreflightFailed, UsageError
-from jostle.feedback.neuron_parts import NEURON_CRITERIA, RANGED
+from jostle.feedback.coverage_parts import MEASURED, PROFILED
 from jostle.profile import encode_profile, load_profile
 from jostle.zoo import lenet1, lenet5, mnist_sample
 
-ALL = list(NEURON_CRITERIA)
+ALL = list(MEASURED)
 
 
 @pytest.fixture(scope="module")
@@ -37,16 +37,18 @@ def test_batches_accumulate_as_one_batch(digits: Tensor) -> None:
         meter.take_profile([digits[:40]])
     noisy = (digits + 0.3 * torch.randn(digits.shape)).clamp(0, 1)
     gains = at_once.add(noisy)
-    assert torch.equal(torch.cat([in_turn.add(part) for part in noisy.split(40)]), gains)
-    assert at_once.coverage() == in_turn.coverage()
-    assert gains.shape == (120, 6) and (gains.sum(0) > 0).all()
-    assert not at_once.add(noisy).any()
+    torch.testing.assert_close(torch.cat([in_turn.add(part) for part in noisy.split(40)]), gains)
+    for name, figures in at_once.coverage().items():
+        assert in_turn.coverage()[name] == pytest.approx(figures)
+    assert gains.shape == (120, len(ALL)) and (gains.sum(0) > 0).all()
+    assert not at_once.add(noisy)[gains > 0].any()
 
 
 def test_every_criterion_tells_its_share_by_name(digits: Tensor) -> None:
     coverage = measured(digits, [digits]).coverage()
     assert list(coverage) == ALL
-    assert all(0 <= figures["covered"] <= 1 and figures["neurons"] > 0 for figures in coverage.values())
+    assert all(0 <= figures["covered"] <= 1 for name, figures in coverage.items() if name != "nlc")
+    assert coverage["nlc"]["spread"] > 0 and coverage["nc"]["neurons"] == 42
     assert coverage["kmnc"]["covered"] > 0.01 and coverage["tknc"]["covered"] > 0.5
 
 
@@ -60,13 +62,13 @@ def test_nothing_is_claimed_before_a_batch_was_counted(digits: Tensor) -> None:
     assert CoverageMeter(lenet1(), ["nc"]).coverage() == {}
 
 
-@pytest.mark.parametrize("name", RANGED)
+@pytest.mark.parametrize("name", PROFILED)
 def test_ranges_need_a_profile(name: str, digits: Tensor) -> None:
-    with pytest.raises(UsageError, match=f"{name} needs neuron ranges: give training data as --profile"):
+    with pytest.raises(UsageError, match=f"{name} needs known data: give training data as --profile"):
         CoverageMeter(lenet1(), ["nc", name]).add(digits)
 
 
-@pytest.mark.parametrize("name", sorted(set(ALL) - set(RANGED)))
+@pytest.mark.parametrize("name", sorted(set(ALL) - set(PROFILED)))
 def test_other_criteria_need_none(name: str, digits: Tensor) -> None:
     assert CoverageMeter(lenet1(), [name]).add(digits).sum() > 0
 

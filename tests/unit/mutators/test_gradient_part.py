@@ -149,7 +149,7 @@ DISAGREE = {"goal": "disagree", "others": None, "neurons": None}
         ({**DISAGREE, "twin": "int8"}, "the twin int8 cannot be differentiated", "use --coverage gap"),
         ({**DISAGREE, "twin": "weights16,int8"}, "the twin int8 cannot be differentiated", "use --coverage gap"),
         ({**DISAGREE, "twin": "nets.py:in_numpy"}, "cannot be differentiated", "use --coverage gap"),
-        ({"neurons": 14}, "--neurons 14: the layers chosen have 13 neurons", "give fewer"),
+        ({"neurons": 14}, "--neurons 14: the layers chosen have 8 neurons", "give fewer"),
         ({"neurons": 6, "layers": ("0",)}, "--neurons 6: the layers chosen have 5 neurons", "more with --layers"),
         ({"neurons": 1, "strategy": ("rare", "near")}, "--neurons 1 for 2 strategies", "at least one for each"),
         ({"model": "nets.py:function"}, "--neurons: no layer is watched", "give --neurons 0"),
@@ -233,7 +233,7 @@ def test_a_panel_shows_the_layers_of_all_its_models(nets: Path) -> None:
     panel = {"recipe": "deepxplore", "models": ("jostle.zoo:lenet4",), "neurons": 3, "strategy": ("heavy",)}
     choices = {**LENETS, **panel, "executions": 200}
     watched = load(options(**choices)).model.layers
-    assert "conv1" in watched and "model 2: conv1" in watched
+    assert "relu1" in watched and "model 2: relu1" in watched
     assert assembled(**choices).campaign.run().executions == 200
 
 
