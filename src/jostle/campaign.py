@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from jostle.admission import Admission
 from jostle.coverage_counter import CoverageCounter
 from jostle.errors import UsageError
-from jostle.interfaces import Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
+from jostle.interfaces import CountsTries, Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
 from jostle.judgement import BatchJudge, Classes, Judgement, Saved
 from jostle.randomness import randomness
 from jostle.records import COUNTED_CORPUS, Candidates, History, Seeds, StepRecord, Summary, Trace
@@ -113,6 +113,7 @@ class Campaign:
             coverage=(self._counter or self._admission).coverage(),
             flaky=self._judge.still_flaky(),
             counted=self._counter.counted if self._counter else COUNTED_CORPUS,
+            tries=self._mutator.tries() if isinstance(self._mutator, CountsTries) else {},
         )
 
     def _spent(self) -> bool:

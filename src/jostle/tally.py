@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jostle.judgement import Judgement
-from jostle.records import History, Outcome, Summary, Trace
+from jostle.records import History, Outcome, Summary, Trace, Tries
 
 
 @dataclass
@@ -55,6 +55,7 @@ class Tally:
         coverage: Mapping[str, Mapping[str, float]],
         flaky: Mapping[str, int],
         counted: str,
+        tries: Mapping[str, Tries],
     ) -> Summary:
         ran = self.executions - self.executions_before
         return Summary(
@@ -71,4 +72,5 @@ class Tally:
             rates={name: ran / max(seconds, 1e-9) for name, seconds in self.variant_seconds.items()},
             failing_kept=self.failing_kept,
             counted=counted,
+            tries=tries,
         )
