@@ -80,9 +80,9 @@ PLANS = {
     "vgg8": Plan(
         vgg8,
         (
-            Stage("A", 0.05, (32, 32)),
-            Stage("B", 0.02, (32,)),
-            Stage("C", 0.015, (32, 32), falls=True),
+            Stage("A", 0.06, (16, 16, 16)),
+            Stage("B", 0.03, (24,)),
+            Stage("C", 0.02, (32, 32), falls=True),
         ),
         (("C", "vgg8", torch.float16),),
     ),
@@ -247,7 +247,7 @@ def batches(lessons: Labelled, rng: torch.Generator) -> Iterator[Labelled]:
 
 def jittered(images: Tensor, rng: torch.Generator) -> Tensor:
     """Images [batch, 3, 32, 32], each shifted by a few pixels and mirrored or not."""
-    batch, channels, height, width = images.shape
+    batch, _, height, width = images.shape
     down, right = torch.randint(2 * SHIFT + 1, (2, batch, 1), generator=rng)
     mirrored = torch.rand(batch, 1, generator=rng) < 0.5
     columns = torch.where(mirrored, torch.arange(width).flip(0), torch.arange(width)) + right

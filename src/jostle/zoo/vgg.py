@@ -9,6 +9,7 @@ from jostle.zoo.shipped_weights import shipped_weights
 
 WIDTHS = ((16, 32), (48, 64), (96, 128))  # of the convolutions between two poolings
 HIDDEN = 64
+POOLED = 2  # side of what the last pooling leaves, so that smaller images can be trained on
 
 
 class VGG(nn.Module):
@@ -45,8 +46,8 @@ def _layers() -> Iterator[tuple[str, nn.Module]]:
             yield f"norm{level}_{place}", nn.BatchNorm2d(width)
             yield f"relu{level}_{place}", nn.ReLU()
             wide_in = width
-        yield f"pool{level}", nn.MaxPool2d(2)
+        yield f"pool{level}", nn.MaxPool2d(2) if level < len(WIDTHS) else nn.AdaptiveMaxPool2d(POOLED)
     yield "flatten", nn.Flatten()
-    yield "fc1", nn.Linear(wide_in * 4**2, HIDDEN)  # three poolings leave 4 x 4 of 32 x 32
+    yield "fc1", nn.Linear(wide_in * POOLED**2, HIDDEN)
     yield "relu4", nn.ReLU()
     yield "fc2", nn.Linear(HIDDEN, 10)

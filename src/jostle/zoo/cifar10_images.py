@@ -59,7 +59,9 @@ def _checked(folder: Path) -> dict[str, bytes]:
     for name, digest in SHEETS.items():
         found = hashlib.sha256(contents[name]).hexdigest()
         if found != digest:
-            raise SeedsRefused(f"{folder}: {name} has the SHA-256 {found[:12]}… instead of {digest[:12]}…: {HOW_TO_GET}")
+            raise SeedsRefused(
+                f"{folder}: {name} has the SHA-256 {found[:12]}… instead of {digest[:12]}…: {HOW_TO_GET}"
+            )
     return contents
 
 
