@@ -67,9 +67,9 @@ PLANS = {
     "resnet20": Plan(
         resnet20,
         (
-            Stage("A", 0.15, (16, 16, 16, 16, 24, 24, 32)),
-            Stage("B", 0.04, (24, 24, 32)),
-            Stage("C", 0.03, (32, 32, 32, 32, 32, 32), falls=True),
+            Stage("A", 0.15, (16, 16, 16, 16, 24, 24)),
+            Stage("B", 0.04, (24,)),
+            Stage("C", 0.03, (32, 32, 32), falls=True),
         ),
         (
             ("A", "resnet20_a", torch.float16),
