@@ -2,6 +2,7 @@
 # make test   sets up and passes every test
 # make check  the fast part of it, before each commit
 # make soak   kills, damages and starves campaigns hundreds of times (long)
+# make cifar10  gets CIFAR-10 (139 MB) for what measures on it
 # make bench  the figures in docs/results.md (long); DATA=folder adds full MNIST
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile -c constraints.txt
 DATA ?= $(JOSTLE_DATA)
 
-.PHONY: demo test every_test check soak lint bench browser clean
+.PHONY: demo test every_test check soak lint bench browser cifar10 clean
 
 demo: $(VENV)/.core
 	@$(BIN)/jostle demo
@@ -42,6 +43,9 @@ bench: $(VENV)/.bench
 		onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report; do \
 		echo "== $$script"; JOSTLE_DATA="$(DATA)" $(BIN)/python benchmarks/$$script.py || exit 1; \
 	done
+
+cifar10: $(VENV)/.core
+	@$(BIN)/python scripts/get_cifar10.py
 
 # The stamps say what is installed; they are renewed when a requirement changes.
 $(VENV)/.core: pyproject.toml constraints.txt
