@@ -3,6 +3,7 @@
 # make check  the fast part of it, before each commit
 # make soak   kills, damages and starves campaigns hundreds of times (long)
 # make bench  the figures in docs/results.md (long); DATA=folder adds full MNIST
+# make paper  every table of the seed papers beside ours: docs/paper.md (long, goes on where it stopped); ONLY=table5 for one
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile -c constraints.txt
 DATA ?= $(JOSTLE_DATA)
 
-.PHONY: demo test every_test check soak lint bench browser clean
+.PHONY: demo test every_test check soak lint bench paper browser clean
 
 demo: $(VENV)/.core
 	@$(BIN)/jostle demo
@@ -42,6 +43,9 @@ bench: $(VENV)/.bench
 		onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report; do \
 		echo "== $$script"; JOSTLE_DATA="$(DATA)" $(BIN)/python benchmarks/$$script.py || exit 1; \
 	done
+
+paper: $(VENV)/.bench
+	@cd benchmarks && JOSTLE_DATA="$(DATA)" ../$(BIN)/python -m paper $(ONLY)
 
 # The stamps say what is installed; they are renewed when a requirement changes.
 $(VENV)/.core: pyproject.toml constraints.txt
