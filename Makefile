@@ -45,7 +45,7 @@ bench: $(VENV)/.bench
 	done
 
 paper: $(VENV)/.bench
-	@cd benchmarks && JOSTLE_DATA="$(DATA)" ../$(BIN)/python -m paper $(ONLY)
+	@PYTHONPATH="benchmarks:$$PYTHONPATH" JOSTLE_DATA="$(DATA)" $(BIN)/python -m paper $(ONLY)
 
 # The stamps say what is installed; they are renewed when a requirement changes.
 $(VENV)/.core: pyproject.toml constraints.txt
