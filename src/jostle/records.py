@@ -320,6 +320,35 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Failures:
+    """The inputs of a batch that violate a property, once for each property; a test is one such violation."""
+
+    inputs: Candidates  # [inputs] each once
+    input_of: Tensor  # [tests] positions among those
+    kinds: tuple[str, ...]  # [tests]
+    bugs: Tensor  # [tests] numbers within a kind
+    answers: Tensor  # [tests] the classes that the model gave, NO_LABEL where it gave none
+    confirmed: Tensor  # [tests] bool: fails as a file gives the input back too, where findings must be image files
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def first(self, most: int | None) -> Failures:
+        """At most so many of them; None is all."""
+        if most is None or most >= len(self):
+            return self
+        used, input_of = self.input_of[:most].unique(return_inverse=True)
+        return Failures(
+            self.inputs.select(used),
+            input_of,
+            self.kinds[:most],
+            self.bugs[:most],
+            self.answers[:most],
+            self.confirmed[:most],
+        )
+
+
+@dataclass(frozen=True)
 class Lesson:
     """What one step taught."""
 

@@ -33,6 +33,8 @@ class JournalLine:
     flaky: tuple[str, ...]  # fingerprints
     violations: Mapping[str, int]  # violating inputs by kind
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
+    failing: int = 0  # failing tests that were kept
+    failing_digest: str = ""  # of those, "" if there are none
 
     def past_step(self, lost: bool) -> PastStep:
         """The step as a campaign that goes on needs it; `lost` if what it kept can be read no more."""
@@ -68,6 +70,8 @@ def encode_line(line: JournalLine) -> bytes:
         "flaky": list(line.flaky),
         "violations": dict(line.violations),
         "unconfirmed": dict(line.unconfirmed),
+        "failing": line.failing,
+        "failing digest": line.failing_digest,
     }
     return (json.dumps(with_checksum(content)) + "\n").encode()
 
@@ -86,6 +90,8 @@ def decode_line(raw: bytes) -> JournalLine:
         flaky=texts(content, "flaky"),
         violations=counts(content, "violations"),
         unconfirmed=counts(content, "unconfirmed"),
+        failing=whole(content, "failing") if "failing" in content else 0,  # lines of before have none
+        failing_digest=text(content, "failing digest") if "failing digest" in content else "",
     )
 
 
