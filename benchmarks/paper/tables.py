@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from paper.dlfuzz_figure4 import FIGURE4
+from paper.dlfuzz_retraining import RETRAINING
+from paper.dlfuzz_table1 import TABLE1
 from paper.table import Table
+from paper.tensorfuzz_half import HALF
+from paper.tensorfuzz_loss import LOSS
+from paper.tensorfuzz_nan import NAN
+from paper.tensorfuzz_refactoring import REFACTORING
 
-TABLES: dict[str, Table] = {table.name: table for table in ()}
+ALL = (NAN, HALF, REFACTORING, LOSS, TABLE1, FIGURE4, RETRAINING)
+TABLES: dict[str, Table] = {table.name: table for table in ALL}
