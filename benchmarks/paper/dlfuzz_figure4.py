@@ -29,7 +29,7 @@ def cells(data: Data) -> Sequence[Cell]:
 def measured(data: Data, name: str, how: str, draw: int, counts: Sequence[int]) -> Result:
     """Coverage in per cent after so many images, each number in a run of its own on the first of the draw."""
     runs = [
-        dlfuzz(data, name, draw, count, strategy=(how,))
+        dlfuzz(data, name, draw, count, strategy=(how,), minimise=False)
         if how in STRATEGIES
         else deepxplore(data, name, draw, count, how)
         for count in counts

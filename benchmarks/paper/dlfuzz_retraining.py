@@ -22,7 +22,7 @@ from paper.table import Cell, Data, Result, Section, Table
 
 SEEDS, FIRST, EPOCHS = 5, 100, 5
 FUZZED, EXECUTIONS = 200, 3_000  # training images that are fuzzed, and executions
-TRAINED = 20_000  # training images, drawn for each seed of randomness
+TRAINED = 10_000  # training images, drawn for each seed of randomness
 FILES = ("mnist/train-images-idx3-ubyte.gz", "mnist/t10k-images-idx3-ubyte.gz", "lenets/deepxplore")
 MEASURES = {
     "clean": "MNIST test images",
@@ -38,7 +38,7 @@ def cells(data: Data) -> Sequence[Cell]:
         "epochs": data.budget(EPOCHS, 1),
     }
     return [
-        Cell(f"{name}/seed{seed}", 35, measured, {"name": name, "seed": seed, **settings}, data.lacks(*FILES))
+        Cell(f"{name}/seed{seed}", 25, measured, {"name": name, "seed": seed, **settings}, data.lacks(*FILES))
         for name in LENETS
         for seed in data.seeds(SEEDS, FIRST)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 import torch
@@ -23,7 +23,7 @@ def dlfuzz(data: Data, name: str, draw: int, images: int, **given: Any) -> Run:
     """The paper's setting: each entry of the seed list is mutated once, k 4, m 10, 3 iterations."""
     pictures, labels = seed_images(data.folder, images, draw)
     model = network(name, data.folder)
-    return fuzz(model, pictures, labels, counted_layers(name), rounds=1, seed=draw, minimise=False, **given)
+    return fuzz(model, pictures, labels, counted_layers(name), rounds=1, seed=draw, **given)
 
 
 def deepxplore(data: Data, name: str, draw: int, images: int, constraint: str) -> Run:
@@ -60,6 +60,7 @@ def figures(run: Run) -> Result:
         "adversarial": len(run.adversarial),
         "roots": len(run.adversarial.roots.unique()),
         "distance": mean(run.distances.tolist()) if len(run.adversarial) else None,
+        "minimised": median(run.minimised.values()) if run.minimised else None,
         "mutants": run.summary.executions,
         "seconds": run.seconds,
     }
