@@ -4,6 +4,7 @@
 # make soak   kills, damages and starves campaigns hundreds of times (long)
 # make cifar10  gets CIFAR-10 (139 MB) for what measures on it
 # make bench  the figures in docs/results.md (long); DATA=folder adds full MNIST
+# make paper  every table of the seed papers beside ours: docs/paper.md (long, goes on where it stopped); ONLY=table5 for one
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile -c constraints.txt
 DATA ?= $(JOSTLE_DATA)
 
-.PHONY: demo test every_test check soak lint bench browser cifar10 clean
+.PHONY: demo test every_test check soak lint bench paper browser cifar10 clean
 
 demo: $(VENV)/.core
 	@$(BIN)/jostle demo
@@ -37,8 +38,8 @@ browser: $(VENV)/.dev
 	@sh scripts/prepare_browser.sh $(VENV)
 
 bench: $(VENV)/.bench
-	@for script in throughput durability isolation neighbours nan_search half_precision deephunter_throughput deephunter_coverage deephunter_models \
-		dlfuzz_paper dlfuzz_throughput dlfuzz_attacks dlfuzz_retraining \
+	@for script in throughput durability isolation neighbours deephunter_throughput deephunter_coverage deephunter_models \
+		dlfuzz_throughput dlfuzz_attacks \
 		frameworks_throughput frameworks_false_alarms frameworks_strategies \
 		onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report; do \
 		echo "== $$script"; JOSTLE_DATA="$(DATA)" $(BIN)/python benchmarks/$$script.py || exit 1; \
@@ -46,6 +47,9 @@ bench: $(VENV)/.bench
 
 cifar10: $(VENV)/.core
 	@$(BIN)/python scripts/get_cifar10.py
+
+paper: $(VENV)/.bench
+	@PYTHONPATH="benchmarks:$$PYTHONPATH" JOSTLE_DATA="$(DATA)" $(BIN)/python -m paper $(ONLY)
 
 # The stamps say what is installed; they are renewed when a requirement changes.
 $(VENV)/.core: pyproject.toml constraints.txt
