@@ -49,10 +49,8 @@ def once(name: str, folder: Path | None, seed: int, seconds: float) -> tuple[Acc
                 "minimise": False,
             }
         )
-        session = assemble(options)
-        session.search()
-        session.archive.close()
-        session.close()
+        with assemble(options).closed_after() as session:
+            session.search()
         result = retrain(
             root / "campaign",
             None,
