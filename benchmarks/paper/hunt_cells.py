@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from paper.deephunter_published import CRITERIA
-from paper.hunts import Coverage, Hunt, hunt
-from paper.neuron_shares import percent, percent_by_rank
-from paper.other_instances import accuracy, quantised_unlike
-from paper.preys import Prey, prey_of, seeds_of
-from paper.strategies import strategy_named
+from paper.deephunter_published import CRITERIA, NAMES
+from paper.hunt_measures import measure_few, measure_hunt, measure_seeds, measure_twins
+from paper.preys import lacking
 from paper.table import Cell, Data, Result
 
+SUBJECTS = ("lenet1", "lenet4", "lenet5", "resnet20", "vgg")
+TRAINED = "-trained"  # LeNets with three stages of one training, of which none were published
+STAGED = (f"lenet1{TRAINED}", f"lenet4{TRAINED}", f"lenet5{TRAINED}", "resnet20", "vgg")
+TWINNED = ("lenet1", "lenet4", "lenet5")
+MEASURED = ("kmnc", "nbc")  # of strategies that no neuron criterion guides
 HUNTS = "deephunter-hunts-1"  # what results are kept under; another number once they no longer count
-SEEDS_OF_RANDOMNESS = 5
+REPEATS = 5  # seeds of randomness
 
 
 @dataclass(frozen=True)
@@ -22,28 +24,89 @@ class Budget:
     """What a campaign on a subject may take."""
 
     executions: int
-    per_class: int  # seeds
-    rate: float  # executions a second on one core, making, running, judging and evaluating
+    per_class: int  # seeds; of all classes together where there are more than ten
+    seconds: float  # on one core, about
+    quick: int = 400  # executions, where tables are only tried
 
 
 BUDGETS = {
-    "lenet1": Budget(30_000, 100, 3_000),
-    "lenet4": Budget(30_000, 100, 3_000),
-    "lenet5": Budget(30_000, 100, 3_000),
-    "resnet20": Budget(3_000, 100, 200),
-    "vgg": Budget(3_000, 100, 200),
+    **dict.fromkeys(("lenet1", "lenet4", "lenet5"), Budget(30_000, 100, 10)),
+    **dict.fromkeys((f"{name}{TRAINED}" for name in ("lenet1", "lenet4", "lenet5")), Budget(20_000, 100, 7)),
+    "resnet20": Budget(3_000, 100, 20),
+    "vgg": Budget(3_000, 100, 25),
+    "efficientnet_lite0": Budget(100, 2, 20, quick=48),
 }
-QUICK = Budget(300, 10, 100)
 
 
-def hunt_cells(data: Data, subjects: Sequence[str], strategies: Sequence[str], measured: Sequence[str] = ()) -> list[Cell]:
+def published_name(subject: str) -> str:
+    """What the paper's subject is called here."""
+    return subject.removesuffix(TRAINED)
+
+
+def hunt_cells(data: Data, subjects: Sequence[str], strategies: Sequence[str]) -> list[Cell]:
     """A campaign for each subject, strategy and seed of randomness."""
     return [
-        hunt_cell(data, subject, strategy, seed, measured)
+        _hunt_cell(data, subject, strategy, seed)
         for subject in subjects
         for strategy in strategies
-        for seed in data.seeds(SEEDS_OF_RANDOMNESS)
+        for seed in data.seeds(REPEATS)
     ]
+
+
+def _hunt_cell(data: Data, subject: str, strategy: str, seed: int) -> Cell:
+    settings = _settings(data, subject, seed) | {"strategy": strategy}
+    if strategy not in CRITERIA and not strategy.startswith("together"):
+        settings["measured"] = MEASURED
+    name, cost = f"{subject}/{strategy}/seed{seed}", data.budget(1, 0) * BUDGETS[subject].seconds + 2
+    return Cell(name, cost, measure_hunt, settings, lacking(subject, data), HUNTS)
+
+
+def few_cells(data: Data) -> list[Cell]:
+    """Ten published seeds and 10,000 mutants, as DeepHunter's own code was run."""
+    missing = data.lacks("seeds/deephunter-10", "lenets/deephunter")
+    return [
+        Cell(
+            f"few/{subject}/{criterion}/seed{seed}",
+            3,
+            measure_few,
+            {"subject": subject, "criterion": criterion, "mutants": data.budget(10_000, 300), "seed": seed},
+            missing,
+        )
+        for subject in TWINNED
+        for criterion in CRITERIA
+        for seed in data.seeds(REPEATS)
+    ]
+
+
+def seeds_cells(data: Data) -> list[Cell]:
+    """What networks in 16 bit say of the seeds themselves."""
+    return [
+        Cell(
+            f"{subject}/seeds/seed{seed}",
+            2,
+            measure_seeds,
+            {"subject": subject, "per_class": _settings(data, subject, seed)["per_class"], "seed": seed},
+            lacking(subject, data),
+        )
+        for subject in SUBJECTS
+        for seed in data.seeds(REPEATS)
+    ]
+
+
+def twin_cells(data: Data) -> list[Cell]:
+    """Campaigns that compare a network with itself in 16 bit on every execution."""
+    return [
+        Cell(f"{subject}/twins/seed{seed}", 13, measure_twins, _settings(data, subject, seed), lacking(subject, data))
+        for subject in TWINNED
+        for seed in data.seeds(REPEATS)
+    ]
+
+
+def _settings(data: Data, subject: str, seed: int) -> dict[str, object]:
+    budget = BUDGETS[subject]
+    per_class = min(budget.per_class, data.budget(budget.per_class, 10))
+    executions = data.budget(budget.executions, budget.quick)
+    return {"subject": subject, "executions": executions, "per_class": per_class, "seed": seed}
 
 
 def results_of(results: Mapping[str, Result], subject: str, strategy: str) -> list[Result]:
@@ -51,3 +114,23 @@ def results_of(results: Mapping[str, Result], subject: str, strategy: str) -> li
     start = f"{subject}/{strategy}/seed"
     seeds = {int(name.removeprefix(start)): result for name, result in results.items() if name.startswith(start)}
     return [seeds[seed] for seed in sorted(seeds)]
+
+
+def measured_subjects(
+    results: Mapping[str, Result], strategies: Sequence[str], among: Sequence[str] = tuple(BUDGETS)
+) -> list[str]:
+    """Those of which something was measured."""
+    return [subject for subject in among if any(results_of(results, subject, name) for name in strategies)]
+
+
+def budgets_told(results: Mapping[str, Result]) -> str:
+    """How many executions, seeds and seeds of randomness the figures are of, in a sentence."""
+    told: dict[str, list[str]] = {}
+    for subject in BUDGETS:
+        runs = {name: run for name, run in results.items() if name.startswith(f"{subject}/") and "curve" in run}
+        if runs:
+            run, repeats = next(iter(runs.values())), len({name.rsplit("seed", 1)[1] for name in runs})
+            said = f"{run['executions']:,} executions, the {run['seeds']:,} seeds among them, {repeats} seeds of randomness"
+            told.setdefault(said, []).append(NAMES[published_name(subject)])
+    budgets = "; ".join(f"{', '.join(names)}: {said}" for said, names in told.items())
+    return f"Each campaign on {budgets}."
