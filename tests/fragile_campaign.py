@@ -55,6 +55,7 @@ class Run:
     listeners: tuple[Any, ...] = ()
     module: nn.Module = field(default_factory=Fragile)
     saved: Callable[[Tensor], Tensor] | None = None
+    keep_failing: int | None = None
 
     def __post_init__(self) -> None:
         self.campaign = Campaign(
@@ -68,6 +69,8 @@ class Run:
             seed=self.seed,
             batch=self.batch,
             saved=self.saved,
+            classes=lambda outputs: outputs.argmax(1),
+            keep_failing=self.keep_failing,
         )
 
     def to_the_end(self, history: History | None = None, **choices: Any) -> Run:

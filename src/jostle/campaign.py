@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from jostle.admission import Admission
 from jostle.errors import UsageError
 from jostle.interfaces import Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
-from jostle.judgement import BatchJudge, Judgement, Saved
+from jostle.judgement import BatchJudge, Classes, Judgement, Saved
 from jostle.randomness import randomness
 from jostle.records import Candidates, History, Seeds, StepRecord, Summary, Trace
 from jostle.resume import Redone, Resumption
@@ -54,14 +54,18 @@ class Campaign:
         batch: int = 256,
         saved: Saved | None = None,
         seeds_count: bool = False,
+        classes: Classes | None = None,
+        keep_failing: int | None = 0,
     ):
         """`saved` gives what a file gives back of inputs [batch, ...]: with it, only what survives that is found.
 
-        With `seeds_count`, seeds that the model gets wrong are findings too.
+        With `seeds_count`, seeds that the model gets wrong are findings too. So many failing tests are handed to the
+        listeners to be kept, None is all; `classes` reads the answers to them, of a model that gives classes.
         """
         self._target, self._mutator, self._scheduler = target, mutator, scheduler
         self._seeds, self._budget, self._seed, self._batch = seeds, budget, seed, batch
-        self._judge = BatchJudge(oracles, target, saved, seeds_count)
+        self._judge = BatchJudge(oracles, target, saved, seeds_count, classes)
+        self._keep_failing = keep_failing
         learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
         self._admission = Admission(seeds, feedbacks, learners)
         self._tally = Tally()
@@ -77,7 +81,7 @@ class Campaign:
         history: History | None = None,
         *,
         listeners: Sequence[Listener] = (),
-        redone: Redone = lambda past, kept: None,
+        redone: Redone = lambda past, kept, failing: None,
         full: Callable[[], bool] = lambda: False,
     ) -> Summary:
         """Goes on until the budget is spent, from the seeds or from where an earlier run stopped.
@@ -148,6 +152,8 @@ class Campaign:
         """Hands the record of a step to the listeners; the time they take is the step's too."""
         before = self._tally.seconds
         self._tally.seconds = before + time.monotonic() - started
+        failing = judgement.failing.first(self._room_for_failing())
+        self._tally.failing_kept += len(failing)
         record = StepRecord(
             step=self._tally.steps,
             planned=planned,
@@ -156,11 +162,16 @@ class Campaign:
             flaky=judgement.flaky,
             violations=judgement.violations,
             unconfirmed=judgement.unconfirmed,
+            failing=failing,
             so_far=self.summary(),
         )
         for listener in self._listeners:
             listener(record)
         self._tally.seconds = before + time.monotonic() - started
+
+    def _room_for_failing(self) -> int | None:
+        """How many more failing tests may be kept, None if any number."""
+        return None if self._keep_failing is None else max(0, self._keep_failing - self._tally.failing_kept)
 
     def _resume(self, history: History, redone: Redone) -> None:
         """Takes over an earlier run."""

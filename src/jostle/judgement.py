@@ -13,10 +13,11 @@ from torch import Tensor
 from jostle.foreign import CRASH
 from jostle.interfaces import Oracle, Target
 from jostle.lineage import Change, Mutation
-from jostle.records import NO_BUG, Candidates, Finding, Trace, Verdicts
+from jostle.records import MODEL, NO_BUG, NO_LABEL, Candidates, Failures, Finding, Trace, Verdicts
 
 Bug = tuple[str, int]  # kind and number
 Saved = Callable[[Tensor], Tensor]  # from inputs [batch, ...] to what a file gives back of them
+Classes = Callable[[Tensor], Tensor]  # from outputs [batch, ...] to the class that each says [batch]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Judgement:
     flaky: tuple[Finding, ...]  # bugs not seen before that did not show again when the input ran alone
     violations: Mapping[str, int]  # violating inputs by kind
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
+    failing: Failures  # all of both
 
     @property
     def found_by(self) -> tuple[Mutation, ...]:
@@ -35,17 +37,46 @@ class Judgement:
         return tuple(finding.row.mutations[0] for finding in self.findings)
 
 
+@dataclass(frozen=True)
+class _Report:
+    """The violations of a batch that one oracle reports."""
+
+    oracle: Oracle
+    said: Verdicts
+    rows: Tensor  # [violating] positions in the batch
+    survive: Tensor  # [violating] bool: shows as a file gives the input back too
+
+    @property
+    def kind(self) -> str:
+        return self.said.kind
+
+    @property
+    def bugs(self) -> Tensor:  # [violating]
+        return self.said.bugs[self.rows]
+
+    @property
+    def confirmed(self) -> Tensor:  # positions in the batch
+        return self.rows[self.survive]
+
+
 class BatchJudge:
     """Judges batches by all oracles, and remembers the bugs that it has seen."""
 
     def __init__(
-        self, oracles: Sequence[Oracle], target: Target, saved: Saved | None = None, seeds_count: bool = False
+        self,
+        oracles: Sequence[Oracle],
+        target: Target,
+        saved: Saved | None = None,
+        seeds_count: bool = False,
+        classes: Classes | None = None,
     ):
         """With `saved`, a violation that an input shows no more as a file gives it back is none, and counted apart.
 
-        A seed that the model gets wrong is no discovery, unless seeds count.
+        A seed that the model gets wrong is no discovery, unless seeds count. `classes` reads outputs of a model that
+        gives classes.
         """
         self._oracles, self._target, self._saved, self._seeds_count = oracles, target, saved, seeds_count
+        self._classes = classes
         self._bugs: set[Bug] = set()
         self._flaky: set[Bug] = set()
 
@@ -68,16 +99,52 @@ class BatchJudge:
         new: list[Finding] = []
         violations: Counter[str] = Counter()
         unconfirmed: Counter[str] = Counter()
+        reports = self._reports(candidates, verdicts)
+        for report in reports:
+            confirmed = report.confirmed
+            if len(report.rows) > len(confirmed):
+                unconfirmed[report.kind] += len(report.rows) - len(confirmed)
+            if len(confirmed):
+                violations[report.kind] += len(confirmed)
+            new += self._new_bugs(report.oracle, report.said, confirmed, candidates, finding)
+        findings, flaky = tuple(one for one in new if one.alone), tuple(one for one in new if not one.alone)
+        failing = self._failures(candidates, trace, reports)
+        return Judgement(_violating(trace, verdicts), findings, flaky, violations, unconfirmed, failing)
+
+    def failing(self, candidates: Candidates, trace: Trace) -> Failures:
+        """All failing tests of a batch that was judged before."""
+        return self._failures(candidates, trace, self._reports(candidates, self._verdicts(candidates, trace)))
+
+    def _reports(self, candidates: Candidates, verdicts: Sequence[Verdicts]) -> list[_Report]:
+        reports = []
         for oracle, said in zip(self._oracles, verdicts, strict=True):
             rows = self._reported(oracle, said, candidates)
-            confirmed = rows[self._survive_saving(oracle, candidates.select(rows), said.bugs[rows])]
-            if len(rows) > len(confirmed):
-                unconfirmed[said.kind] += len(rows) - len(confirmed)
-            if len(confirmed):
-                violations[said.kind] += len(confirmed)
-            new += self._new_bugs(oracle, said, confirmed, candidates, finding)
-        findings, flaky = tuple(one for one in new if one.alone), tuple(one for one in new if not one.alone)
-        return Judgement(_violating(trace, verdicts), findings, flaky, violations, unconfirmed)
+            survive = self._survive_saving(oracle, candidates.select(rows), said.bugs[rows])
+            reports.append(_Report(oracle, said, rows, survive))
+        return reports
+
+    def _failures(self, candidates: Candidates, trace: Trace, reports: Sequence[_Report]) -> Failures:
+        """What oracles report, with what the model said."""
+        reports = [report for report in reports if len(report.rows)]
+        if not reports:
+            return Failures.none(candidates)
+        inputs, input_of = torch.cat([report.rows for report in reports]).unique(return_inverse=True)
+        return Failures(
+            candidates.select(inputs),
+            input_of,
+            tuple(report.kind for report in reports for _ in range(len(report.rows))),
+            torch.cat([report.bugs for report in reports]),
+            self._answers(trace, inputs)[input_of],
+            torch.cat([report.survive for report in reports]),
+        )
+
+    def _answers(self, trace: Trace, rows: Tensor) -> Tensor:
+        """The classes that the model gave for these rows, NO_LABEL where it failed or its scores are no numbers."""
+        if self._classes is None:
+            return torch.full((len(rows),), NO_LABEL)
+        outputs = trace.outputs[MODEL].index_select(0, rows)
+        known = trace.ran[rows] & outputs.flatten(1).isfinite().all(1)
+        return torch.where(known, self._classes(outputs), NO_LABEL)
 
     def _verdicts(self, candidates: Candidates, trace: Trace) -> list[Verdicts]:
         return [oracle.judge(candidates, trace) for oracle in self._oracles]

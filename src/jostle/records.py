@@ -320,6 +320,41 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Failures:
+    """The inputs of a batch that violate a property, once for each property; a test is one such violation."""
+
+    inputs: Candidates  # [inputs] each once
+    input_of: Tensor  # [tests] positions among those
+    kinds: tuple[str, ...]  # [tests]
+    bugs: Tensor  # [tests] numbers within a kind
+    answers: Tensor  # [tests] the classes that the model gave, NO_LABEL where it gave none
+    confirmed: Tensor  # [tests] bool: fails as a file gives the input back too, where findings must be image files
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @staticmethod
+    def none(candidates: Candidates) -> Failures:
+        """Of a batch that violates nothing."""
+        nothing = torch.empty(0, dtype=torch.int64)
+        return Failures(candidates.select(nothing), nothing, (), nothing, nothing, nothing.bool())
+
+    def first(self, most: int | None) -> Failures:
+        """At most so many of them; None is all."""
+        if most is None or most >= len(self):
+            return self
+        used, input_of = self.input_of[:most].unique(return_inverse=True)
+        return Failures(
+            self.inputs.select(used),
+            input_of,
+            self.kinds[:most],
+            self.bugs[:most],
+            self.answers[:most],
+            self.confirmed[:most],
+        )
+
+
+@dataclass(frozen=True)
 class Lesson:
     """What one step taught."""
 
@@ -344,6 +379,12 @@ class Summary:
     violations: Mapping[str, int]  # violating inputs by kind
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
     rates: Mapping[str, float]  # inputs per second inside each variant
+    failing_kept: int = 0  # failing tests that were kept
+
+    @property
+    def failing(self) -> int:
+        """Failing tests: inputs that violate a property, once for each property, confirmed or not."""
+        return sum(self.violations.values()) + sum(self.unconfirmed.values())
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -358,6 +399,8 @@ class Summary:
             "flaky": dict(self.flaky),
             "violating_inputs": dict(self.violations),
             "unconfirmed_inputs": dict(self.unconfirmed),
+            "failing_tests": self.failing,
+            "failing_tests_kept": self.failing_kept,
             "inputs_per_second_by_variant": {name: round(rate, 1) for name, rate in self.rates.items()},
         }
 
@@ -373,6 +416,7 @@ class StepRecord:
     flaky: tuple[Finding, ...]  # bugs not seen before that did not show again when the input ran alone
     violations: Mapping[str, int]  # violating inputs of this step by kind
     unconfirmed: Mapping[str, int]  # inputs of this step by kind that violate no more when saved
+    failing: Failures  # of those, the failing tests to keep
     so_far: Summary
 
 
@@ -387,6 +431,9 @@ class PastStep:
     found: tuple[Mutation, ...] = ()  # those that showed bugs not seen before
     digest: str = ""  # of what it kept
     lost: bool = False  # what it kept can be read no more, so it must be done again
+    failing: int = 0  # failing tests that were kept
+    failing_digest: str = ""  # of those
+    failing_lost: bool = False  # they can be read no more, so they must be made again
 
 
 @dataclass(frozen=True)
@@ -401,6 +448,7 @@ class History:
     findings: Mapping[str, int]  # distinct bugs by kind
     violations: Mapping[str, int]  # violating inputs by kind
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
+    failing_kept: int = 0  # failing tests
 
     @property
     def executions(self) -> int:

@@ -11,9 +11,10 @@ from jostle.admission import NO_TRACE, Admission
 from jostle.interfaces import Mutator, Scheduler, Target
 from jostle.judgement import BatchJudge
 from jostle.randomness import randomness
-from jostle.records import Candidates, History, Lesson, PastStep, Seeds, Trace
+from jostle.records import Candidates, Failures, History, Lesson, PastStep, Seeds, Trace
 
-Redone = Callable[[PastStep, Candidates], None]  # takes a step that was done again, and what it kept
+# Takes a step that was done again, what it kept, and its failing tests; None of what had not been lost.
+Redone = Callable[[PastStep, Candidates | None, Failures | None], None]
 CHANCES = 3  # for entries to run once more
 
 
@@ -35,23 +36,46 @@ class Resumption:
     batch: int
 
     def replay(self, history: History, redone: Redone) -> None:
-        """Goes through all steps; one of which what it kept is lost is done again, as all that decides it is known."""
+        """Goes through all steps; one of which something is lost is done again, as all that decides it is known."""
         start = 0
         for steps in in_groups(history.steps, self.batch):
-            if steps[0].lost:
-                redone(steps[0], self._redo(steps[0]))
-                continue
-            end = start + sum(past.kept for past in steps)
-            self._replay(steps, history.kept.select(torch.arange(start, end)))
+            past = steps[0]
+            end = start + sum(one.kept for one in steps if not one.lost)
+            kept = history.kept.select(torch.arange(start, end))
             start = end
+            if past.lost or past.failing_lost:
+                self._do_again(past, kept, redone)
+            else:
+                self._learn(steps, kept)
 
-    def _replay(self, steps: Sequence[PastStep], kept: Candidates) -> None:
-        """Plans and learns these steps again, with what they kept."""
+    def _do_again(self, past: PastStep, kept: Candidates, redone: Redone) -> None:
+        """Does a step again, but counts nothing and notifies nobody; only what was lost of it is taken from that."""
+        candidates, trace = self._run_step(past)
+        failing = self.judge.failing(candidates, trace).first(past.failing) if past.failing_lost else None
+        if past.lost:
+            violating = self.judge.violating(candidates, trace)
+            kept = self.admission.admit(candidates, trace, violating, past.found, every=not past.step)
+        else:
+            self._learn([past], kept, planned=True)
+        redone(past, kept if past.lost else None, failing)
+
+    def _run_step(self, past: PastStep) -> tuple[Candidates, Trace]:
+        """Plans, mutates and runs a step once more."""
+        if not past.step:
+            seeds = self.seeds.as_candidates()
+            return seeds, self._in_batches(seeds)
+        rng = randomness(self.seed, past.step)
+        ids = self.scheduler.plan(len(self.admission.corpus), past.planned, rng)
+        candidates = self.mutator.mutate(self.admission.corpus.as_parents(ids), rng)
+        return candidates, self.target.run(candidates)
+
+    def _learn(self, steps: Sequence[PastStep], kept: Candidates, planned: bool = False) -> None:
+        """Learns these steps again, with what they kept; unless they were planned just now, they are planned too."""
         trace = self._run_again(kept) if len(kept) else NO_TRACE
         gains = self.admission.gains(kept, trace)
         start = 0
         for past in steps:
-            if past.step:
+            if past.step and not planned:
                 self.scheduler.plan(len(self.admission.corpus), past.planned, randomness(self.seed, past.step))
             rows = torch.arange(start, start + past.kept)
             entries = self._descending(kept.select(rows))
@@ -73,32 +97,19 @@ class Resumption:
         """Entries whose parents exist, although a step that was done again may have kept fewer than it did."""
         return replace(kept, parents=kept.parents.clamp(max=len(self.admission.corpus) - 1))
 
-    def _redo(self, past: PastStep) -> Candidates:
-        """Does a step again and keeps what it kept, but counts nothing and notifies nobody."""
-        if past.step:
-            rng = randomness(self.seed, past.step)
-            ids = self.scheduler.plan(len(self.admission.corpus), past.planned, rng)
-            candidates = self.mutator.mutate(self.admission.corpus.as_parents(ids), rng)
-            trace = self.target.run(candidates)
-        else:
-            candidates = self.seeds.as_candidates()
-            trace = self._in_batches(candidates)
-        violating = self.judge.violating(candidates, trace)
-        return self.admission.admit(candidates, trace, violating, past.found, every=not past.step)
-
 
 def in_groups(steps: Sequence[PastStep], batch: int) -> Iterator[list[PastStep]]:
     """Steps that together kept about a batch; the planting alone, because its rows were assessed at once.
 
-    A step that is lost stands alone too.
+    A step that is done again stands alone too.
     """
     group: list[PastStep] = []
     for past in steps:
-        if past.lost and group:
+        if (past.lost or past.failing_lost) and group:
             yield group
             group = []
         group.append(past)
-        if past.lost or past.step == 0 or sum(some.kept for some in group) >= batch:
+        if past.lost or past.failing_lost or past.step == 0 or sum(some.kept for some in group) >= batch:
             yield group
             group = []
     if group:

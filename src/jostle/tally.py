@@ -20,6 +20,7 @@ class Tally:
     findings: Counter[str] = field(default_factory=Counter)
     violations: Counter[str] = field(default_factory=Counter)
     unconfirmed: Counter[str] = field(default_factory=Counter)
+    failing_kept: int = 0
     variant_seconds: Counter[str] = field(default_factory=Counter)
     executions_before: int = 0  # of earlier runs, whose times by variant are not kept
 
@@ -34,6 +35,7 @@ class Tally:
             findings=Counter(history.findings),
             violations=Counter(history.violations),
             unconfirmed=Counter(history.unconfirmed),
+            failing_kept=history.failing_kept,
             executions_before=last.executions,
         )
 
@@ -62,4 +64,5 @@ class Tally:
             violations=Counter(self.violations),
             unconfirmed=Counter(self.unconfirmed),
             rates={name: ran / max(seconds, 1e-9) for name, seconds in self.variant_seconds.items()},
+            failing_kept=self.failing_kept,
         )

@@ -244,6 +244,29 @@ def test_a_step_that_is_lost_is_done_again_and_counted_once(
         assert getattr(run.summary, name) == getattr(whole.summary, name)
 
 
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_failing_tests_that_are_lost_are_made_again_to_the_byte(damage: str, tmp_path: Path) -> None:
+    budget = Budget(executions=12 + 16 * 60)
+    whole = Run(budget, saved=in_tenths).to_the_end()
+    interrupted(tmp_path, 12 + 16 * 45, budget, saved=in_tenths)[0].listeners[0].release()
+    files = sorted((tmp_path / "failing").iterdir())[1::3]
+    before = {path: path.read_bytes() for path in files}
+    corpus = {path: path.stat().st_mtime_ns for path in (tmp_path / "corpus").iterdir()}
+    for path in files:
+        path.write_bytes(path.read_bytes()[:-1]) if damage == "cut" else path.unlink()
+    archive = open_archive(tmp_path, {})
+    history = read_history(tmp_path, SEEDS, archive.quarantine)
+    assert history is not None and sum(past.failing_lost for past in history.steps) == len(before) > 0
+    run = Run(budget, listeners=(archive,), saved=in_tenths)
+    run.to_the_end(history, redone=archive.repair)
+    archive.release()
+    assert {path: path.read_bytes() for path in files} == before
+    assert {path: path.stat().st_mtime_ns for path in corpus} == corpus  # nothing else was made again
+    assert run.journal() == whole.journal()[46:] and run.summary.failing_kept == whole.summary.failing_kept
+    assert len(archive.quarantine.warnings) == 1 and "made again" in archive.quarantine.warnings[0]
+    assert len(list((tmp_path / "quarantine").iterdir())) == (len(files) if damage == "cut" else 0)
+
+
 class Moody(nn.Module):
     """Two scores that are never the same twice."""
 

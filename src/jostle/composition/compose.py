@@ -31,6 +31,7 @@ from jostle.options.campaign import (
     BatchOptions,
     BudgetOptions,
     DoubtOptions,
+    FailingOptions,
     FindingOptions,
     InputOptions,
     ModelOptions,
@@ -47,8 +48,9 @@ from jostle.subjects.models import making_of, with_others
 from jostle.subjects.subject import Subject
 from jostle.subjects.twin_making import CALIBRATED
 from jostle.targets.contained import ContainedGradients
-from jostle.task import TaskOptions
+from jostle.task import Task, TaskOptions
 
+ONE_CLASS = (Task.CLASSES, Task.BINARY)  # tasks whose answer to an input is one class
 # Options of the command around a campaign.
 FRONT_END = {
     *("model", "seeds", "weights", "recipe", "minimise", "confirm", "finishing", "channels", "size"),
@@ -112,6 +114,8 @@ class Composition:
             batch=settings[BatchOptions].batch,
             saved=partial(as_image_file, low=low, high=high) if settings[FindingOptions].as_images else None,
             seeds_count=settings[FindingOptions].seeds_count,
+            classes=self.prepared.flight.reading.labels if self.prepared.flight.task in ONE_CLASS else None,
+            keep_failing=settings[FailingOptions].most,
         )
 
 

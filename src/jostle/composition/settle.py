@@ -12,6 +12,7 @@ from jostle.options.campaign import (
     BatchOptions,
     BudgetOptions,
     DoubtOptions,
+    FailingOptions,
     FindingOptions,
     InputOptions,
     IsolationOptions,
@@ -29,7 +30,16 @@ from jostle.triage.gate import GateOptions
 
 # All that `jostle fuzz` can be told.
 FUZZ = Schema(
-    *(InputOptions, RecipeOptions, PartOptions, ModelOptions, WatchOptions, TaskOptions, FindingOptions),
+    *(
+        InputOptions,
+        RecipeOptions,
+        PartOptions,
+        ModelOptions,
+        WatchOptions,
+        TaskOptions,
+        FindingOptions,
+        FailingOptions,
+    ),
     *PART_GROUPS,
     *(WithSeedsOptions, BudgetOptions, BatchOptions, RunOptions, GateOptions, DoubtOptions, IsolationOptions),
 )

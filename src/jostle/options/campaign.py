@@ -10,6 +10,7 @@ from jostle.options.kinds import (
     BYTES,
     CHANNELS,
     COUNT,
+    COUNT_OR_ALL,
     DEVIATIONS,
     DURATION,
     FLAG,
@@ -206,6 +207,24 @@ class FindingOptions:
         Theme.OUTPUT,
         may_change=True,
     )
+
+
+@dataclass(frozen=True)
+class FailingOptions:
+    """How many of the inputs are kept that violate a property."""
+
+    keep_failing: int | str = option(
+        COUNT_OR_ALL,
+        "Failing tests to keep besides the findings, each an input with its bug: so many, or all",
+        Theme.OUTPUT,
+        default=10_000,
+        may_change=True,
+    )
+
+    @property
+    def most(self) -> int | None:
+        """How many, None where there is no bound."""
+        return None if isinstance(self.keep_failing, str) else self.keep_failing
 
 
 @dataclass(frozen=True)

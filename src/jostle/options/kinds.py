@@ -120,6 +120,15 @@ def whole(low: int, high: int = LARGEST, say: str | None = None) -> Kind:
     return Kind("INTEGER", _whole_text, check, (low - 1, high + 1, 1.5, True, 10**400, "many"))
 
 
+ALL = "all"
+
+
+def _count_or_all(value: Any) -> int | str:
+    if value != ALL and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST):
+        raise ValueError("give a whole number of at least 0, or all")
+    return value
+
+
 def choice(names: Callable[[], Iterable[str]], also: Callable[[str], bool] = lambda name: False) -> Kind:
     """One of these names; they are asked for late, because they may be declared later than the option."""
 
@@ -262,6 +271,7 @@ def shown(value: Any) -> str:
 TEXT = Kind("TEXT", _as_it_is, _text, ("", 3, True, "a\0b", "a" * (LONGEST + 1)))
 FLAG = Kind("", _as_it_is, _flag, (1, "yes"))
 COUNT = whole(1)
+COUNT_OR_ALL = Kind("N|all", _whole_text, _count_or_all, (-1, LARGEST + 1, 1.5, True, "many", ""))
 NAMES = Kind("NAMES", _as_it_is, _names, ("a,,b", ",", 3))
 SHAPES = Kind("SIZES", _as_it_is, _shapes, ("big", "3x", "0x3", "a=b", 3))
 INPUTS = Kind("NAME=MUTATOR", _as_it_is, _inputs, ("image=", "=noise", "a=b=c", ",", 3), repeats=True)

@@ -4,6 +4,7 @@ config.json                     the campaign's settings, digests of what they na
 environment.json                versions and machine that it was begun with
 journal.jsonl                   one line per step, with a checksum; a step counts once its line is there
 corpus/00000012.safetensors     what step 12 kept: inputs and lineage
+failing/00000012.safetensors    every input of step 12 that violates a property, as far as --keep-failing goes
 findings/0001-nan-…/            the first input that showed a bug: finding.json, arrays, campaign.json (a copy of
                                 config.json), in the end a picture
 flaky/0001-flip-…/              the same of bugs that did not show again when their input ran alone
@@ -33,7 +34,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from jostle.errors import OutputRefused
-from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary
+from jostle.records import Candidates, Failures, Finding, PastStep, StepRecord, Summary
 from jostle.storage.background_writer import BackgroundWriter
 from jostle.storage.campaign_record import CONFIG, COPY, CampaignRecord, write_campaign
 from jostle.storage.class_names import campaign_class_names
@@ -41,6 +42,7 @@ from jostle.storage.coverage_history import CoverageHistory
 from jostle.storage.divergence_plots import draw_divergences
 from jostle.storage.entries import digest_of_entries, encode_entries
 from jostle.storage.environment import ENVIRONMENT, changes_since, environment
+from jostle.storage.failing_files import FAILING, digest_of_failing, encode_failing, failing_path
 from jostle.storage.files import Appended, make_folder, sync_folders, usable, write_json, write_whole
 from jostle.storage.finding_block import encode_findings, folders_in
 from jostle.storage.finding_record import InputType
@@ -102,6 +104,8 @@ class Archive:
             self._written += write_files(self.folder / place, {COPY: self._config, **files})
         if len(record.kept):
             self._written += write_whole(entries_path(self.folder, record.step), encode_entries(record.kept))
+        if len(record.failing):
+            self._written += write_whole(failing_path(self.folder, record.step), encode_failing(record.failing))
         self._written += self._journal.append(encode_line(journal_line(record)))
         self._written += self._coverage.add(record.so_far)
         if time.monotonic() - self._status_at > SECONDS_BETWEEN_STATUS:
@@ -113,22 +117,31 @@ class Archive:
         place = self._folders[FINDINGS if finding.alone else FLAKY].place(finding)
         return place.relative_to(self.folder).as_posix()
 
-    def repair(self, past: PastStep, kept: Candidates) -> None:
-        """Takes what came of a step that was done again, because what it kept had been lost."""
-        if len(kept):
-            self._written += write_whole(entries_path(self.folder, past.step), encode_entries(kept))
-        digest = digest_of_entries(kept) if len(kept) else ""
-        if digest != past.digest:
+    def repair(self, past: PastStep, kept: Candidates | None, failing: Failures | None) -> None:
+        """Takes what came of a step that was done again: what it kept and its failing tests, None of what was there."""
+        corrected: dict[str, Any] = {}
+        if kept is not None:
+            if len(kept):
+                self._written += write_whole(entries_path(self.folder, past.step), encode_entries(kept))
+            digest = digest_of_entries(kept) if len(kept) else ""
+            corrected |= {"kept": len(kept), "digest": digest} if digest != past.digest else {}
+        if failing is not None:
+            if len(failing):
+                self._written += write_whole(failing_path(self.folder, past.step), encode_failing(failing))
+            digest = digest_of_failing(failing) if len(failing) else ""
+            changed = digest != past.failing_digest
+            corrected |= {"failing": len(failing), "failing_digest": digest} if changed else {}
+        if corrected:
             self.quarantine.warn(
                 f"step {past.step} came out otherwise when it was done again, so the model does not always do the "
                 f"same: the campaign goes on with what came out"
             )
-            self._rewrite(past.step, len(kept), digest)
+            self._rewrite(past.step, corrected)
 
-    def _rewrite(self, step: int, kept: int, digest: str) -> None:
-        """Corrects what the journal says that a step kept."""
+    def _rewrite(self, step: int, corrected: Mapping[str, Any]) -> None:
+        """Corrects fields of a step's line in the journal."""
         lines = list(read_journal(self.folder / JOURNAL).lines)
-        lines[step] = replace(lines[step], kept=kept, digest=digest)
+        lines[step] = replace(lines[step], **corrected)
         write_whole(self.folder / JOURNAL, b"".join(map(encode_line, lines)), synced=True)
         self._journal.close()
         self._journal = Appended(self.folder / JOURNAL)
@@ -225,7 +238,7 @@ def _in_order(folder: Path) -> Quarantine:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(folder / STATUS))
     if not (folder / ENVIRONMENT).exists():
         write_json(folder / ENVIRONMENT, environment())
-    for name in (CORPUS, FINDINGS, FLAKY, QUARANTINE):
+    for name in (CORPUS, FAILING, FINDINGS, FLAKY, QUARANTINE):
         make_folder(folder / name)
     quarantine = Quarantine(folder)
     for change in changes_since(folder):

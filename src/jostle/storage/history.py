@@ -16,6 +16,7 @@ from jostle.storage.repair import (
     entries_path,
     read_entries,
     repair_corpus,
+    repair_failing,
     repair_journal,
     set_findings_aside,
 )
@@ -30,10 +31,14 @@ def read_history(folder: Path, seeds: Seeds, quarantine: Quarantine | None = Non
     if not journal.lines:
         return None
     kept = repair_corpus(folder, journal, seeds, quarantine)
+    failing_lost = repair_failing(folder, journal, quarantine)
     last = journal.lines[-1].step
     bugs = _bugs(folder / FINDINGS, last)
     return History(
-        steps=tuple(line.past_step(line.kept > 0 and line.step not in kept) for line in journal.lines),
+        steps=tuple(
+            line.past_step(lost=line.kept > 0 and line.step not in kept, failing_lost=line.step in failing_lost)
+            for line in journal.lines
+        ),
         seconds=seconds_spent(folder),
         kept=Candidates.joined([_nothing(seeds), *kept.values()]),
         bugs=bugs,
@@ -41,6 +46,7 @@ def read_history(folder: Path, seeds: Seeds, quarantine: Quarantine | None = Non
         findings=Counter(kind for kind, _ in bugs),
         violations=_summed(line.violations for line in journal.lines),
         unconfirmed=_summed(line.unconfirmed for line in journal.lines),
+        failing_kept=sum(line.failing for line in journal.lines),
     )
 
 

@@ -12,6 +12,7 @@ from jostle.lineage import Mutation
 from jostle.records import PastStep, StepRecord
 from jostle.storage.checksums import with_checksum, without_checksum
 from jostle.storage.entries import digest_of_entries
+from jostle.storage.failing_files import digest_of_failing
 from jostle.storage.files import parsed_json
 from jostle.storage.json_fields import counts, text, texts, whole
 from jostle.untrusted.files import read_plain
@@ -33,11 +34,26 @@ class JournalLine:
     flaky: tuple[str, ...]  # fingerprints
     violations: Mapping[str, int]  # violating inputs by kind
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
+    failing: int = 0  # failing tests that were kept
+    failing_digest: str = ""  # of those, "" if there are none
 
-    def past_step(self, lost: bool) -> PastStep:
-        """The step as a campaign that goes on needs it; `lost` if what it kept can be read no more."""
-        found_by = tuple(map(Mutation.parsed, self.found_by))
-        return PastStep(self.step, self.executions, self.planned, self.kept, found_by, self.digest, lost)
+    def past_step(self, lost: bool, failing_lost: bool) -> PastStep:
+        """The step as a campaign that goes on needs it.
+
+        It is `lost` if what it kept can be read no more, and `failing_lost` if its failing tests can not.
+        """
+        return PastStep(
+            step=self.step,
+            executions=self.executions,
+            planned=self.planned,
+            kept=self.kept,
+            found=tuple(map(Mutation.parsed, self.found_by)),
+            digest=self.digest,
+            lost=lost,
+            failing=self.failing,
+            failing_digest=self.failing_digest,
+            failing_lost=failing_lost,
+        )
 
 
 def journal_line(record: StepRecord) -> JournalLine:
@@ -53,6 +69,8 @@ def journal_line(record: StepRecord) -> JournalLine:
         flaky=tuple(finding.violation.fingerprint for finding in record.flaky),
         violations=dict(record.violations),
         unconfirmed=dict(record.unconfirmed),
+        failing=len(record.failing),
+        failing_digest=digest_of_failing(record.failing) if len(record.failing) else "",
     )
 
 
@@ -68,6 +86,8 @@ def encode_line(line: JournalLine) -> bytes:
         "flaky": list(line.flaky),
         "violations": dict(line.violations),
         "unconfirmed": dict(line.unconfirmed),
+        "failing": line.failing,
+        "failing digest": line.failing_digest,
     }
     return (json.dumps(with_checksum(content)) + "\n").encode()
 
@@ -86,6 +106,8 @@ def decode_line(raw: bytes) -> JournalLine:
         flaky=texts(content, "flaky"),
         violations=counts(content, "violations"),
         unconfirmed=counts(content, "unconfirmed"),
+        failing=whole(content, "failing") if "failing" in content else 0,  # lines of before have none
+        failing_digest=text(content, "failing digest") if "failing digest" in content else "",
     )
 
 

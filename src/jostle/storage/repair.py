@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 from jostle.records import Candidates, Seeds
 from jostle.storage.campaign_record import CONFIG, COPY
 from jostle.storage.entries import decode_entries, digest_of_entries
+from jostle.storage.failing_files import FAILING, failing_path, read_arrays
 from jostle.storage.files import cut, make_folder, remove, sync_folders, write_whole
 from jostle.storage.finding_block import BEFORE_RECORD, folders_in
 from jostle.storage.findings import FINDINGS, FLAKY, FOLDER, finding_folders, is_whole, write_files
@@ -19,7 +20,7 @@ from jostle.storage.quarantine import LONGEST, QUARANTINE, Quarantine, portable_
 from jostle.storage.write_ahead_log import LOG, read_log
 
 CORPUS = "corpus"
-ENTRIES = re.compile(r"(\d{8,})\.safetensors")
+STEP_FILE = re.compile(r"(\d{8,})\.safetensors")
 OUR_TEMPORARY = re.compile(r"\.[A-Za-z0-9_-]+\.(json|jsonl|npy|npz|png|safetensors)\.tmp")
 IN_FLIGHT = "inflight.bin"  # what the model's own process was given last; of no use once the campaign is dead
 NAMED = 5  # steps or folders that a warning names
@@ -96,16 +97,16 @@ def _remove_temporary(folder: Path) -> None:
     if (folder / IN_FLIGHT).is_file():
         remove(folder / IN_FLIGHT)
     places = [place for name in (FINDINGS, FLAKY) for place in finding_folders(folder / name)]
-    for place in (folder, folder / CORPUS, *places):
+    for place in (folder, folder / CORPUS, folder / FAILING, *places):
         for left in place.glob(".*.tmp"):
             if OUR_TEMPORARY.fullmatch(left.name):
                 remove(left)
 
 
 def repair_journal(folder: Path, quarantine: Quarantine) -> Journal:
-    """The journal up to the first damaged line; the rest is set aside, with what later steps kept.
+    """The journal up to the first damaged line; the rest is set aside, with the files of later steps.
 
-    A last line that is cut off, and what the step kept that it would have told of, are unfinished work and removed.
+    A last line that is cut off, and the files of the step that it would have told of, are unfinished work and removed.
     """
     path = folder / JOURNAL
     journal = read_journal(path)
@@ -116,12 +117,14 @@ def repair_journal(folder: Path, quarantine: Quarantine) -> Journal:
         write_whole(aside, tail)
     if journal.sound < journal.size:
         cut(path, journal.sound)
-    later = [path for step, path in _entry_files(folder) if step >= len(journal.lines)]
-    if not journal.damaged and later and later[0] == entries_path(folder, len(journal.lines)):
-        remove(later.pop(0))
-    for path in later:
+    later = [(step, path) for step, path in _step_files(folder) if step >= len(journal.lines)]
+    unfinished = [] if journal.damaged else [path for step, path in later if step == len(journal.lines)]
+    untold = [path for _, path in later if path not in unfinished]
+    for path in unfinished:
+        remove(path)
+    for path in untold:
         quarantine.set_aside(path)
-    if journal.damaged or later:
+    if journal.damaged or untold:
         quarantine.warn(
             f"the journal is damaged from step {len(journal.lines)} on: the rest was moved to "
             f"{folder / QUARANTINE}, and the campaign goes on from there"
@@ -129,8 +132,10 @@ def repair_journal(folder: Path, quarantine: Quarantine) -> Journal:
     return journal
 
 
-def _entry_files(folder: Path) -> list[tuple[int, Path]]:
-    files = ((ENTRIES.fullmatch(path.name), path) for path in (folder / CORPUS).iterdir())
+def _step_files(folder: Path) -> list[tuple[int, Path]]:
+    """Files of the corpus and of failing tests, by step."""
+    places = [place for place in (folder / CORPUS, folder / FAILING) if place.is_dir()]
+    files = ((STEP_FILE.fullmatch(path.name), path) for place in places for path in place.iterdir())
     return sorted((int(match[1]), path) for match, path in files if match)
 
 
@@ -154,6 +159,24 @@ def repair_corpus(folder: Path, journal: Journal, seeds: Seeds, quarantine: Quar
             f"{folder / QUARANTINE}, and the step is done again"
         )
     return kept
+
+
+def repair_failing(folder: Path, journal: Journal, quarantine: Quarantine) -> set[int]:
+    """The steps whose failing tests are missing or not as the journal says; what is left of those is set aside."""
+    lost = {
+        line.step
+        for line in journal.lines
+        if line.failing and read_arrays(failing_path(folder, line.step), line.failing_digest) is None
+    }
+    for step in sorted(lost):
+        if failing_path(folder, step).exists():
+            quarantine.set_aside(failing_path(folder, step))
+    if lost:
+        quarantine.warn(
+            f"failing tests of step {_named(map(str, sorted(lost)))} are damaged or missing: what is left of them was "
+            f"moved to {folder / QUARANTINE}, and they are made again"
+        )
+    return lost
 
 
 def read_entries(path: Path, seeds: Seeds, digest: str) -> Candidates | None:

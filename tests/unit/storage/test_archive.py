@@ -19,7 +19,7 @@ import torch
 
 from jostle.errors import OutputRefused, WriteFailed
 from jostle.inputs.geometry import Border, Placements, unmoved
-from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary, Violation
+from jostle.records import Candidates, Failures, Finding, PastStep, StepRecord, Summary, Violation
 from jostle.storage import archive as archives
 from jostle.storage.archive import Archive, open_archive, open_campaign
 from jostle.storage.campaign_record import FORMAT, CampaignRecord, read_campaign
@@ -59,6 +59,7 @@ def record(step: int, kept: Candidates = NOBODY, findings: tuple[Finding, ...] =
         flaky=tuple(one for one in findings if not one.alone),
         violations={"nan": 2} if findings else {},
         unconfirmed={"nan": 3} if findings else {},
+        failing=Failures.none(NOBODY),
         so_far=so_far(step, float(step)),
     )
 
