@@ -152,3 +152,21 @@ def test_what_is_covered_never_shrinks_and_grows_only_where_something_is_new(nam
         assert now == before or (now > before and new)
         assert name in WITH_LEVELS or (now > before) == new
         before = now
+
+
+def in_other_order(trace: Trace, order: dict[str, Tensor]) -> Trace:
+    """The same with the neurons of each layer in another order."""
+    layers = {name: values[:, order[name]] for name, values in trace.activations.items()}
+    return trace_of(trace.outputs[MODEL], activations=layers, extremes=trace.extremes)
+
+
+@pytest.mark.parametrize("name", ["nc", "tknc", "bknc"])
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(rows=finite_rows, seed=st.integers(0, 10**6))
+def test_the_order_of_neurons_decides_nothing(name: str, rows: Tensor, seed: int) -> None:
+    rng = randomness(seed, 0)
+    order = {"early": torch.randperm(3, generator=rng), "late": torch.randperm(2, generator=rng)}
+    ties = rows.clamp(0, 2)  # as after a ReLU
+    one, other = COUNTING[name](), COUNTING[name]()
+    gains = assessed(one, seen_in(ties)), assessed(other, in_other_order(seen_in(ties), order))
+    assert torch.equal(*gains) and one.coverage() == other.coverage()

@@ -167,7 +167,11 @@ class Boundaries:
 
 
 class Ranked:
-    """Neurons that were among the k most (TKNC) or least (BKNC) active of their layer; units are neuron and rank."""
+    """Neurons that were among the k most (TKNC) or least (BKNC) active of their layer; units are neuron and rank.
+
+    Neurons of one value all take the last of the places that they share, so a neuron counts only if it is among the k
+    in whatever order ties are broken, and where a neuron stands in its layer decides nothing (decision 20).
+    """
 
     def __init__(self, layers: Layers, k: int = RankOptions.top, least: bool = False):
         check(RankOptions, top=k)
@@ -182,8 +186,10 @@ class Ranked:
         parts = []
         start = 0
         for values in activity.values.split(self._sizes, 1):
-            order = values.sort(dim=1, descending=not self._least, stable=True).indices[:, : self._k]
-            parts.append((order + start) * self._k + torch.arange(order.shape[1]))
+            best, neurons = values.topk(min(self._k + 1, values.shape[1]), dim=1, largest=not self._least)
+            ranks = _last_shared_places(best)[:, : self._k]  # the neuron in place k + 1 tells who ties with it
+            numbers = (neurons[:, : self._k] + start) * self._k + ranks
+            parts.append(torch.where(ranks < self._k, numbers, self.total))
             start += values.shape[1]
         return torch.cat(parts, 1)
 
@@ -225,6 +231,15 @@ class _Range:
         """
         above = (self.high != 1).float().mean()
         return float((above + (self.low != 0).float().mean()) / 2 if both_sides else above)
+
+
+def _last_shared_places(ordered: Tensor) -> Tensor:
+    """For ordered values [batch, n] the last place [batch, n] that holds the same value, counted from 0."""
+    places = torch.arange(ordered.shape[1]).expand(ordered.shape)
+    followed = torch.zeros_like(ordered, dtype=torch.bool)
+    followed[:, :-1] = ordered[:, :-1] == ordered[:, 1:]
+    ends = places.masked_fill(followed, ordered.shape[1])
+    return ends.flip(1).cummin(1).values.flip(1)
 
 
 def _share(covered: Tensor) -> float:

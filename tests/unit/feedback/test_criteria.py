@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.feedback.criteria import LEVELS, ActiveNeurons, Boundaries, Criterion, Ranked, Sections
+from jostle.feedback.criteria import LEVELS, ActiveNeurons, Activity, Boundaries, Criterion, Ranked, Sections
 from jostle.feedback.neurons import NeuronCoverage
 from jostle.profile import Layers, Profile
 from jostle.randomness import randomness
@@ -77,9 +77,10 @@ def beyond(row: Row, both_sides: bool, buckets: int, k: int) -> Units:
 
 def ranked(row: Row, k: int, least: bool) -> Units:
     for layer in row.by_layer():
-        best = sorted(layer, key=lambda pair: (pair[1] if least else -pair[1], pair[0]))
-        for rank, (neuron, _) in enumerate(best[:k]):
-            yield neuron, rank
+        for neuron, value in layer:
+            rank = sum(other <= value if least else other >= value for _, other in layer) - 1
+            if rank < k:
+                yield neuron, rank
 
 
 @dataclass(frozen=True)
@@ -288,7 +289,23 @@ def test_a_layer_that_does_not_run_counts_as_zero() -> None:
     feedback = NeuronCoverage("tknc", lambda layers: Ranked(layers, 1))
     both = {"a": torch.tensor([[1.0, 2.0]]), "b": torch.tensor([[0.0, 3.0]])}
     assert assessed(feedback, trace_of(torch.zeros(1, 1), activations=both)).tolist() == [2]
-    only = {"a": torch.tensor([[1.0, 2.0]])}
-    assert assessed(feedback, trace_of(torch.zeros(1, 1), activations=only)).tolist() == [
-        1
-    ]  # the first of the zeros of b
+    only = {"a": torch.tensor([[1.0, 3.0]])}
+    assert assessed(feedback, trace_of(torch.zeros(1, 1), activations=only)).tolist() == [0]  # the zeros of b tie
+
+
+@pytest.mark.parametrize("least", [False, True])
+def test_a_layer_of_one_value_tells_nothing_of_who_is_most_or_least_active(least: bool) -> None:
+    feedback = NeuronCoverage("it", lambda layers: Ranked(layers, 2, least))
+    flat = {"wide": torch.zeros(1, 4), "narrow": torch.zeros(1, 2)}
+    assert assessed(feedback, trace_of(torch.zeros(1, 1), activations=flat)).tolist() == [
+        2
+    ]  # those of the narrow layer
+    assert feedback.coverage()["it"]["covered"] == 2 / 6
+
+
+def test_neurons_that_tie_share_the_last_of_their_places() -> None:
+    criterion = Ranked((("it", 6),), 4)
+    values = torch.tensor([[5.0, 7, 5, 1, 1, 1]])
+    units = criterion.units(Activity(values, values[:, :0]))
+    found = sorted(divmod(unit, 4) for unit in units.flatten().tolist() if unit < criterion.total)
+    assert found == [(0, 2), (1, 0), (2, 2)]
