@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from paper.deephunter_published import CRITERIA, NAMES
 from paper.hunt_measures import measure_few, measure_hunt, measure_seeds, measure_twins
-from paper.preys import lacking
+from paper.preys import TRAINED, lacking
 from paper.table import Cell, Data, Result
 
 SUBJECTS = ("lenet1", "lenet4", "lenet5", "resnet20", "vgg")
-TRAINED = "-trained"  # LeNets with three stages of one training, of which none were published
 STAGED = (f"lenet1{TRAINED}", f"lenet4{TRAINED}", f"lenet5{TRAINED}", "resnet20", "vgg")
 TWINNED = ("lenet1", "lenet4", "lenet5")
 MEASURED = ("kmnc", "nbc")  # of strategies that no neuron criterion guides

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from deephunter_lenets import published_seeds
 from jostle.records import Seeds
-from paper.hunts import Coverage, Hunt, hunt
+from paper.hunts import Coverage, hunt
 from paper.neuron_shares import percent, percent_by_rank
 from paper.other_instances import SHARES, accuracy, answered_otherwise, quantised, scores
-from paper.preys import instances, prey_of, seeds_of
+from paper.preys import held_out_accuracy, prey_of, seeds_of, subject_named
 from paper.strategies import deephunter, strategy_named
 from paper.table import Data, Result
 
@@ -23,7 +22,7 @@ def measure_hunt(
     prey, seeds = prey_of(subject, data), seeds_of(subject, data, per_class, seed)
     ran = hunt(prey, seeds, strategy_named(strategy), executions, seed, measured)
     sizes = [size for _, size in prey.profile.layers]
-    stages = instances(subject, data)
+    earlier = {stage: model for stage, model in subject_named(subject, data).instances.items() if stage != "C"}
     kept = ran.kept
     return {
         "executions": ran.summary.executions,
@@ -32,8 +31,8 @@ def measure_hunt(
         "curve": [[at, _percents(coverage, sizes)] for at, coverage in ran.curve],
         "tests": len(kept),
         "failing": len(ran.failing),
-        "accuracy": {name: accuracy(stages[name].model, kept.inputs, kept.labels) for name in ("A", "B") if name in stages},
-        "held_out": {name: stage.held_out for name, stage in stages.items()},
+        "accuracy": {stage: accuracy(model, kept.inputs, kept.labels) for stage, model in earlier.items()},
+        "held_out": held_out_accuracy(subject, data),
         "otherwise": {
             "kept": answered_otherwise(prey.model, kept.inputs),
             "failing": answered_otherwise(prey.model, ran.failing),

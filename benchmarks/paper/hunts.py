@@ -19,14 +19,17 @@ from jostle.profile import Profile
 from jostle.recipes.deephunter import DEEPHUNTER
 from jostle.records import Candidates, Seeds, StepRecord, Summary, Trace
 from jostle.storage.archive import open_archive
+from jostle.storage.failing_tests import read_failing
 from jostle.subjects.instrument import instrument, layers_on
 from jostle.subjects.layers import before_softmax
 from jostle.subjects.torch_module import of_module
 from jostle.task import Task
+from paper.other_instances import distinct
 from paper.strategies import Strategy
 
 Coverage = Mapping[str, Mapping[str, float]]  # figures by criterion
 POINTS = 25  # of a curve
+FLIP = "flip"  # what a test that fails by its label violates
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Hunt:
     summary: Summary
     curve: tuple[tuple[int, Coverage], ...]  # executions and figures, from the seeds alone to the end
     kept: Candidates  # tests that the model passes, without the seeds
+    failing: Tensor  # [tests, ...] every input whose label differs from its seed's, each once
 
 
 class OfLayers:
@@ -75,10 +79,13 @@ def hunt(
     """Runs a strategy, everything written to disk, and measures other criteria beside those that guide it."""
     campaign = _composed(prey, seeds, strategy, executions, seed, measured).campaign()
     notes = Notes(executions)
-    with tempfile.TemporaryDirectory() as folder, open_archive(Path(folder) / "campaign", {"seed": seed}) as archive:
-        summary = campaign.run(listeners=[archive, notes])
+    with tempfile.TemporaryDirectory() as folder:
+        with open_archive(Path(folder), {"seed": seed}, pictures=False) as archive:
+            summary = campaign.run(listeners=[archive, notes])
+        tests = read_failing(Path(folder))
     kept = campaign.corpus.select(torch.arange(len(seeds), len(campaign.corpus)))
-    return Hunt(summary, notes.curve(summary), kept)
+    flips = torch.tensor([kind == FLIP for kind in tests.kinds], dtype=torch.bool)
+    return Hunt(summary, notes.curve(summary), kept, distinct(tests.inputs[flips]))
 
 
 def _composed(
@@ -88,7 +95,7 @@ def _composed(
     novelty = before_softmax(layers_on(subject, sample)) if strategy.seeks_novelty else []
     layers = [*prey.layers, *(name for name in novelty if name not in prey.layers)]
     twins = {"twin": list(prey.twins)} if prey.twins else {}
-    chosen = {"layers": layers, "executions": executions, "seed": seed, "force": True}
+    chosen = {"layers": layers, "executions": executions, "seed": seed, "force": True, "keep_failing": "all"}
     given = FUZZ.parsed({**chosen, **twins, **strategy.options})
     looks = watching(strategy.recipe, given)
     looks = replace(looks, neurons=True, extremes=looks.extremes or "nc" in measured)

@@ -28,9 +28,7 @@ class Strategy:
 
 def deephunter(*criteria: str, scheduler: str | None = None) -> Strategy:
     """DeepHunter guided by these criteria."""
-    return Strategy(
-        "DeepHunter", DEEPHUNTER, {"coverage": list(criteria), "scheduler": scheduler, "ranges": "paper"}
-    )
+    return Strategy("DeepHunter", DEEPHUNTER, {"coverage": list(criteria), "scheduler": scheduler, "ranges": "paper"})
 
 
 # The same transformations of the seeds, without feedback: nothing is kept, so nothing is changed twice.

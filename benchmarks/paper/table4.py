@@ -40,9 +40,7 @@ def raised(results: Mapping[str, Result], subjects: Sequence[str], criterion: st
     return wilcoxon(after, before) if before else None
 
 
-def verdict(
-    results: Mapping[str, Result], subjects: Sequence[str], tests: Mapping[str, Comparison | None]
-) -> str:
+def verdict(results: Mapping[str, Result], subjects: Sequence[str], tests: Mapping[str, Comparison | None]) -> str:
     """RQ1: the coverage of every criterion grows significantly."""
     able = {criterion: test for criterion, test in tests.items() if test is not None}
     failed = [name.upper() for name, test in able.items() if not (test.p < CERTAIN and test.effect > 0.5)]
@@ -92,9 +90,7 @@ def _beside_their_code(results: Mapping[str, Result]) -> str:
             if runs and criterion in theirs:
                 reached = [run["by_rank" if criterion == "tknc" else "percent"] for run in runs]
                 said = "at least as much" if median(reached) >= theirs[criterion] else "**less**"
-                rows.append(
-                    [NAMES[subject], criterion.upper(), spread(reached, ".2f"), f"{theirs[criterion]:g}", said]
-                )
+                rows.append([NAMES[subject], criterion.upper(), spread(reached, ".2f"), f"{theirs[criterion]:g}", said])
     if not rows:
         return ""
     header = ("model", "criterion", "here, %", "its own code, %", "here beside it")

@@ -52,9 +52,7 @@ def distinguished(results: Mapping[str, Result], measured: Mapping[tuple[str, st
     return wider
 
 
-def verdict(
-    measured: Mapping[tuple[str, str], Accuracies], tests: Mapping[str, Comparison | None], wider: int
-) -> str:
+def verdict(measured: Mapping[tuple[str, str], Accuracies], tests: Mapping[str, Comparison | None], wider: int) -> str:
     """RQ2: seeds that all instances get right become tests that tell better instances from worse, A < B < 100 %."""
     holds = sum(median(a) < median(b) < 100 for a, b in measured.values())
     unsure = [name.upper() for name, test in tests.items() if test is not None and not test.above]

@@ -12,9 +12,9 @@ from paper.hunt_cells import (
     budgets_told,
     hunt_cells,
     measured_subjects,
-    quantised_seeds_cells,
     results_of,
-    twin_hunt_cells,
+    seeds_cells,
+    twin_cells,
 )
 from paper.markdown import markdown_table
 from paper.other_instances import SHARES
@@ -25,7 +25,7 @@ Defects = Mapping[tuple[str, str, str], Sequence[float]]  # by subject, share an
 
 
 def _cells(data: Data) -> Sequence[Cell]:
-    return [*hunt_cells(data, SUBJECTS, CRITERIA), *quantised_seeds_cells(data, SUBJECTS), *twin_hunt_cells(data)]
+    return [*hunt_cells(data, SUBJECTS, CRITERIA), *seeds_cells(data), *twin_cells(data)]
 
 
 def _section(results: Mapping[str, Result]) -> Section:
@@ -42,7 +42,9 @@ def defects(results: Mapping[str, Result]) -> Defects:
             for criterion in CRITERIA:
                 runs = [run["otherwise"] for run in results_of(results, subject, criterion)]
                 if runs:
-                    found[subject, share, criterion] = [mean(run["kept"][share]) + mean(run["failing"][share]) for run in runs]
+                    found[subject, share, criterion] = [
+                        mean(run["kept"][share]) + mean(run["failing"][share]) for run in runs
+                    ]
     return found
 
 
@@ -89,7 +91,9 @@ def _rows(found: Defects) -> str:
         for place, share in enumerate(SHARES):
             cases = {criterion: found.get((subject, share, criterion)) for criterion in CRITERIA}
             if any(cases.values()):
-                rows.append([NAMES[subject], share, *(_told(subject, name, place, some) for name, some in cases.items())])
+                rows.append(
+                    [NAMES[subject], share, *(_told(subject, name, place, some) for name, some in cases.items())]
+                )
     header = ("model", "in 16 bit", *(criterion.upper() for criterion in CRITERIA))
     note = (
         "Tests, kept and failing, that the network answers otherwise once so many of its weights are rounded to 16 bit, "
