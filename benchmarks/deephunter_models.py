@@ -15,36 +15,14 @@ from deephunter_lenets import LAYERS, SHAPES
 from deephunter_runs import fuzz, profile_of
 from jostle import Budget, Seeds
 from jostle.subjects.torch_twins import some_weights16
-from jostle.zoo import LeNet
+from lenet_stages import trained_stages
 from mnist_data import data_folder, held_out_images, training_images
 from spread import spread
 
 CRITERIA = ("nc", "kmnc", "nbc", "snac", "tknc", "bknc")
-STEPS = {"A": 500, "B": 1500, "C": 6000}  # of training, batches of 64
 SHARES = (0.01, 0.5, 1.0)
 REPEATS = 5
 EXECUTIONS = 40_000
-
-
-def trained(name: str, images: Tensor, labels: Tensor) -> dict[str, nn.Module]:
-    """The network after three stages of one training, the best last."""
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        model = LeNet(*SHAPES[name], "valid")
-        optimiser = torch.optim.Adam(model.parameters(), 1e-3)
-        stages = {}
-        for step in range(1, max(STEPS.values()) + 1):
-            rows = torch.randint(len(images), (64,))
-            optimiser.zero_grad()
-            nn.functional.cross_entropy(model(images[rows]), labels[rows]).backward()
-            optimiser.step()
-            for stage, end in STEPS.items():
-                if step == end:
-                    stages[stage] = copy.deepcopy(model)
-    for model in stages.values():
-        model.add_module("softmax", nn.Softmax(1))
-        model.eval()
-    return stages
 
 
 @torch.no_grad()
@@ -94,7 +72,7 @@ def quality(folder: Path | None, names: list[str], criteria: list[str], repeats:
     held_out, labels, _ = held_out_images(folder)
     print(f"trained on {what}; {EXECUTIONS:,} executions a campaign, {repeats} seeds of randomness")
     for name in names:
-        stages = trained(name, training, training_labels)
+        stages = trained_stages(name, training, training_labels)
         plain = ", ".join(f"{stage} {accuracy(model, held_out, labels):.2%}" for stage, model in stages.items())
         print(f"{name}: accuracy on held-out images: {plain}; on the seeds 100 % for all", flush=True)
         for criterion in criteria:
@@ -118,7 +96,7 @@ def hunted(folder: Path | None, names: list[str], repeats: int) -> None:
     held_out, labels, _ = held_out_images(folder)
     print(f"inputs on which 32 and 16 bit disagree, among {EXECUTIONS:,} executions, {repeats} seeds of randomness")
     for name in names:
-        stages = trained(name, training, training_labels)
+        stages = trained_stages(name, training, training_labels)
         model = stages["C"]
         profile = profile_of(model, training, LAYERS.split(","))
         for share in SHARES:
@@ -136,7 +114,7 @@ def combined(folder: Path | None, repeats: int) -> None:
     """Every criterion's own coverage, reached by it alone, by all with any gain, and by the adaptive choice."""
     training, training_labels, _ = training_images(folder)
     held_out, labels, _ = held_out_images(folder)
-    stages = trained("lenet5", training, training_labels)
+    stages = trained_stages("lenet5", training, training_labels)
     profile = profile_of(stages["C"], training, LAYERS.split(","))
     reached: dict[tuple[str, str], list[float]] = defaultdict(list)
     for seed in range(repeats):

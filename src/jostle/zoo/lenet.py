@@ -4,12 +4,12 @@ The accuracies are those of the shipped weights; MNIST test is its own 10,000 im
 """
 
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Literal
 
 import torch
-from safetensors.torch import load
 from torch import Tensor, nn
+
+from jostle.zoo.shipped_weights import shipped_weights
 
 Padding = Literal["valid", "same"]
 
@@ -75,9 +75,5 @@ def _lenet(
         raise ValueError(f"padding={padding!r} has no shipped weights: use 'valid' or pretrained=False")
     with torch.device("meta"):  # no weights are drawn, so torch's global random state stays as it was
         model = LeNet(channels, hidden, padding)
-    model.load_state_dict(_shipped_weights(name), assign=True)
+    model.load_state_dict(shipped_weights(name), assign=True)
     return model.eval()
-
-
-def _shipped_weights(name: str) -> dict[str, Tensor]:
-    return load(files("jostle.zoo").joinpath("data", f"{name}.safetensors").read_bytes())
