@@ -18,6 +18,7 @@ from jostle.errors import UsageError
 from jostle.records import Trace
 from jostle.untrusted.files import check_safetensors
 
+NAMED = 8  # layers
 NARROWEST = 1e-30  # a range that can still be divided in float32
 UNREADABLE = (OSError, SafetensorError, KeyError, ValueError, TypeError, OverflowError, RecursionError)
 Layers = tuple[tuple[str, int], ...]  # name and number of neurons of each, in the order they run
@@ -25,6 +26,14 @@ Layers = tuple[tuple[str, int], ...]  # name and number of neurons of each, in t
 
 def layers_in(trace: Trace) -> Layers:
     return tuple((name, value.shape[1]) for name, value in trace.activations.items())
+
+
+def counted_text(layers: Layers) -> str:
+    """How many neurons of which layers: `258 neurons of 7 layers: relu1, pool1, …`."""
+    names = [name for name, _ in layers]
+    listed = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
+    neurons, many = sum(size for _, size in layers), "layer" if len(names) == 1 else "layers"
+    return f"{neurons:,} neurons of {len(names)} {many}: {listed}"
 
 
 def neurons_in(activations: Mapping[str, Tensor], layers: Layers, batch: int) -> Tensor:

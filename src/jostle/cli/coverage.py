@@ -21,6 +21,7 @@ from jostle.commands.options_taken import OF_COVERAGE
 from jostle.composition.settle import FUZZ
 from jostle.feedback.neuron_parts import RANGED
 from jostle.options.campaign import DATA_HELP
+from jostle.profile import counted_text
 
 Data = Annotated[str, typer.Argument(help=f"{DATA_HELP}.")]
 
@@ -42,6 +43,7 @@ def coverage(
     console = Console(stderr=True, quiet=as_json)
     given = FUZZ.parsed({**FUZZ.read(flags), "seeds": data})
     meter = measured(given, names, lambda doing: partial(shown, console, doing))
+    console.print(f"counted: {counted_text(meter.layers)}", highlight=False, soft_wrap=True)
     if meter.profile is not None:
         console.print(meter.profile.explained(), highlight=False, soft_wrap=True)
     _report(meter.coverage(), left_out, console, as_json)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from jostle.composition.compose import watching
+from jostle.composition.contradictions import refuse_contradictions
 from jostle.composition.settle import FUZZ, settled
 from jostle.errors import PreflightFailed, UsageError
 from jostle.feedback.neuron_parts import NEURON_CRITERIA, RANGED, ProfileOptions
@@ -24,7 +25,7 @@ from jostle.options.choices import chosen
 from jostle.options.kinds import NAMES
 from jostle.options.schema import Given
 from jostle.part import TRIED, PartContext
-from jostle.profile import Profile, profiled
+from jostle.profile import Layers, Profile, layers_in, profiled
 from jostle.progress import Progress
 from jostle.recipes.deephunter import DEEPHUNTER
 from jostle.records import NO_LABEL, Seeds, Trace
@@ -59,7 +60,7 @@ class CoverageMeter:
 
     Criteria are those of `jostle coverage`; those that measure against ranges need a profile, given or taken. The
     model is a torch module, a function of a batch or a subject. Options are those of `jostle fuzz` under the same
-    names: layers, units, mean, std, sections, buckets, top, active.
+    names: layers, units, counted, mean, std, sections, buckets, top, active.
     """
 
     def __init__(self, model: object, criteria: Sequence[str], profile: Profile | None = None, **options: Any):
@@ -70,11 +71,13 @@ class CoverageMeter:
         for name in criteria:
             chosen("--criteria", name, NEURON_CRITERIA)
         self._given = FUZZ.parsed({**options, "coverage": tuple(criteria)})
+        refuse_contradictions(self._given)
         self._opened: Callable[[Tensor], Instrumented] = (
             model.opened if isinstance(model, IsolatedModel) else partial(_opened, _as_subject(model), self._given)
         )
         self.profile = profile
         self._model: Instrumented | None = None
+        self.layers: Layers = ()  # whose neurons are counted, once a batch was seen
         self._feedbacks: list[Feedback] = []
 
     def take_profile(self, batches: Iterable[Tensor]) -> Profile:
@@ -112,7 +115,9 @@ class CoverageMeter:
         return {} if self._model is None else self._model.belongs_to
 
     def _trace(self, inputs: Tensor) -> Trace:
-        return sound_trace(self.instrumented(inputs), _unlabelled(inputs))
+        trace = sound_trace(self.instrumented(inputs), _unlabelled(inputs))
+        self.layers = self.layers or layers_in(trace)
+        return trace
 
     def _begun(self, inputs: Seeds) -> list[Feedback]:
         names = self._given.get("coverage")

@@ -10,7 +10,7 @@ from jostle.storage.campaign_record import REPLAYED
 
 OF_DATA = ("range", "mean", "std", "layout", "channels", "size", "batch")
 OF_MODEL = ("model", "weights", "engine", "shape", "trust_model")
-OF_WATCHED_MODEL = (*OF_MODEL, "layers", "units")  # where neurons are counted
+OF_WATCHED_MODEL = (*OF_MODEL, "layers", "units", "counted")  # where neurons are counted
 OF_CRITERIA = ("profile", "sections", "buckets", "top", "active")
 OF_COVERAGE = (*OF_WATCHED_MODEL, *OF_CRITERIA, *OF_DATA)
 OF_REPLAY = (*REPLAYED, "timeout", "rss_limit", "trust_model")

@@ -30,6 +30,7 @@ from jostle.options.campaign import (
     CHANNELS_LAST,
     BatchOptions,
     BudgetOptions,
+    CountedOptions,
     DoubtOptions,
     FailingOptions,
     FindingOptions,
@@ -165,7 +166,7 @@ def watching(recipe: Recipe, given: Given) -> Instrumentation:
     return Instrumentation(
         given.of(WatchOptions),
         given.of(InputOptions),
-        neurons=any(part.neurons for part in parts),
+        counted=given.of(CountedOptions).counted if any(part.neurons for part in parts) else None,
         extremes=any(part.extremes for part in parts),
         twin_gradients=given.get("goal") == DISAGREE,
     )
@@ -276,6 +277,12 @@ def _check_twins(prepared: Prepared) -> None:
 def needs_profile(settings: Settings) -> bool:
     """Whether a criterion measures against the ranges that neurons have on known data."""
     return any(part.ranges for part in parts_named("coverage", settings.values["coverage"]))
+
+
+def counts_neurons(settings: Settings) -> bool:
+    """Whether a part looks at the neurons of layers."""
+    named = [part for kind in ("coverage", "mutator") for part in parts_named(kind, settings.values[kind])]
+    return any(part.neurons for part in named)
 
 
 def profile_of_seeds(prepared: Prepared) -> Profile:

@@ -14,7 +14,13 @@ from jostle.triage.gate import GateOptions, refuse_unknown_kinds
 def refuse_contradictions(given: Given) -> None:
     """The first contradiction is told."""
     refuse_unknown_kinds(given.of(GateOptions), given.get("oracle", ()))
-    for contradiction, fix in (*_twins(given), *_panels(given), *_guidance(given), *_inputs(given)):
+    for contradiction, fix in (
+        *_twins(given),
+        *_panels(given),
+        *_watched_layers(given),
+        *_guidance(given),
+        *_inputs(given),
+    ):
         if contradiction:
             raise UsageError(fix)
 
@@ -44,6 +50,13 @@ def _twins(given: Given) -> Iterator[tuple[bool, str]]:
     yield (
         bool(given.get("gradients")) and "metadata" not in given,
         "--gradients needs --metadata, whose values it differentiates",
+    )
+
+
+def _watched_layers(given: Given) -> Iterator[tuple[bool, str]]:
+    yield (
+        "layers" in given and "counted" in given,
+        "--layers names whose neurons count: leave out --counted, which chooses among all layers",
     )
 
 

@@ -17,7 +17,14 @@ from jostle.mutators.goals import AnotherClass, Goal, OneDeviates, TwinsDisagree
 from jostle.mutators.in_domain import in_domain
 from jostle.mutators.neuron_choice import STRATEGIES, NeuronChoice
 from jostle.mutators.perturbations import PERTURBATIONS, SPATIAL
-from jostle.options.campaign import ActivityOptions, FindingOptions, InputOptions, PanelOptions, StepOptions
+from jostle.options.campaign import (
+    ActivityOptions,
+    CountedOptions,
+    FindingOptions,
+    InputOptions,
+    PanelOptions,
+    StepOptions,
+)
 from jostle.options.declaration import Theme, option
 from jostle.options.kinds import choice, choices, number, whole
 from jostle.options.schema import Settings
@@ -169,7 +176,7 @@ def _strengths(known: Tensor | None, size: int) -> Tensor:
 GRADIENT = Part(
     first_line(Ascent),
     in_domain(ascent),
-    (GradientOptions, StepOptions, ActivityOptions),
+    (GradientOptions, StepOptions, ActivityOptions, CountedOptions),
     cost=PASSES,
     neurons=True,
     extremes=True,

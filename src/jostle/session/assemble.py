@@ -16,7 +16,7 @@ from jostle.inputs.several import layout_of
 from jostle.interfaces import Oracle
 from jostle.options.campaign import BudgetOptions, FindingOptions, ModelOptions, RunOptions
 from jostle.options.schema import Given
-from jostle.profile import Profile
+from jostle.profile import Layers, Profile, layers_in
 from jostle.progress import Progress, quietly
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import all_rows
@@ -56,7 +56,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         check_folder(folder, record)
         saved = saved_profile(folder, loaded.model)
         composition = compose(loaded.prepared, lambda: take_profile(loaded, progress) if saved is None else saved)
-        rehearse(loaded.prepared, composition.profile, list(composition.oracles.values()))
+        watched = rehearse(loaded.prepared, composition.profile, list(composition.oracles.values()))
         archive = open_campaign(folder, record)
         undone.callback(archive.release)
         _furnish(archive, loaded, composition)
@@ -77,9 +77,9 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         max_disk=loaded.settings[BudgetOptions].max_disk,
         report=loaded.settings[RunOptions].report,
         gate=gate,
-        introduction=tuple(introduction(given, composition)),
+        introduction=tuple(introduction(given, composition, watched)),
         warnings=(*_warnings(loaded, composition, saved), *_unnamed(given, names, loaded.flight.classes)),
-        summary_rows=summary_rows(given, composition.prepared),
+        summary_rows=summary_rows(given, composition.prepared, watched),
         nothing_found=partial(nothing_found, loaded.prepared),
         figures=partial(figures, composition.prepared, archive.folder),
         remarks=lambda: finisher.remarks,
@@ -108,8 +108,11 @@ def _furnish(archive: Archive, loaded: Loaded, composition: Composition) -> None
         write_whole(folder / DOMAIN_FILE, encode_domain(loaded.prepared.context().domain), synced=True)
 
 
-def rehearse(prepared: Prepared, profile: Profile | None, oracles: Sequence[Oracle]) -> None:
-    """Some seeds through all that looks at a trace, so that what refuses them does so before anything is written."""
+def rehearse(prepared: Prepared, profile: Profile | None, oracles: Sequence[Oracle]) -> Layers:
+    """Some seeds through all that looks at a trace, so that what refuses them does so before anything is written.
+
+    Gives the layers that were watched.
+    """
     seeds = prepared.seeds
     sample = seeds.as_candidates().select(all_rows(len(seeds))[:: -(-len(seeds) // REHEARSED)])
     trace = prepared.model.target.run(sample)
@@ -117,6 +120,7 @@ def rehearse(prepared: Prepared, profile: Profile | None, oracles: Sequence[Orac
         oracle.judge(sample, trace)
     for feedback in feedbacks_of(prepared.settings, prepared.context(profile)):
         feedback.assess(sample, trace)
+    return layers_in(trace)
 
 
 def _unnamed(given: Given, names: ClassNames, classes: int) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from jostle.catalogue import PartOptions
-from jostle.composition.compose import Composition, Prepared
+from jostle.composition.compose import Composition, Prepared, counts_neurons
 from jostle.composition.settle import SOUGHT
 from jostle.inputs.table import Table
 from jostle.inputs.value_range import ARRAY, ValueRange
@@ -15,6 +15,7 @@ from jostle.mutators.havoc import HavocOptions
 from jostle.mutators.noise import NoiseOptions
 from jostle.options.campaign import FindingOptions, InputOptions, ModelOptions
 from jostle.options.schema import Given, Settings
+from jostle.profile import Layers, counted_text
 from jostle.records import Summary
 from jostle.storage.beginnings import beginnings, divergences
 from jostle.storage.findings import FINDINGS, recorded
@@ -28,7 +29,7 @@ OF_SEEDS = (
 )
 
 
-def introduction(given: Given, composition: Composition) -> Iterator[str]:
+def introduction(given: Given, composition: Composition, watched: Layers) -> Iterator[str]:
     """Told before a campaign runs."""
     prepared = composition.prepared
     flight, domain = prepared.flight, prepared.context().domain
@@ -38,17 +39,21 @@ def introduction(given: Given, composition: Composition) -> Iterator[str]:
         yield f"task: {flight.task} (--task says what else the model does)"
     yield from domain.lines()
     yield f"sought: {sought_text(given, prepared)}"
+    if counts_neurons(prepared.settings):
+        yield f"counted: {counted_text(watched)}"
     if composition.profile is not None:
         yield composition.profile.explained()
 
 
-def summary_rows(given: Given, prepared: Prepared) -> dict[str, str]:
+def summary_rows(given: Given, prepared: Prepared, watched: Layers) -> dict[str, str]:
     """Told of a campaign when it is over, besides what came of it."""
     rows, wrong = {"sought": sought_text(given, prepared)}, int(prepared.flight.wrong.sum())
     if wrong and not prepared.settings[FindingOptions].seeds_count:
         rows["wrong on seeds"] = (
             f"{wrong:,} of {len(prepared.seeds):,} ({prepared.flight.quality}): no findings, listed in {WRONG_ON_SEEDS}"
         )
+    if counts_neurons(prepared.settings):
+        rows["counted"] = counted_text(watched)
     return rows
 
 

@@ -15,8 +15,8 @@ from jostle.errors import PreflightFailed, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.interfaces import ComparesLayers, Differentiable, DifferentiableTarget, ModelTarget
 from jostle.named_objects import find_object, names_object
-from jostle.options.campaign import InputOptions, WatchOptions
-from jostle.subjects.layers import Layer, before_softmax, matching, scores_layer, speaking, working
+from jostle.options.campaign import EVERY_LAYER, InputOptions, WatchOptions
+from jostle.subjects.layers import Layer, activated, before_softmax, matching, scores_layer, speaking, working
 from jostle.subjects.subject import Metadata, Subject, Watch
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained
@@ -31,7 +31,7 @@ class Instrumentation:
 
     options: WatchOptions
     inputs: InputOptions
-    neurons: bool = False  # of all layers
+    counted: str | None = None  # whose neurons are counted; None where no part looks at neurons
     extremes: bool = False  # the smallest and the largest value of each layer
     twin_gradients: bool = False  # twins are differentiated as the model is
 
@@ -190,9 +190,8 @@ def _watched(watching: Instrumentation, subject: Subject, sample: Tensor) -> tup
 def _watch(watching: Instrumentation, layers: Sequence[Layer]) -> Watch:
     """What is looked at while a model of these layers runs."""
     options, inputs = watching.options, watching.inputs
-    counted = speaking(layers) if watching.neurons else working(layers)
     return Watch(
-        matching(layers, options.layers) if options.layers and layers else counted,
+        matching(layers, options.layers) if options.layers and layers else _usually_watched(watching, layers),
         options.units,
         watching.extremes,
         inputs.mean,
@@ -202,6 +201,13 @@ def _watch(watching: Instrumentation, layers: Sequence[Layer]) -> Watch:
         scores_layer(layers),
         options.output,
     )
+
+
+def _usually_watched(watching: Instrumentation, layers: Sequence[Layer]) -> list[str]:
+    """The layers that are watched where the user names none."""
+    if watching.counted is None:
+        return working(layers)
+    return speaking(layers) if watching.counted == EVERY_LAYER else activated(layers)
 
 
 def _owner_of_profile(subject: Subject, watch: Watch) -> dict[str, Any]:

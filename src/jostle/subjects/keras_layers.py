@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -28,6 +28,13 @@ PASSIVE = (
     *("ReLU", "Relu", "Relu6", "Concatenate", "GetItem", "UpSampling1D", "UpSampling2D", "UpSampling3D"),
     *("MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "Cropping1D", "Cropping2D", "Cropping3D", "ZeroPadding1D"),
     *("GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D", "ZeroPadding2D", "ZeroPadding3D"),
+)
+# Layers and operations that are an activation of each element, or a normalisation.
+ACTIVATING = (
+    *("ReLU", "Relu", "Relu6", "LeakyReLU", "LeakyRelu", "PReLU", "ELU", "Elu", "Selu", "Celu", "Gelu", "Silu", "Mish"),
+    *("Sigmoid", "LogSigmoid", "Tanh", "HardTanh", "HardSigmoid", "HardSilu", "HardShrink", "SoftShrink", "TanhShrink"),
+    *("Softplus", "Softsign", "Threshold", "BatchNormalization", "LayerNormalization", "GroupNormalization"),
+    *("RMSNormalization", "UnitNormalization"),
 )
 HALVES = ("float16", "bfloat16")
 
@@ -60,7 +67,8 @@ def parts_of(model: Any) -> dict[str, KerasLayer]:
         softmax = _activation(operation) in SOFTMAX
         if softmax and type(operation).__name__ != "Activation":
             parts.append(KerasLayer(Layer(name + LOGITS, False, False, False), operation, last, logits=True))
-        parts.append(KerasLayer(_layer(name, operation), operation, last))
+        layer = replace(_layer(name, operation), handed_on=_handed_on(operation, _returned(model)))
+        parts.append(KerasLayer(layer, operation, last))
     return {part.layer.name: part for part in parts}
 
 
@@ -83,6 +91,21 @@ def _layer(name: str, operation: Any) -> Layer:
     clips = kind == "Activation" and activation in CLIPPING
     softmax = kind in SOFTMAX_LAYERS or activation in SOFTMAX
     return Layer(name, softmax, clips or kind in PASSIVE, kind in SILENT)
+
+
+def _returned(model: Any) -> set[int]:
+    """The operations, by identity, whose results the model returns; none of one that has no graph."""
+    histories = (getattr(one, "_keras_history", None) for one in getattr(model, "outputs", None) or ())
+    return {id(history.operation) for history in histories if history is not None}
+
+
+def _handed_on(operation: Any, returned: set[int]) -> bool:
+    """Whether an activation or a normalisation takes all that it gives, by the graph that Keras keeps."""
+    users = [node.operation for node in getattr(operation, "_outbound_nodes", ())]
+    if len(users) != 1 or id(operation) in returned:
+        return False
+    kind, activation = type(users[0]).__name__, _activation(users[0])
+    return kind in ACTIVATING or (kind == "Activation" and activation not in SOFTMAX)
 
 
 @contextmanager

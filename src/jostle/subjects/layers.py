@@ -20,6 +20,7 @@ class Layer:
     silent: bool  # its neurons are not counted unless it is named
     aliases: tuple[str, ...] = ()  # other names that a user may know it by
     shape: tuple[int, ...] = field(default=(), compare=False)  # of what it gives for one input, once it has run
+    handed_on: bool = False  # all that it gives goes into an activation or a normalisation and nowhere else
 
 
 def joined(earlier: Layer, later: Layer) -> Layer:
@@ -46,8 +47,13 @@ def before_softmax(layers: Sequence[Layer]) -> list[str]:
 
 
 def speaking(layers: Sequence[Layer]) -> list[str]:
-    """Every layer that changes what it is given: whose neurons are counted unless told otherwise."""
+    """Every layer that changes what it is given."""
     return [layer.name for layer in layers if not layer.silent]
+
+
+def activated(layers: Sequence[Layer]) -> list[str]:
+    """The same with a layer and the activation behind it as one, at the activation: whose neurons papers count."""
+    return [layer.name for layer in layers if not layer.silent and not layer.handed_on]
 
 
 def working(layers: Sequence[Layer]) -> list[str]:

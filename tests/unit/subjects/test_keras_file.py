@@ -17,7 +17,7 @@ from jostle.records import MODEL
 from jostle.subjects.array_subject import ArraySubject
 from jostle.subjects.keras_engines import ENGINES, keras_on
 from jostle.subjects.keras_file import KerasModel, of_model
-from jostle.subjects.layers import scores_layer
+from jostle.subjects.layers import activated, scores_layer
 from jostle.subjects.registry import load, subject_of
 from jostle.subjects.subject import Loading, Watch
 from jostle.zoo import lenet1, mnist_sample
@@ -62,6 +62,7 @@ def test_layers_of_models_inside_are_found_by_the_way_to_them(keras: Any) -> Non
     assert [layer.name for layer in layers] == ["shared", "add", "inner/a", "inner/b", "last:logits", "last"]
     assert scores_layer(layers) == "last:logits"
     assert [layer.name for layer in layers if layer.passive] == ["inner/b"]
+    assert activated(layers) == ["shared", "add", "inner/b", "last:logits", "last"]
     ran = subject.target(Watch([layer.name for layer in layers])).run(batch_of(rows))
     assert [*ran.activations] == ["shared", "shared#2", "add", "inner/a", "inner/b", "last:logits", "last"]
     assert torch.equal(ran.activations["last"], ran.outputs[MODEL])

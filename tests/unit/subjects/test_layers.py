@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor, nn
 
 from jostle.errors import UsageError
-from jostle.subjects.layers import before_softmax, matching, speaking, working
+from jostle.subjects.layers import activated, before_softmax, matching, speaking, working
 from jostle.subjects.torch_layers import layers_of
-from jostle.zoo import lenet5
+from jostle.zoo import lenet1, lenet4, lenet5
 
 
 class OutOfOrder(nn.Module):
@@ -110,3 +112,91 @@ def test_a_pattern_that_matches_nothing_is_refused_with_the_nearest_names() -> N
     layers = layers_of(lenet5(), torch.zeros(2, 1, 28, 28))
     with pytest.raises(UsageError, match=r"'con1' matches no layer; nearest names: conv1"):
         matching(layers, ["fc*", "con1"])
+
+
+class Residual(nn.Module):
+    """A block of a ResNet, whose only ReLU runs twice: behind a normalisation, and behind a sum."""
+
+    def __init__(self, in_place: bool) -> None:
+        super().__init__()
+        self.conv1, self.norm1 = nn.Conv2d(2, 2, 3, padding=1), nn.BatchNorm2d(2)
+        self.conv2, self.norm2 = nn.Conv2d(2, 2, 3, padding=1), nn.BatchNorm2d(2)
+        self.relu = nn.ReLU(in_place)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        inner = self.norm2(self.conv2(self.relu(self.norm1(self.conv1(inputs)))))
+        inner += inputs
+        return self.relu(inner)
+
+
+class UsedTwice(nn.Module):
+    """What a layer gives goes into an activation and past it: into a sum, to another layer, or out of the model."""
+
+    def __init__(self, past: str) -> None:
+        super().__init__()
+        self.past, self.first, self.relu, self.other = past, nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)
+
+    def forward(self, inputs: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        raw = self.first(inputs)
+        rectified = self.relu(raw)
+        if self.past == "a sum":
+            return rectified + raw
+        return self.other(raw) if self.past == "a layer" else (rectified, raw)
+
+
+def exported(module: nn.Module, sample: Tensor) -> nn.Module:
+    return torch.export.unflatten(torch.export.export(module.eval(), (sample,)))
+
+
+@pytest.mark.parametrize("as_it_runs", [lambda module, sample: module.eval(), exported], ids=["module", "exported"])
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_layer_and_the_activation_behind_it_are_counted_once(as_it_runs: Callable, in_place: bool) -> None:  # type: ignore[type-arg]
+    sample = torch.zeros(2, 1, 6, 6)
+    chain = [nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Dropout(), nn.ReLU(in_place), nn.MaxPool2d(2), nn.Flatten()]
+    net = as_it_runs(nn.Sequential(*chain, nn.Linear(8, 3), nn.Softmax(1)), sample)
+    assert activated(layers_of(net, sample)) == ["3", "4", "6", "7"]
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_what_is_added_to_a_shortcut_is_counted_before_and_behind(in_place: bool) -> None:
+    block = Residual(in_place).eval()
+    assert activated(layers_of(block, torch.zeros(2, 2, 4, 4))) == ["relu", "norm2"]
+
+
+@pytest.mark.parametrize("past", ["a sum", "a layer", "the output"])
+def test_a_layer_that_is_used_beside_its_activation_is_counted_too(past: str) -> None:
+    assert activated(layers_of(UsedTwice(past), torch.zeros(2, 4)))[:2] == ["first", "relu"]
+
+
+def test_a_shared_layer_is_left_out_only_if_each_of_its_calls_is_activated() -> None:
+    class Shared(nn.Module):
+        def __init__(self, last: nn.Module) -> None:
+            super().__init__()
+            self.shared, self.relu, self.last = nn.Linear(4, 4), nn.ReLU(), last
+
+        def forward(self, inputs: Tensor) -> Tensor:
+            return self.last(self.shared(self.relu(self.shared(inputs))))
+
+    assert activated(layers_of(Shared(nn.Tanh()), torch.zeros(2, 4))) == ["relu", "last"]
+    assert activated(layers_of(Shared(nn.Linear(4, 2)), torch.zeros(2, 4))) == ["shared", "relu", "last"]
+
+
+def test_a_model_whose_operators_cannot_be_followed_shows_its_layers_all_the_same() -> None:
+    class Refuses(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.relu = nn.Linear(4, 4), nn.ReLU()
+
+        def forward(self, inputs: Tensor) -> Tensor:
+            if torch.utils._python_dispatch._get_current_dispatch_mode() is not None:
+                raise RuntimeError("no modes")
+            return self.relu(self.first(inputs))
+
+    assert activated(layers_of(Refuses(), torch.zeros(2, 4))) == ["first", "relu"]
+
+
+@pytest.mark.parametrize(("net", "neurons"), [(lenet1(), 42), (lenet4(), 138), (lenet5(), 258)], ids=["1", "4", "5"])
+def test_lenets_have_as_many_neurons_as_in_papers_up_to_softmax(net: nn.Module, neurons: int) -> None:
+    layers = layers_of(net, torch.zeros(2, 1, 28, 28))
+    counted = activated(layers)
+    assert sum(layer.shape[0] for layer in layers if layer.name in counted) == neurons

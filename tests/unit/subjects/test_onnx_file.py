@@ -14,7 +14,7 @@ from torch import nn
 
 from jostle.errors import ModelRefused, PreflightFailed
 from jostle.layout import Field, Layout
-from jostle.options.campaign import InputOptions, WatchOptions
+from jostle.options.campaign import BEHIND_ACTIVATIONS, InputOptions, WatchOptions
 from jostle.subjects.instrument import Instrumentation, fitted, instrument, layers_on_one, plain_target
 from jostle.subjects.layers import before_softmax, matching, scores_layer, speaking, working
 from jostle.subjects.onnx_file import OnnxModel, open_onnx
@@ -278,7 +278,7 @@ def opened_sessions(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def test_few_sessions_are_opened_before_the_first_execution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, inputs = classifier(tmp_path / "net.onnx"), torch.rand(4, 2, 4, 4)
     found = opened_sessions(monkeypatch)
-    watching = Instrumentation(WatchOptions(), InputOptions(), neurons=True)
+    watching = Instrumentation(WatchOptions(), InputOptions(), counted=BEHIND_ACTIVATIONS)
     instrument(watching, load(str(path)), inputs).target.run(batch_of(inputs))
     assert len(found) == 3  # outputs alone, all layers to see which there are, and those that are watched
 
