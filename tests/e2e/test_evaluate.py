@@ -29,6 +29,29 @@ def build():
 """
 
 
+NEVER_ONE = """
+import torch
+from jostle.zoo import lenet5
+
+class Never(torch.nn.Module):
+    def __init__(self, shift):
+        super().__init__()
+        self.net, self.shift = lenet5(), shift
+
+    def forward(self, x):
+        scores = self.net(x)
+        if self.shift:
+            return scores.roll(1, 1)
+        return scores - 1000 * torch.eye(10)[1]
+
+def build():
+    return Never(False)
+
+def always_wrong():
+    return Never(True)
+"""
+
+
 def check_refused(ended: Ended, *said: str) -> None:
     assert ended.code == Exit.USAGE, ended
     assert ended.out == ""
@@ -72,7 +95,7 @@ def copied(digits: Path, tmp_path: Path) -> Path:
 def test_the_campaigns_own_model_comes_first_and_passes_all_its_tests(jostle: Run, digits: Path) -> None:
     ended = jostle("evaluate", str(digits), "jostle.zoo:lenet1", "--json")
     told = ended.json()
-    assert (told["seeds"], told["repeats"]) == (60, 5)
+    assert (told["seeds"] + told["seeds_left_out"], told["repeats"]) == (60, 5)
     assert told["tests"] > 100
     own, other = scores(ended).items()
     assert own == (
@@ -88,7 +111,8 @@ def test_the_campaigns_own_model_comes_first_and_passes_all_its_tests(jostle: Ru
 def test_a_person_gets_a_table_of_three_rounded_twins_unless_models_are_named(jostle: Run, digits: Path) -> None:
     ended = jostle("evaluate", str(digits))
     assert (ended.code, ended.err) == (Exit.CLEAN, "")
-    header, *rows = ended.out.splitlines()
+    header, *rows, note = ended.out.splitlines()
+    assert note.startswith("left out: 0 seeds that some model gets wrong and 0 tests")
     assert "accuracy on 60 seeds" in header and "tests answered otherwise" in header
     assert [row.split()[0] for row in rows] == [ZOO, "weights16:1%", "weights16:50%", "weights16"]
     assert rows[0].split()[1:] == ["100.00%", "100.00%", "0", "0"]
@@ -109,7 +133,7 @@ def test_evaluation_changes_nothing_in_the_folder(jostle: Run, digits: Path) -> 
 def test_a_twin_whose_weights_are_drawn_is_averaged_and_the_same_each_time(
     jostle: Run, coarse: Path, workshop: Path
 ) -> None:
-    call = ["evaluate", str(coarse), "weights16:50%", "weights16", "--json"]
+    call = ["evaluate", str(coarse), "weights16:50%", "weights16", "--all-seeds", "--json"]
     first, again = jostle(*call), jostle(*call)
     assert first.out == again.out
     five, one = scores(first), scores(jostle(*call, "--repeats", "1"))
@@ -125,6 +149,40 @@ def test_few_rounded_weights_change_fewer_answers_than_all(jostle: Run, coarse: 
     told = scores(jostle("evaluate", str(coarse), "weights16:1%", "weights16:100%", "weights16", "--json"))
     assert told["weights16:1%"]["tests_unlike"] < told["weights16"]["tests_unlike"]
     assert told["weights16:100%"] == told["weights16"]
+
+
+def posed(ended: Ended) -> tuple[int, int, int, int]:
+    told = ended.json()
+    return told["seeds"], told["tests"], told["seeds_left_out"], told["tests_left_out"]
+
+
+def test_only_seeds_that_all_models_get_right_count_and_tests_made_of_them(
+    jostle: Run, workshop: Path, digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("never.py").write_text(NEVER_ONE)
+    call = ["evaluate", str(digits), "never.py:build", "--json"]
+    controlled, plain = jostle(*call), jostle(*call, "--all-seeds")
+    labels = np.load(workshop / "ok.npz")["y"]
+    ones = int((labels == 1).sum())
+    seeds, tests, seeds_out, tests_out = posed(controlled)
+    assert (seeds, seeds_out) == (60 - ones, ones) and tests_out > 0
+    assert posed(plain) == (60, tests + tests_out, 0, 0)
+    # It answers as the campaign's model does, but for ones, none of which is left among the seeds.
+    own, other = scores(controlled).values()
+    assert own["seeds_accuracy"] == other["seeds_accuracy"] == own["tests_accuracy"] == other["tests_accuracy"] == 1
+    assert scores(plain)["never.py:build"]["seeds_accuracy"] == pytest.approx(1 - ones / 60)
+    assert scores(plain)["never.py:build"]["tests_unlike"] == tests_out
+
+
+def test_a_model_that_gets_no_seed_right_is_named_with_what_to_do(
+    jostle: Run, digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("never.py").write_text(NEVER_ONE)
+    ended = jostle("evaluate", str(digits), "weights16", "never.py:always_wrong")
+    check_refused(ended, "leave out never.py:always_wrong, which gets 0 of 60 seeds right", "or give --all-seeds")
+    assert jostle("evaluate", str(digits), "never.py:always_wrong", "--all-seeds").code == Exit.CLEAN
 
 
 def test_a_pickled_model_needs_consent_again(

@@ -151,14 +151,17 @@ def copied(campaign: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(campaign, tmp_path / "copied"))
 
 
-RETRAIN = "--data jostle.zoo:mnist_sample --epochs 1"
+RETRAIN = "--data jostle.zoo:mnist_sample --epochs 1 --repeats 2"
 
 
 def test_retraining_tells_what_it_did_and_saves_the_weights(jostle: Run, copied: Path) -> None:
     ended = jostle("retrain", str(copied), *RETRAIN.split(), "--rate", "1e-3", "--json")
     assert (ended.code, ended.err) == (Exit.CLEAN, "")
     told = ended.json()
-    assert told.keys() == {"data", "held_out", "findings", "unseen", "before", "after", "out"}
+    counts = {"data", "held_out", "findings", "unseen"}
+    assert told.keys() == counts | {"before", "after", "control", "repeats", "difference", "verdict", "out"}
+    assert len(told["repeats"]) == 2 and told["repeats"][0]["after"] == told["after"]
+    assert told["difference"]["clean"].keys() == {"median", "smallest", "largest"}
     assert (told["data"], told["held_out"]) == (400, 100)
     assert told["before"]["trained"] == 0 < told["after"]["trained"]
     assert Path(told["out"]) == copied / "retrained.safetensors" and Path(told["out"]).is_file()
@@ -172,7 +175,8 @@ def test_a_person_gets_a_table_of_accuracies_and_a_model_to_fuzz_again(
     out = tmp_path / "mine.pt2"
     ended = jostle("retrain", str(copied), *RETRAIN.split(), "--test", "jostle.zoo:mnist_sample", "--out", str(out))
     assert ended.code == Exit.CLEAN, ended.err
-    for words in ("accuracy on", "held-out data", "findings from held-out seeds", "findings trained on", str(out)):
+    told = ("held-out data", "findings from held-out seeds", "findings trained on", "control", "difference", str(out))
+    for words in told:
         assert words in ended.out
     assert not (copied / "retrained.safetensors").exists()
     call = f"fuzz {out} --seeds few.npz --recipe dlfuzz --executions 60 --json --out {tmp_path / 'again'}"
@@ -253,6 +257,8 @@ WRONG_TRAINING = [
     ("--data ok.npz --held-out 0", "--held-out 0.0", "above 0 and below 1"),
     ("--data ok.npz --rate 0", "--rate 0.0", "above 0"),
     ("--data ok.npz --rate inf", "--rate inf", "give"),
+    ("--data ok.npz --rate 1e30", "training diverged after step", "give a --rate below 1e+30"),
+    ("--data ok.npz --repeats 0", "--repeats", "jostle --help"),
     ("--data ok.npz --epochs 0", "--epochs", "jostle --help"),
     ("--data ok.npz --batch 1", "--batch", "jostle --help"),
     ("--data ok.npz --out note.txt", "--out note.txt", "ends in .safetensors or .pt2"),

@@ -64,7 +64,7 @@ def test_a_campaign_keeps_its_weights_wherever_it_is_opened_again(place: Path, j
     data = str(place / "ok.npz")
     call = ["fuzz", "net.py:build", "--weights", "trained.pt", "--seeds", data, "--recipe", "dlfuzz", "--out", "out"]
     assert jostle(*call, "--executions", "600", "--finishing", "1s").code == Exit.FINDINGS
-    evaluated = jostle("evaluate", "out", "net.py:build", "--json").json()["scores"]
+    evaluated = jostle("evaluate", "out", "net.py:build", "--all-seeds", "--json").json()["scores"]
     assert evaluated[0]["seeds_accuracy"] > 0.9 > 0.2 > evaluated[1]["seeds_accuracy"]
     assert jostle("retrain", "out", "--data", data, "--epochs", "1").code == Exit.CLEAN
     again = ["fuzz", "net.py:build", "--weights", "out/retrained.safetensors", "--seeds", data, "--executions", "100"]

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.in_subprocess import in_subprocess_if_from_file
-from jostle.cli.terminal import output
+from jostle.cli.terminal import output, say
 from jostle.commands.evaluate import Evaluation
 from jostle.commands.evaluate import evaluate as scored
 from jostle.composition.settle import FUZZ
@@ -33,14 +33,28 @@ def evaluate(
         typer.Argument(help="Models or twins (weights16:50%, int8, …); if none is given, three 16-bit twins."),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Draws of a twin with random weights, averaged.")] = 5,
+    all_seeds: Annotated[
+        bool, typer.Option("--all-seeds", help="Count seeds too that some model gets wrong, and tests made of them.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run the tests that a campaign kept on other models, and show their accuracy beside that on the seeds."""
-    evaluation = scored(campaign, models or QUANTISED, repeats, bool(flags["trust_model"]))
+    """Run the tests that a campaign kept on other models, and show their accuracy beside that on the seeds.
+
+    Only seeds that all models get right count, and tests made of them, unless --all-seeds is given.
+    """
+    evaluation = scored(campaign, models or QUANTISED, repeats, bool(flags["trust_model"]), all_seeds)
     if as_json:
         print(json.dumps(asdict(evaluation)))
     else:
         output().print(_table(evaluation))
+        say(output(), _left_out(evaluation, all_seeds))
+
+
+def _left_out(evaluation: Evaluation, all_seeds: bool) -> str:
+    if all_seeds:
+        return "all seeds counted, whichever model gets them wrong"
+    seeds, tests = counted(evaluation.seeds_left_out, "seed"), counted(evaluation.tests_left_out, "test")
+    return f"left out: {seeds} that some model gets wrong and {tests} made of them (--all-seeds counts them)"
 
 
 def _table(evaluation: Evaluation) -> Table:

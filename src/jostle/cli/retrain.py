@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -14,9 +14,9 @@ from rich.table import Table
 
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.in_subprocess import in_subprocess_if_from_file
-from jostle.cli.progress import shown
+from jostle.cli.progress import Part, shown
 from jostle.cli.terminal import output
-from jostle.commands.retrain import Retraining, TrainingOptions
+from jostle.commands.retrain import Retraining, Spread, TrainingOptions
 from jostle.commands.retrain import retrain as trained
 from jostle.composition.settle import FUZZ
 from jostle.session.isolate import named_models
@@ -38,37 +38,65 @@ def retrain(
     share: Annotated[float, typer.Option(help="Share of each batch that are findings.")] = 0.1,
     held_out: Annotated[float, typer.Option(help="Share of findings (and of --data) measured on only.")] = 0.2,
     seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Trainings with findings and as many without; the time grows with it.")
+    ] = 3,
     out: Annotated[
         Path | None, typer.Option(help="Where to save: .safetensors (weights) or .pt2 (model); in the campaign.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a copy of the model on its data and on the findings, and show what that did; nothing is overwritten."""
-    training = TrainingOptions(epochs, rate, batch, share, held_out, seed)
-    progress = partial(shown, Console(stderr=True, quiet=as_json), "retraining")
+    """Train a copy of the model on its data and on the findings, and show what that did; nothing is overwritten.
+
+    Beside it a control is trained: the same steps with as many clean inputs in place of findings, so that the gain of
+    findings can be told from that of more training. That makes two trainings for each repeat; the first is saved.
+    """
+    training = TrainingOptions(epochs, rate, batch, share, held_out, seed, repeats)
+    progress = Counted(Console(stderr=True, quiet=as_json), 2 * repeats)
     result = trained(campaign, model, data, test, out, training, bool(flags["trust_model"]), progress)
     if as_json:
-        print(json.dumps(asdict(result)))
+        print(json.dumps(result.as_json()))
     else:
         _print(result)
 
 
+class Counted:
+    """A bar for each of several trainings, which says the how manieth it is."""
+
+    def __init__(self, console: Console, trainings: int):
+        self._console, self._trainings, self._begun = console, trainings, 0
+
+    def __call__(self, parts: Iterable[Part], count: int, /) -> Iterable[Part]:
+        self._begun += 1
+        return shown(self._console, f"training {self._begun} of {self._trainings}", parts, count)
+
+
 def _print(result: Retraining) -> None:
-    table = Table("accuracy on", "inputs", "before", "after", box=None, padding=(0, 2))
+    names = ("accuracy on", "inputs", "before", "after", "control", "difference")
+    table = Table(*names, box=None, padding=(0, 2))
     for name, count, measure in (
         ("held-out data", result.held_out, "clean"),
         ("findings from held-out seeds", result.unseen, "unseen"),
         ("findings trained on", result.findings, "trained"),
     ):
-        before, after = getattr(result.before, measure), getattr(result.after, measure)
-        table.add_row(name, f"{count:,}", f"{before:.2%}", f"{after:.2%}")
+        shares = (getattr(result.before, measure), result.trained(measure).median, result.controls(measure).median)
+        points = _points(result.difference(measure), len(result.repeats))
+        table.add_row(name, f"{count:,}", *(f"{share:.2%}" for share in shares), points)
     console = output()
     console.print(table)
-    if result.after.clean < result.before.clean:
-        console.print("accuracy on held-out data fell: give more of the training data, or a smaller --rate or --share")
-    console.print(
-        f"trained on {counted(result.data, 'input')} and {counted(result.findings, 'finding')}; saved to {result.out}",
-        highlight=False,
-        soft_wrap=True,
-        markup=False,
+    note = partial(console.print, highlight=False, soft_wrap=True, markup=False)
+    if len(result.repeats) > 1:
+        note(f"medians of {len(result.repeats)} repeats; difference in points, smallest to largest in brackets")
+    note("control: trained as long, with clean inputs in place of findings")
+    note(result.verdict)
+    if result.trained("clean").median < result.before.clean:
+        note("accuracy on held-out data fell: give more of the training data, or a smaller --rate or --share")
+    counts = f"{counted(result.data, 'input')} and {counted(result.findings, 'finding')}"
+    note(f"trained on {counts}; the first repeat's model is saved to {result.out}")
+
+
+def _points(difference: Spread, repeats: int) -> str:
+    middle, low, high = (
+        f"{100 * value:+.2f}" for value in (difference.median, difference.smallest, difference.largest)
     )
+    return f"{middle} ({low} to {high})" if repeats > 1 else middle

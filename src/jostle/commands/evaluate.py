@@ -1,4 +1,9 @@
-"""The tests that a campaign kept, on other models (DeepHunter's RQ2) and on quantised ones (RQ4)."""
+"""The tests of a campaign on other models (DeepHunter's RQ2) and on quantised ones (RQ4).
+
+Unless all seeds are wanted, only those count that every model gets right, and tests made of them: a model that is wrong
+on a seed is wrong on what is made of it without the tests being to blame ("all correctly predicted by all instances",
+DeepHunter §4.4).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ from jostle.inputs.several import layout_of
 from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
 from jostle.options.schema import Given
 from jostle.part import TRIED
-from jostle.records import NO_PARENT, Candidates
+from jostle.records import NO_PARENT, Seeds
 from jostle.session.load import digest_of_all, seed_form
 from jostle.session.made_twins import twins_folder
 from jostle.session.reopen import reopen
@@ -48,11 +53,36 @@ class Evaluation:
 
     seeds: int
     tests: int
+    seeds_left_out: int  # because some model gets them wrong
+    tests_left_out: int  # because they are made of those
     repeats: int  # of twins whose weights are drawn
     scores: tuple[Score, ...]
 
 
-def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model: bool = False) -> Evaluation:
+@dataclass(frozen=True)
+class Posed:
+    """Inputs [n, ...] that models are asked about, what is right [n], and the seeds they are made of [n]."""
+
+    inputs: Tensor
+    labels: Tensor
+    roots: Tensor
+
+    def __len__(self) -> int:
+        return len(self.roots)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What one model says of seeds and of tests, once for each time that it was drawn."""
+
+    model: str
+    seeds: tuple[Tensor, ...]  # each [seeds] classes
+    tests: tuple[Tensor, ...]  # each [tests]
+
+
+def evaluate(
+    folder: Path, models: Sequence[str], repeats: int = 5, trust_model: bool = False, all_seeds: bool = False
+) -> Evaluation:
     """Runs what the campaign in the folder kept on its own model and on each of these."""
     campaign = reopen(folder)
     given = campaign.given.over(trust_model=trust_model)  # consent is the user's to give, not the folder's
@@ -66,35 +96,77 @@ def evaluate(folder: Path, models: Sequence[str], repeats: int = 5, trust_model:
     flight = preflight(own_target, seeds, domain_of(seeds, inputs), batch, force=True)
     if not flight.classes:
         raise UsageError("evaluation compares labels, and this campaign's model gives no class scores")
-    kept = read_kept(folder, flight.seeds)
-    seed = kept.parents == NO_PARENT
-    planted, tests = (kept.select(rows.nonzero().squeeze(1)) for rows in (seed, ~seed))
-    if not len(tests):
-        raise UsageError(f"the campaign in {folder} kept no tests besides its seeds: let it run longer")
-    judge = _Judge(given, own, planted, tests, flight.classes)
-    scores = [judge.score(given.of(ModelOptions).model, [own])]
+    planted, tests = _kept(folder, flight.seeds)
+    ask = _Examiner(given, planted, tests, flight.classes)
+    answers = [ask.answers(given.of(ModelOptions).model, [own])]
     with twins_folder(folder) as twins:
         making = making_of(given, seeds.inputs[:CALIBRATED], twins)
         for name in models:
             draws = [replace(making, seed=making.seed + draw) for draw in range(repeats if is_drawn(name) else 1)]
             others = (twin_or_model(given, "MODEL", name, own, draw).taking(layout) for draw in draws)
-            scores.append(judge.score(name, others))
-    return Evaluation(len(planted), len(tests), repeats, tuple(scores))
+            answers.append(ask.answers(name, others))
+    counted = torch.ones(len(planted), dtype=torch.bool) if all_seeds else _right_for_all(planted, answers)
+    made_of = torch.isin(tests.roots, planted.roots[counted])
+    if not made_of.any():
+        raise UsageError(f"no test is made of a seed that all models get right: {_way_on(planted, answers)}")
+    return Evaluation(
+        seeds=int(counted.sum()),
+        tests=int(made_of.sum()),
+        seeds_left_out=int((~counted).sum()),
+        tests_left_out=int((~made_of).sum()),
+        repeats=repeats,
+        scores=tuple(_score(answered, answers[0], (planted, tests), (counted, made_of)) for answered in answers),
+    )
 
 
-class _Judge:
-    """Compares answers on seeds and tests with their labels and with the campaign's own model."""
+def _kept(folder: Path, seeds: Seeds) -> tuple[Posed, Posed]:
+    """The seeds that the campaign began from, and the tests that it kept."""
+    kept = read_kept(folder, seeds)
+    posed = Posed(kept.inputs, kept.labels, kept.roots)
+    seed = kept.parents == NO_PARENT
+    if seed.all():
+        raise UsageError(f"the campaign in {folder} kept no tests besides its seeds: let it run longer")
+    return _select(posed, seed), _select(posed, ~seed)
 
-    def __init__(self, given: Given, own: Subject, seeds: Candidates, tests: Candidates, classes: int):
+
+def _select(posed: Posed, rows: Tensor) -> Posed:
+    return Posed(posed.inputs[rows], posed.labels[rows], posed.roots[rows])
+
+
+def _right_for_all(seeds: Posed, answers: Sequence[Answered]) -> Tensor:
+    """[seeds] bool: which every model gets right, however often it was drawn."""
+    return torch.stack([said == seeds.labels for answered in answers for said in answered.seeds]).all(0)
+
+
+def _way_on(seeds: Posed, answers: Sequence[Answered]) -> str:
+    """What to do where models agree on too few seeds: the worst is named."""
+    right = {one.model: min(int((said == seeds.labels).sum()) for said in one.seeds) for one in answers}
+    worst = min(right, key=lambda name: right[name])
+    return f"leave out {worst}, which gets {right[worst]:,} of {len(seeds):,} seeds right, or give --all-seeds"
+
+
+def _score(answered: Answered, own: Answered, posed: tuple[Posed, Posed], counted: tuple[Tensor, Tensor]) -> Score:
+    """Answers to what counts, compared with labels and with the campaign's own model."""
+    said, theirs = (answered.seeds, answered.tests), (own.seeds[0], own.tests[0])
+    right = [mean(_share(one == posed[i].labels, counted[i]) for one in said[i]) for i in (0, 1)]
+    unlike = [mean(int((one != theirs[i])[counted[i]].sum()) for one in said[i]) for i in (0, 1)]
+    return Score(answered.model, *right, *unlike)
+
+
+def _share(true: Tensor, counted: Tensor) -> float:
+    return float(true[counted].float().mean())
+
+
+class _Examiner:
+    """Asks models about the seeds and tests of a campaign."""
+
+    def __init__(self, given: Given, seeds: Posed, tests: Posed, classes: int):
         self._inputs, self._batch, self._classes = given.of(InputOptions), given.of(BatchOptions).batch, classes
-        self._sets = (seeds, tests)
-        self._own = [self._labels(given.of(ModelOptions).model, own, inputs.inputs) for inputs in self._sets]
+        self._seeds, self._tests = seeds.inputs, tests.inputs
 
-    def score(self, name: str, models: Iterable[Subject]) -> Score:
-        answers = [[self._labels(name, model, inputs.inputs) for inputs in self._sets] for model in models]
-        right = [mean(float((some[i] == self._sets[i].labels).float().mean()) for some in answers) for i in (0, 1)]
-        unlike = [mean(int((some[i] != self._own[i]).sum()) for some in answers) for i in (0, 1)]
-        return Score(name, *right, *unlike)
+    def answers(self, name: str, models: Iterable[Subject]) -> Answered:
+        said = [(self._labels(name, model, self._seeds), self._labels(name, model, self._tests)) for model in models]
+        return Answered(name, tuple(seeds for seeds, _ in said), tuple(tests for _, tests in said))
 
     def _labels(self, name: str, model: Subject, inputs: Tensor) -> Tensor:
         target = plain_target(fitted(model, self._inputs, inputs[:TRIED]), self._inputs)

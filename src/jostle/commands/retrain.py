@@ -1,33 +1,36 @@
-"""A model trained further on what a campaign found (DLFuzz §4.2)."""
+"""A model trained further on what a campaign found (DLFuzz §4.2), beside a control that trains as long on clean data.
+
+Training further may raise accuracy whatever it is on. What findings add is the difference from a copy of the model that
+takes the same steps, at the same rate, on the same batches, with as many clean inputs in place of findings.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from jostle.commands.training_data import Labelled, split_data, split_findings
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.foreign import Crash, attempt
-from jostle.inputs.domains import domain_of
-from jostle.inputs.preflight import check_inside, check_normalisation
-from jostle.inputs.seeds import load_seeds
 from jostle.interfaces import ModelTarget
 from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
 from jostle.options.schema import Given
 from jostle.progress import Progress, quietly
-from jostle.records import NO_LABEL, NO_PARENT
-from jostle.session.load import seed_form
+from jostle.randomness import randomness, seeded
 from jostle.session.reopen import reopen
 from jostle.storage.files import write_whole
-from jostle.storage.findings import FINDINGS, read_finding, recorded
 from jostle.subjects.models import load_seeded
 from jostle.subjects.subject import Trainable, Watch
-from jostle.triage.words import counted
+
+LARGEST_RATE = 1e30  # beyond which float32 cannot hold what Adam makes of it
+MEASURES = ("clean", "unseen", "trained")
 
 
 @dataclass(frozen=True)
@@ -40,27 +43,16 @@ class TrainingOptions:
     share: float = 0.1  # of every batch that are findings
     held_out: float = 0.2  # share of the data, and of the findings' seeds, that is measured on and not trained on
     seed: int = 0
+    repeats: int = 3  # each trains two models: on findings, and the control
 
     def __post_init__(self) -> None:
         for name in ("share", "held_out"):
             if not 0 < getattr(self, name) < 1:
                 raise UsageError(f"--{name.replace('_', '-')} {getattr(self, name)}: give a share above 0 and below 1")
-        if not 0 < self.rate < math.inf:
-            raise UsageError(f"--rate {self.rate}: give a learning rate above 0")
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """Inputs [n, ...] with the classes they belong to [n]."""
-
-    inputs: Tensor
-    labels: Tensor
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def select(self, rows: Tensor) -> Labelled:
-        return Labelled(self.inputs[rows], self.labels[rows])
+        if not 0 < self.rate <= LARGEST_RATE:
+            raise UsageError(f"--rate {self.rate}: give a learning rate above 0, such as 0.001")
+        if self.repeats < 1:
+            raise UsageError(f"--repeats {self.repeats}: give at least 1")
 
 
 @dataclass(frozen=True)
@@ -73,16 +65,80 @@ class Accuracy:
 
 
 @dataclass(frozen=True)
+class TrainedPair:
+    """One repeat: a model trained on findings, and its control, which differ in nothing else."""
+
+    after: Accuracy
+    control: Accuracy
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The middle of several values, and their ends."""
+
+    median: float
+    smallest: float
+    largest: float
+
+    @staticmethod
+    def of(values: list[float]) -> Spread:
+        return Spread(median(values), min(values), max(values))
+
+
+@dataclass(frozen=True)
 class Retraining:
-    """What training further came to."""
+    """What training further came to, and what as much training on clean data comes to."""
 
     data: int  # inputs trained on besides findings
     held_out: int  # inputs measured on
     findings: int  # trained on
     unseen: int  # findings measured on only
     before: Accuracy
-    after: Accuracy
+    repeats: tuple[TrainedPair, ...]
     out: str
+
+    @property
+    def after(self) -> Accuracy:
+        """Of the model that was saved, which is the first repeat's."""
+        return self.repeats[0].after
+
+    @property
+    def control(self) -> Accuracy:
+        """Of the first repeat."""
+        return self.repeats[0].control
+
+    def trained(self, measure: str) -> Spread:
+        return Spread.of([getattr(pair.after, measure) for pair in self.repeats])
+
+    def controls(self, measure: str) -> Spread:
+        return Spread.of([getattr(pair.control, measure) for pair in self.repeats])
+
+    def difference(self, measure: str) -> Spread:
+        """What findings add to as much training on clean data, repeat by repeat."""
+        return Spread.of([getattr(pair.after, measure) - getattr(pair.control, measure) for pair in self.repeats])
+
+    @property
+    def verdict(self) -> str:
+        """What of the change on held-out data is due to findings, in words."""
+        gain = self.trained("clean").median - self.before.clean
+        above = self.difference("clean").smallest > 0
+        if gain <= 0 and above:
+            return "accuracy on held-out data fell, and by less than with clean inputs in place of findings"
+        if gain <= 0:
+            return "findings add nothing to the accuracy on held-out data"
+        if not above:
+            return (
+                "the gain on held-out data is that of more training: as many clean inputs in place of findings give it "
+                "too"
+            )
+        if len(self.repeats) == 1:
+            return "the gain on held-out data is above that of more training, once: --repeats tells whether it stays so"
+        return f"the gain on held-out data is above that of more training in each of {len(self.repeats)} repeats"
+
+    def as_json(self) -> dict[str, Any]:
+        first = {"after": asdict(self.after), "control": asdict(self.control)}
+        spread = {measure: asdict(self.difference(measure)) for measure in MEASURES}
+        return {**asdict(self), **first, "difference": spread, "verdict": self.verdict}
 
 
 def retrain(
@@ -95,36 +151,45 @@ def retrain(
     trust_model: bool = False,
     progress: Progress = quietly,
 ) -> Retraining:
-    """Trains a copy of the model on the data and on the campaign's findings, and saves it as a new file."""
+    """Trains copies of the model on the data, with the campaign's findings and without, and saves the first one."""
     given = reopen(folder).given.over(trust_model=trust_model)
     if model is not None:
         given = given.over(model=model, weights=None)
     inputs = given.of(InputOptions)
-    trained = _trainable(given, out := out or folder / "retrained.safetensors")
+    copied = _copies(given)
+    untrained = copied()
+    _check_out(out := out or folder / "retrained.safetensors", untrained)
     rng = torch.Generator().manual_seed(training.seed)
-    found, unseen = _split_findings(folder, training, rng)
-    kept, measured = _split_data(inputs, data, test, training, rng)
-    accuracy = partial(_accuracy, trained.target, given.of(BatchOptions).batch)
-    _check(accuracy, kept, found)
-    sets = (measured, unseen, found)
-    before = Accuracy(*map(accuracy, sets))
-    fit(trained, kept, found, training, rng, progress)
-    after = Accuracy(*map(accuracy, sets))
-    write_whole(out, trained.saved(out.suffix, measured.inputs[:1]), synced=True)
-    return Retraining(len(kept), len(measured), len(found), len(unseen), before, after, str(out))
+    found, unseen = split_findings(folder, training.held_out, rng)
+    kept, measured = split_data(inputs, data, test, training.held_out, rng)
+    _check(partial(_accuracy, untrained.target, given.of(BatchOptions).batch), kept, found)
+
+    def accuracy(model: Trainable) -> Accuracy:
+        on = partial(_accuracy, model.target, given.of(BatchOptions).batch)
+        return Accuracy(*map(on, (measured, unseen, found)))
+
+    def trained(extra: Labelled, repeat: int) -> Trainable:
+        fit(fresh := copied(), kept, extra, training, repeat, progress)
+        return fresh
+
+    before = accuracy(untrained)
+    models = ((trained(found, repeat), trained(kept, repeat)) for repeat in range(training.repeats))
+    pairs: list[TrainedPair] = []
+    content = b""
+    for after, control in models:
+        content = content or after.saved(out.suffix, measured.inputs[:1])
+        pairs.append(TrainedPair(accuracy(after), accuracy(control)))
+    write_whole(out, content, synced=True)
+    return Retraining(len(kept), len(measured), len(found), len(unseen), before, tuple(pairs), str(out))
 
 
-def _trainable(given: Given, out: Path) -> Trainable:
-    """A copy of the model that options name, which can be trained and saved to this file."""
+def _copies(given: Given) -> Callable[[], Trainable]:
+    """Makes copies of the model that options name, each to be trained by itself."""
     options, inputs = given.of(ModelOptions), given.of(InputOptions)
     subject = load_seeded(given, options.model, options.weights)
     if subject.batch is not None:
         raise ModelRefused(f"{options.model} takes only batches of {subject.batch}: export it with a dynamic batch")
-    trained = subject.trainable(Watch(mean=inputs.mean, std=inputs.std))
-    if out.suffix not in trained.suffixes:
-        raise OutputRefused(f"--out {out}: give a file that ends in {' or '.join(trained.suffixes)}")
-    _check_free(out)
-    return trained
+    return partial(subject.trainable, Watch(mean=inputs.mean, std=inputs.std))
 
 
 def _check(accuracy: Callable[[Labelled], float], data: Labelled, findings: Labelled) -> None:
@@ -140,90 +205,30 @@ def _check(accuracy: Callable[[Labelled], float], data: Labelled, findings: Labe
 def fit(
     model: Trainable,
     data: Labelled,
-    findings: Labelled,
+    extra: Labelled,
     training: TrainingOptions,
-    rng: torch.Generator,
+    repeat: int = 0,
     progress: Progress = quietly,
 ) -> None:
-    """Trains the model; every batch holds the wanted share of findings."""
-    adversarial = max(1, round(training.share * training.batch))
-    plain = max(1, training.batch - adversarial)
+    """Trains the model; every batch holds the wanted share of extra inputs, which are findings or more of the data.
+
+    Batches hold the same rows of the data in the same order, whatever is extra, and dropout draws the same.
+    """
+    order, choice = randomness(training.seed, 2 * repeat), randomness(training.seed, 2 * repeat + 1)
+    extras = max(1, round(training.share * training.batch))
+    plain = max(1, training.batch - extras)
 
     def chosen() -> Iterator[Tensor]:
         for _ in range(training.epochs):
-            yield from torch.randperm(len(data), generator=rng).split(plain)
+            yield from torch.randperm(len(data), generator=order).split(plain)
 
     def batches() -> Iterator[tuple[Tensor, Tensor]]:
         for rows in progress(chosen(), training.epochs * len(data)):
-            some = findings.select(torch.randint(len(findings), (adversarial,), generator=rng))
+            some = extra.select(torch.randint(len(extra), (extras,), generator=choice))
             clean = data.select(rows)
             yield torch.cat([clean.inputs, some.inputs]), torch.cat([clean.labels, some.labels])
 
-    model.train(batches(), training.rate)
-
-
-def _split_findings(folder: Path, training: TrainingOptions, rng: torch.Generator) -> tuple[Labelled, Labelled]:
-    """Findings to train on and findings to measure on, from different seeds; a seed that fails itself is neither."""
-    flips = [
-        read_finding(place, record)
-        for place, record in recorded(folder / FINDINGS)
-        if record.kind == "flip" and record.parent != NO_PARENT
-    ]
-    for one in flips:
-        if one.input.shape != flips[0].input.shape:
-            raise OutputRefused(f"{one.folder} holds an input of another shape than the others: move the folder away")
-    roots = sorted({one.record.root for one in flips})
-    if len(roots) < 2:
-        raise UsageError(
-            f"the campaign in {folder} found changed labels from {counted(len(roots), 'seed')}, and some must be held "
-            f"out: run jostle fuzz --recipe dlfuzz with more seeds"
-        )
-    if any("label" not in one.record.details for one in flips):
-        raise UsageError(f"the model of the campaign in {folder} gives several labels at once, and training needs one")
-    order = torch.randperm(len(roots), generator=rng).tolist()
-    held = {roots[i] for i in order[: _held(training, len(roots))]}
-
-    def labelled(held_out: bool) -> Labelled:
-        chosen = [one for one in flips if (one.record.root in held) == held_out]
-        labels = torch.tensor([one.record.label_change.label for one in chosen])
-        return Labelled(torch.stack([one.input for one in chosen]), labels)
-
-    return labelled(False), labelled(True)
-
-
-def _split_data(
-    inputs: InputOptions, data: str, test: str | None, training: TrainingOptions, rng: torch.Generator
-) -> tuple[Labelled, Labelled]:
-    known = _labelled(inputs, "--data", data)
-    if test is not None:
-        return known, _labelled(inputs, "--test", test)
-    if len(known) < 2:
-        raise SeedsRefused(
-            f"--data {data} holds {counted(len(known), 'input')}, and some must be held out: give more, or --test"
-        )
-    order = torch.randperm(len(known), generator=rng)
-    held = _held(training, len(known))
-    return known.select(order[held:]), known.select(order[:held])
-
-
-def _held(training: TrainingOptions, count: int) -> int:
-    """How many of so many are held out: one at least, and not all."""
-    return min(count - 1, max(1, round(training.held_out * count)))
-
-
-def _labelled(inputs: InputOptions, option: str, spec: str) -> Labelled:
-    form = seed_form(inputs)
-    if not Path(spec).is_dir():  # arrays are as they are, however the campaign read its images
-        form = replace(form, channels=None, size=None)
-    seeds = load_seeds(spec, form)
-    check_normalisation(inputs.mean, inputs.std, seeds.inputs.shape[1])
-    check_inside(seeds, domain_of(seeds, inputs))
-    if (seeds.labels == NO_LABEL).any():
-        raise SeedsRefused(
-            f"{option} {spec} has inputs without labels: give an .npz with x and y, folders named by class, or "
-            f"FILE.py:function that returns both"
-        )
-    return Labelled(seeds.inputs, seeds.labels)
+    seeded(training.seed + repeat, lambda: model.train(batches(), training.rate))
 
 
 def _accuracy(target: ModelTarget, batch: int, data: Labelled) -> float:
@@ -243,7 +248,9 @@ def _accuracy(target: ModelTarget, batch: int, data: Labelled) -> float:
     return float((outputs.argmax(1) == data.labels).float().mean())
 
 
-def _check_free(out: Path) -> None:
+def _check_out(out: Path, trained: Trainable) -> None:
+    if out.suffix not in trained.suffixes:
+        raise OutputRefused(f"--out {out}: give a file that ends in {' or '.join(trained.suffixes)}")
     if out.exists():
         raise OutputRefused(f"{out} exists and is not overwritten: give another --out")
     if not out.parent.is_dir():

@@ -35,14 +35,18 @@ class TorchTrainable:
             raise ModelRefused("the model has no weights that can be trained: name one that has with --model")
         optimiser = torch.optim.Adam(weights, rate)
         self._module.train()
-        for inputs, labels in batches:
+        for step, (inputs, labels) in enumerate(batches):
             positional, named = self.target.prepared(inputs)
             scores = first_tensor(self._module(*positional, **named))
             if scores is None:
                 raise ModelRefused("the model gives no scores in training: name one that does with --model")
             optimiser.zero_grad()
-            loss(scores, labels.to(scores.device)).backward()
+            remaining = loss(scores, labels.to(scores.device))
+            _check_finite(remaining, step, rate)
+            remaining.backward()
             optimiser.step()
+        for weight in weights:
+            _check_finite(weight, None, rate)
         self._module.eval()
 
     def saved(self, suffix: str, sample: Tensor) -> bytes:
@@ -63,6 +67,16 @@ def loss(scores: Tensor, labels: Tensor) -> Tensor:
     if are_probabilities(scores.detach()).all():
         return functional.nll_loss(scores.clamp(min=1e-12).log(), labels)
     return functional.cross_entropy(scores, labels)
+
+
+def _check_finite(values: Tensor, step: int | None, rate: float) -> None:
+    """Refuses a loss before this step, or weights in the end, with which training cannot go on."""
+    if values.isfinite().all():
+        return
+    if step == 0:
+        raise ModelRefused("the model's loss on --data is not finite before any training: mend the model or the data")
+    when = "in its last step" if step is None else f"after step {step}"
+    raise ModelRefused(f"training diverged {when}, and nothing is saved: give a --rate below {rate:g}")
 
 
 def _exported(module: nn.Module, row: Call) -> bytes:

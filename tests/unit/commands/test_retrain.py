@@ -16,7 +16,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from jostle.commands.retrain import Labelled, Retraining, TrainingOptions, _split_findings, fit, retrain
+from jostle.commands.retrain import Accuracy, Retraining, TrainedPair, TrainingOptions, fit, retrain
+from jostle.commands.training_data import Labelled, split_findings
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.options.schema import Given
 from jostle.session.assemble import assemble
@@ -28,7 +29,7 @@ from jostle.zoo import lenet1, mnist_sample
 from making import options, run_session, saved_findings
 
 SEEDS = 14
-QUICK = TrainingOptions(epochs=3, rate=1e-3, batch=32, share=0.5)
+QUICK = TrainingOptions(epochs=3, rate=1e-3, batch=32, share=0.5, repeats=1)
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +134,101 @@ def test_the_campaign_is_left_as_it_was(train: Train, out: Path) -> None:
     assert after.pop(Path(result.out)) and after == before
 
 
+# The control
+
+
+def test_every_repeat_trains_a_control_and_the_first_is_saved(train: Train, tmp_path: Path) -> None:
+    several = train(to=tmp_path / "several.safetensors", training=replace(QUICK, repeats=2, epochs=1))
+    once = train(to=tmp_path / "once.safetensors", training=replace(QUICK, repeats=1, epochs=1))
+    assert len(several.repeats) == 2 and several.repeats[0] == once.repeats[0]
+    assert several.repeats[0] != several.repeats[1]
+    assert (several.after, several.control) == (once.after, once.control)
+    assert load_file(several.out).keys() == load_file(once.out).keys()
+    assert all(torch.equal(value, load_file(once.out)[name]) for name, value in load_file(several.out).items())
+
+
+def test_the_control_is_not_shown_findings_and_learns_less_of_them(train: Train) -> None:
+    result = train(training=replace(QUICK, epochs=6))
+    assert result.control.trained < result.after.trained
+
+
+def test_a_control_takes_the_same_steps_on_the_same_batches_but_for_the_extra_inputs() -> None:
+    data, findings = some_data(), Labelled(torch.full((5, 4), 9.0), torch.zeros(5).long())
+    training = TrainingOptions(epochs=2, batch=8, share=0.25)
+
+    def shown(extra: Labelled) -> list[Tensor]:
+        net = Noting()
+        fit(TorchTrainable(net, TorchTarget(net)), data, extra, training)
+        return net.seen
+
+    on_findings, control = shown(findings), shown(data)
+    assert len(on_findings) == len(control)
+    for one, other in zip(on_findings, control, strict=True):
+        assert one.shape == other.shape and torch.equal(one[:-2], other[:-2])
+        assert (one[-2:] == 9).all() and all((data.inputs == row).all(1).any() for row in other[-2:])
+
+
+def test_a_copy_with_dropout_is_trained_alike_by_one_seed() -> None:
+    def trained() -> Tensor:
+        net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 2))
+        net.load_state_dict({name: torch.ones_like(value) for name, value in net.state_dict().items()})
+        fit(TorchTrainable(net, TorchTarget(net)), some_data(), some_data(), TrainingOptions(epochs=1, batch=8))
+        return net[0].weight.detach().clone()
+
+    one = trained()
+    torch.rand(3)  # whatever else was drawn meanwhile
+    assert torch.equal(one, trained())
+
+
+def retraining(before: float, *pairs: tuple[float, float]) -> Retraining:
+    """With these accuracies on held-out data: before, and (after, control) of each repeat."""
+
+    def on_clean(share: float) -> Accuracy:
+        return Accuracy(share, 0.5, 0.5)
+
+    repeats = tuple(TrainedPair(on_clean(after), on_clean(control)) for after, control in pairs)
+    return Retraining(1, 1, 1, 1, on_clean(before), repeats, "out")
+
+
+@pytest.mark.parametrize(
+    ("before", "pairs", "words"),
+    [
+        (0.90, [(0.95, 0.95)], "is that of more training"),
+        (0.90, [(0.95, 0.96), (0.95, 0.94), (0.95, 0.94)], "is that of more training"),
+        (0.90, [(0.95, 0.91)], "above that of more training, once"),
+        (0.90, [(0.95, 0.91), (0.94, 0.92)], "above that of more training in each of 2 repeats"),
+        (0.90, [(0.89, 0.95)], "findings add nothing"),
+        (0.90, [(0.89, 0.80)], "fell, and by less than with clean inputs"),
+    ],
+)
+def test_a_gain_is_called_what_it_is(before: float, pairs: list[tuple[float, float]], words: str) -> None:
+    assert words in retraining(before, *pairs).verdict
+
+
+def test_differences_are_taken_repeat_by_repeat() -> None:
+    spread = retraining(0.5, (0.9, 0.8), (0.7, 0.9), (0.8, 0.5)).difference("clean")
+    assert [spread.smallest, spread.median, spread.largest] == pytest.approx([-0.2, 0.1, 0.3])
+
+
+def test_training_that_diverges_is_one_line_that_names_the_rate_and_saves_nothing(train: Train, out: Path) -> None:
+    with pytest.raises(ModelRefused, match=r"training diverged after step \d+, .*: give a --rate below 1e\+30"):
+        train(training=replace(QUICK, rate=1e30))
+    assert not (out / "retrained.safetensors").exists()
+
+
+def test_a_model_whose_loss_is_never_finite_is_not_blamed_on_the_rate() -> None:
+    net = nn.Sequential(nn.Linear(4, 2))
+    nn.init.constant_(net[0].weight, float("nan"))
+    with pytest.raises(ModelRefused, match="not finite before any training"):
+        fit(TorchTrainable(net, TorchTarget(net)), some_data(), some_data(), TrainingOptions(epochs=1))
+
+
+def test_weights_that_the_last_step_breaks_are_seen() -> None:
+    net = nn.Sequential(nn.Linear(4, 2)).half()
+    with pytest.raises(ModelRefused, match=r"in its last step.*--rate below 1e\+06"):
+        fit(TorchTrainable(net, TorchTarget(net)), some_data(6), some_data(6), TrainingOptions(epochs=1, rate=1e6))
+
+
 # Splitting
 
 
@@ -145,7 +241,7 @@ def roots_of(findings: Labelled, out: Path) -> set[int]:
 def test_findings_are_split_by_the_seed_that_they_came_from(held_out: float, out: Path) -> None:
     for seed in range(5):
         rng = torch.Generator().manual_seed(seed)
-        found, unseen = _split_findings(out, TrainingOptions(held_out=held_out), rng)
+        found, unseen = split_findings(out, held_out, rng)
         trained, measured = roots_of(found, out), roots_of(unseen, out)
         assert trained and measured and not trained & measured
         flips = [one for one in saved_findings(out) if one.record.parent >= 0]
@@ -155,7 +251,7 @@ def test_findings_are_split_by_the_seed_that_they_came_from(held_out: float, out
 
 def test_a_finding_is_labelled_as_its_seed_is_and_not_as_the_model_says(out: Path) -> None:
     labels = mnist_sample()[1]
-    found, _ = _split_findings(out, TrainingOptions(), torch.Generator())
+    found, _ = split_findings(out, 0.2, torch.Generator())
     by_input = {one.input.numpy().tobytes(): one for one in saved_findings(out)}
     for input, label in zip(found.inputs, found.labels.tolist(), strict=True):
         assert label == labels[by_input[input.numpy().tobytes()].record.root]
@@ -164,7 +260,7 @@ def test_a_finding_is_labelled_as_its_seed_is_and_not_as_the_model_says(out: Pat
 def test_a_seed_that_fails_itself_is_not_trained_on(out: Path) -> None:
     first = saved_findings(out)[0]
     (first.folder / RECORD).write_bytes(encode_record({**record_as_json(first.record), "parent": -1}))
-    found, unseen = _split_findings(out, TrainingOptions(), torch.Generator())
+    found, unseen = split_findings(out, 0.2, torch.Generator())
     assert len(found) + len(unseen) == len(saved_findings(out)) - 1
     assert not (torch.cat([found.inputs, unseen.inputs]) == first.input).flatten(1).all(1).any()
 
@@ -176,7 +272,7 @@ def test_however_much_is_held_out_something_is_left_to_train_on_or_it_is_refused
         if finding.record.root not in sorted(roots)[:2]:
             shutil.rmtree(finding.folder)
     try:
-        found, unseen = _split_findings(out, TrainingOptions(held_out=held_out), torch.Generator())
+        found, unseen = split_findings(out, held_out, torch.Generator())
     except UsageError as error:
         assert "--held-out" in str(error)
     else:
@@ -247,6 +343,8 @@ def test_a_campaign_with_flips_of_fewer_than_two_seeds_is_refused(flips: int, tr
         ({"rate": -1.0}, "--rate -1.0"),
         ({"rate": float("nan")}, "--rate nan"),
         ({"rate": float("inf")}, "--rate inf"),
+        ({"rate": 1e39}, "--rate 1e\\+39"),
+        ({"repeats": 0}, "--repeats 0"),
     ],
 )
 def test_a_number_that_makes_no_sense_is_refused_by_its_flag(choices: dict[str, float], said: str) -> None:
@@ -270,23 +368,26 @@ def some_data(count: int = 24) -> Labelled:
     return Labelled(inputs, (inputs.sum(1) > 2).long())
 
 
+class Noting(nn.Module):
+    """A network that notes what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 2)
+        self.seen: list[Tensor] = []
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        self.seen.append(inputs.detach().clone())
+        return self.fc(inputs)
+
+
 def test_every_batch_holds_the_wanted_share_of_findings() -> None:
-    seen: list[Tensor] = []
-
-    class Noting(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.fc = nn.Linear(4, 2)
-
-        def forward(self, inputs: Tensor) -> Tensor:
-            seen.append(inputs.detach().clone())
-            return self.fc(inputs)
-
     data = some_data()
     findings = Labelled(torch.full((5, 4), 9.0), torch.zeros(5).long())
     training = TrainingOptions(epochs=2, batch=8, share=0.25)
     net = Noting()
-    fit(TorchTrainable(net, TorchTarget(net)), data, findings, training, torch.Generator().manual_seed(0))
+    fit(TorchTrainable(net, TorchTarget(net)), data, findings, training)
+    seen = net.seen
     assert len(seen) == 2 * 4
     assert all((batch == 9).all(1).sum() == 2 and len(batch) == 8 for batch in seen)
     clean = torch.cat([batch[(batch != 9).any(1)] for batch in seen[:4]])
@@ -294,33 +395,22 @@ def test_every_batch_holds_the_wanted_share_of_findings() -> None:
 
 
 def test_inputs_are_normalised_as_the_campaign_did() -> None:
-    seen: list[Tensor] = []
-
-    class Noting(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.fc = nn.Linear(4, 2)
-
-        def forward(self, inputs: Tensor) -> Tensor:
-            seen.append(inputs.detach())
-            return self.fc(inputs)
-
     net = Noting()
     target = TorchTarget(net, mean=(100.0,), std=(2.0,))
-    fit(TorchTrainable(net, target), some_data(), some_data(), TrainingOptions(epochs=1, batch=8), torch.Generator())
-    assert all((batch < -49).all() for batch in seen)
+    fit(TorchTrainable(net, target), some_data(), some_data(), TrainingOptions(epochs=1, batch=8))
+    assert all((batch < -49).all() for batch in net.seen)
 
 
 def test_frozen_weights_stay_and_a_model_of_frozen_weights_is_refused() -> None:
     net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
     net[0].requires_grad_(False)
     before = [weight.detach().clone() for weight in net.parameters()]
-    fit(TorchTrainable(net, TorchTarget(net)), some_data(), some_data(), TrainingOptions(epochs=1), torch.Generator())
+    fit(TorchTrainable(net, TorchTarget(net)), some_data(), some_data(), TrainingOptions(epochs=1))
     kept = [torch.equal(weight, was) for weight, was in zip(net.parameters(), before, strict=True)]
     assert kept == [True, True, False, False]
     with pytest.raises(ModelRefused, match="no weights that can be trained"):
         frozen = net.requires_grad_(False)
-        fit(TorchTrainable(frozen, TorchTarget(frozen)), some_data(), some_data(), TrainingOptions(), torch.Generator())
+        fit(TorchTrainable(frozen, TorchTarget(frozen)), some_data(), some_data(), TrainingOptions())
 
 
 def test_the_loss_of_probabilities_is_that_of_their_scores() -> None:
