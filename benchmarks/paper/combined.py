@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from paper.deephunter_published import CRITERIA
-from paper.hunt_cells import budgets_told, hunt_cells, results_of
+from paper.hunt_cells import TOGETHER, budgets_told, hunt_cells, results_of
 from paper.markdown import markdown_table
 from paper.sample_statistics import Comparison, mann_whitney, spread
 from paper.table import Cell, Data, Result, Section, Table
 
 SUBJECT = "lenet5"
-TOGETHER = {"together-pool": "all, batch pool", "together-adaptive": "all, adaptive"}
 
 
 def _cells(data: Data) -> Sequence[Cell]:
@@ -65,8 +64,8 @@ def _row(results: Mapping[str, Result], criterion: str) -> list[str]:
 
 
 NOTE = (
-    "A test is kept if it is new to any criterion. The batch pool is the paper's; `adaptive` spends more on descendants "
-    "of tests that were new to a criterion which still grows."
+    "A test is kept if it is new to any criterion. The batch pool is the paper's; `adaptive` spends more on "
+    "descendants of tests that were new to a criterion which still grows."
 )
 COMBINED = Table(
     "combined",

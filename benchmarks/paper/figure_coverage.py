@@ -92,12 +92,13 @@ def _rows(panels: Panels) -> str:
 
 
 NOTE = (
-    "Random: the same transformations of the seeds, nothing kept. TensorFuzz's: what lies far from all activations seen "
-    "before in the layer before softmax is kept, and the newest entries are mutated, by DeepHunter's transformations or "
-    "by noise as TensorFuzz has it (within a tenth of the value range). DeepTest-like: transformations are combined "
-    "greedily, going on with the newest image of each seed as long as neuron coverage (threshold 0.2) grows; unlike "
-    "DeepTest it has no fog and no rain, moves an image once only, holds to Equation 1, works on all seeds in turn "
-    "instead of one after another, and judges by labels. All count the same neurons, of inputs that do not fail."
+    "Random: the same transformations of the seeds, nothing kept. TensorFuzz's: what lies far from all activations"
+    " seen before in the layer before softmax is kept, and the newest entries are mutated, by DeepHunter's "
+    "transformations or by noise as TensorFuzz has it (within a tenth of the value range). DeepTest-like: "
+    "transformations are combined greedily, going on with the newest image of each seed as long as neuron coverage"
+    " (threshold 0.2) grows; unlike DeepTest it has no fog and no rain, moves an image once only, holds to "
+    "Equation 1, works on all seeds in turn instead of one after another, and judges by labels. All count the same"
+    " neurons, of inputs that do not fail."
 )
 FIGURE_COVERAGE = Table(
     "figure_coverage",

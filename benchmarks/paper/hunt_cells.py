@@ -10,9 +10,11 @@ from paper.hunt_measures import measure_few, measure_hunt, measure_seeds, measur
 from paper.preys import TRAINED, lacking
 from paper.table import Cell, Data, Result
 
-SUBJECTS = ("lenet1", "lenet4", "lenet5", "resnet20", "vgg")
-STAGED = (f"lenet1{TRAINED}", f"lenet4{TRAINED}", f"lenet5{TRAINED}", "resnet20", "vgg")
-TWINNED = ("lenet1", "lenet4", "lenet5")
+LENETS = ("lenet1", "lenet4", "lenet5")
+SUBJECTS = (*LENETS, "resnet20", "vgg8")
+QUANTISED = (*LENETS, "resnet20")  # the weights of VGG-8 ship in 16 bit
+STAGED = (*(f"{name}{TRAINED}" for name in LENETS), "resnet20")  # of VGG-8 the last stage alone ships
+TOGETHER = {"together-pool": "all, batch pool", "together-adaptive": "all, adaptive"}  # all criteria guide
 MEASURED = ("kmnc", "nbc")  # of strategies that no neuron criterion guides
 HUNTS = "deephunter-hunts-1"  # what results are kept under; another number once they no longer count
 REPEATS = 5  # seeds of randomness
@@ -29,10 +31,10 @@ class Budget:
 
 
 BUDGETS = {
-    **dict.fromkeys(("lenet1", "lenet4", "lenet5"), Budget(30_000, 100, 10)),
-    **dict.fromkeys((f"{name}{TRAINED}" for name in ("lenet1", "lenet4", "lenet5")), Budget(20_000, 100, 7)),
+    **dict.fromkeys(LENETS, Budget(50_000, 100, 10)),
+    **dict.fromkeys((f"{name}{TRAINED}" for name in LENETS), Budget(20_000, 100, 6)),
     "resnet20": Budget(3_000, 100, 20),
-    "vgg": Budget(3_000, 100, 25),
+    "vgg8": Budget(3_000, 100, 25),
     "efficientnet_lite0": Budget(100, 2, 20, quick=48),
 }
 
@@ -54,7 +56,9 @@ def hunt_cells(data: Data, subjects: Sequence[str], strategies: Sequence[str]) -
 
 def _hunt_cell(data: Data, subject: str, strategy: str, seed: int) -> Cell:
     settings = _settings(data, subject, seed) | {"strategy": strategy}
-    if strategy not in CRITERIA and not strategy.startswith("together"):
+    if strategy in CRITERIA:
+        settings["in_16_bit"] = subject in QUANTISED
+    elif strategy not in TOGETHER:
         settings["measured"] = MEASURED
     name, cost = f"{subject}/{strategy}/seed{seed}", data.budget(1, 0) * BUDGETS[subject].seconds + 2
     return Cell(name, cost, measure_hunt, settings, lacking(subject, data), HUNTS)
@@ -71,7 +75,7 @@ def few_cells(data: Data) -> list[Cell]:
             {"subject": subject, "criterion": criterion, "mutants": data.budget(10_000, 300), "seed": seed},
             missing,
         )
-        for subject in TWINNED
+        for subject in LENETS
         for criterion in CRITERIA
         for seed in data.seeds(REPEATS)
     ]
@@ -87,7 +91,7 @@ def seeds_cells(data: Data) -> list[Cell]:
             {"subject": subject, "per_class": _settings(data, subject, seed)["per_class"], "seed": seed},
             lacking(subject, data),
         )
-        for subject in SUBJECTS
+        for subject in QUANTISED
         for seed in data.seeds(REPEATS)
     ]
 
@@ -96,7 +100,7 @@ def twin_cells(data: Data) -> list[Cell]:
     """Campaigns that compare a network with itself in 16 bit on every execution."""
     return [
         Cell(f"{subject}/twins/seed{seed}", 13, measure_twins, _settings(data, subject, seed), lacking(subject, data))
-        for subject in TWINNED
+        for subject in LENETS
         for seed in data.seeds(REPEATS)
     ]
 
@@ -129,7 +133,7 @@ def budgets_told(results: Mapping[str, Result]) -> str:
         runs = {name: run for name, run in results.items() if name.startswith(f"{subject}/") and "curve" in run}
         if runs:
             run, repeats = next(iter(runs.values())), len({name.rsplit("seed", 1)[1] for name in runs})
-            said = f"{run['executions']:,} executions, the {run['seeds']:,} seeds among them, {repeats} seeds of randomness"
+            said = f"{run['executions']:,} executions, {run['seeds']:,} of them seeds, {repeats} seeds of randomness"
             told.setdefault(said, []).append(NAMES[published_name(subject)])
     budgets = "; ".join(f"{', '.join(names)}: {said}" for said, names in told.items())
     return f"Each campaign on {budgets}."

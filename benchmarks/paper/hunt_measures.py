@@ -16,9 +16,19 @@ from paper.table import Data, Result
 
 
 def measure_hunt(
-    data: Data, subject: str, strategy: str, executions: int, per_class: int, seed: int, measured: Sequence[str] = ()
+    data: Data,
+    subject: str,
+    strategy: str,
+    executions: int,
+    per_class: int,
+    seed: int,
+    measured: Sequence[str] = (),
+    in_16_bit: bool = False,
 ) -> Result:
-    """Coverage over executions, failing tests, and what other instances and networks in 16 bit say of the tests."""
+    """Coverage over executions, failing tests, and what other instances say of the tests, networks in 16 bit if asked.
+
+    Criteria that do not guide are measured beside those that do.
+    """
     prey, seeds = prey_of(subject, data), seeds_of(subject, data, per_class, seed)
     ran = hunt(prey, seeds, strategy_named(strategy), executions, seed, measured)
     sizes = [size for _, size in prey.profile.layers]
@@ -34,8 +44,9 @@ def measure_hunt(
         "accuracy": {stage: accuracy(model, kept.inputs, kept.labels) for stage, model in earlier.items()},
         "held_out": held_out_accuracy(subject, data),
         "otherwise": {
-            "kept": answered_otherwise(prey.model, kept.inputs),
-            "failing": answered_otherwise(prey.model, ran.failing),
+            name: answered_otherwise(prey.model, inputs)
+            for name, inputs in (("kept", kept.inputs), ("failing", ran.failing))
+            if in_16_bit
         },
     }
 

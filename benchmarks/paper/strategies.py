@@ -1,4 +1,4 @@
-"""Fuzzers whose coverage is compared over executions: DeepHunter's, and those that its paper and issue name beside it."""
+"""Fuzzers whose coverage is compared over executions: DeepHunter and those that are put beside it."""
 
 from __future__ import annotations
 

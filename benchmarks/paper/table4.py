@@ -105,8 +105,8 @@ def _beside_their_code(results: Mapping[str, Result]) -> str:
 TABLE4 = Table(
     "table4",
     "DeepHunter, Table 4: coverage by criterion",
-    "After 24 hours, tests guided by a criterion cover significantly more of it than the seeds on every model (Wilcoxon "
-    "signed ranks, p < 0.01): KMNC grows from 28.8 to 75.8 % on average, NBC from 0.4 to 10.8 %.",
+    "After 24 hours, tests guided by a criterion cover significantly more of it than the seeds on every model "
+    "(Wilcoxon signed ranks, p < 0.01): KMNC grows from 28.8 to 75.8 % on average, NBC from 0.4 to 10.8 %.",
     "1",
     _cells,
     _section,

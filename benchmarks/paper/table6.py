@@ -94,8 +94,9 @@ def _note() -> str:
 TABLE6 = Table(
     "table6",
     "DeepHunter, Table 6: failing tests",
-    "Every criterion but NC on ResNet-20 leads to unique error-triggering tests, 0.6 to 16.6 thousand in 24 hours; those "
-    "that reach for corners (NBC, SNAC, TKNC, BKNC) find 49.0 to 54.2 thousand over all models, KMNC 34.6 and NC 19.5.",
+    "Every criterion but NC on ResNet-20 leads to unique error-triggering tests, 0.6 to 16.6 thousand in 24 hours;"
+    " those that reach for corners (NBC, SNAC, TKNC, BKNC) find 49.0 to 54.2 thousand over all models, KMNC 34.6 "
+    "and NC 19.5.",
     "1",
     _cells,
     _section,
