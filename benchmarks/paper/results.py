@@ -23,7 +23,7 @@ class Kept:
 
 
 class Results:
-    """The results of a run of `make paper`, in a folder: TABLE/CELL.json."""
+    """The results of a run of `make paper`, in a folder: TABLE/CELL.json, of shared cells SHARED/CELL.json."""
 
     def __init__(self, folder: Path, data: Data):
         self._folder, self._data = folder, data
@@ -56,12 +56,13 @@ class Results:
         return kept if kept.digest == digest_of(table, cell, self._data) else None
 
     def _path(self, table: Table, cell: Cell) -> Path:
-        return self._folder / table.name / f"{cell.name.replace('/', '.')}.json"
+        return self._folder / (cell.shared or table.name) / f"{cell.name.replace('/', '.')}.json"
 
 
 def digest_of(table: Table, cell: Cell, data: Data) -> str:
     """What a result depends on besides the code: another digest, and the cell is measured again."""
     settings: Mapping[str, object] = cell.settings
     kind = {"published": data.folder is not None, "quick": data.quick}
-    text = dumps([table.name, table.version, cell.name, dict(settings), kind], sort_keys=True)
+    owner = [cell.shared] if cell.shared else [table.name, table.version]
+    text = dumps([*owner, cell.name, dict(settings), kind], sort_keys=True)
     return sha256(text.encode()).hexdigest()

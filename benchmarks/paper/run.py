@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from jostle.errors import UsageError
 from paper.provenance import origin_here
@@ -20,12 +20,12 @@ def measure_missing(
     able = {table.name: [cell for cell in cells[table.name] if not cell.missing] for table in tables}
     _tell_missing([cell for table in tables for cell in cells[table.name]], any(able.values()))
     kept = {table.name: results.kept(table, able[table.name]) for table in tables}
-    jobs = [
+    jobs = _each_once(
         Job(table, cell)
         for table in tables
         for cell in sorted(able[table.name], key=lambda cell: -cell.cost)  # the long ones first, so that none is last
         if cell.name not in kept[table.name]
-    ]
+    )
     progress = Progress(jobs, sum(map(len, kept.values())), processes)
     origin, failed = origin_here(), 0
     for done in measured(jobs, data, processes):
@@ -39,6 +39,14 @@ def measure_missing(
             progress.done(done)
     progress.ends(failed)
     return failed
+
+
+def _each_once(jobs: Iterable[Job]) -> list[Job]:
+    """The same, but for cells that an earlier table shares."""
+    first: dict[tuple[str, str], Job] = {}
+    for job in jobs:
+        first.setdefault((job.cell.shared or job.table.name, job.cell.name), job)
+    return list(first.values())
 
 
 def _tell_missing(cells: Sequence[Cell], some_can_be_measured: bool) -> None:

@@ -46,6 +46,7 @@ class Cell:
     measure: Callable[..., Result]
     settings: Mapping[str, Any] = field(default_factory=dict)
     missing: str = ""  # why it cannot be measured here, with the command that gets what is missing
+    shared: str = ""  # where several tables are written of it: what it is kept under, in place of table and version
 
 
 @dataclass(frozen=True)
