@@ -66,7 +66,7 @@ def test_groups_are_what_differs_and_seeds_are_repeats(jostle: Run, make: Make) 
     assert [group["name"] for group in told["groups"]] == ["scheduler pool", "scheduler seldom"]
     assert [[run["seed"] for run in group["runs"]] for group in told["groups"]] == [[0, 1, 2, 3]] * 2
     spread = told["groups"][0]["figures"]["nc: covered"]
-    assert spread == {"median": pytest.approx(0.415), "smallest": 0.4, "largest": 0.43}
+    assert spread == pytest.approx({"median": 0.415, "smallest": 0.4, "largest": 0.43})
     by_figure = {pair["figure"]: pair for pair in told["comparisons"]}
     covered, failing = by_figure["nc: covered"], by_figure["failing tests"]
     assert covered["p"] == pytest.approx(2 / 70) and (covered["a12"], covered["verdict"]) == (0, "less")
