@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from jostle.campaign import Budget, Campaign
+from jostle.coverage_counter import CoverageCounter
 from jostle.feedback.nearest import FarFromSeen
 from jostle.interfaces import Feedback, Mutator, Scheduler
 from jostle.mutators.noise import Noise
@@ -55,6 +56,7 @@ class Run:
     module: nn.Module = field(default_factory=Fragile)
     saved: Callable[[Tensor], Tensor] | None = None
     keep_failing: int | None = None
+    counter: Callable[[], CoverageCounter | None] = lambda: None
 
     def __post_init__(self) -> None:
         self.campaign = Campaign(
@@ -70,6 +72,7 @@ class Run:
             saved=self.saved,
             classes=lambda outputs: outputs.argmax(1),
             keep_failing=self.keep_failing,
+            counter=self.counter(),
         )
 
     def to_the_end(self, history: History | None = None, **choices: Any) -> Run:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jostle.admission import Admission
+from jostle.coverage_counter import CoverageCounter
 from jostle.errors import UsageError
 from jostle.interfaces import Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
 from jostle.judgement import BatchJudge, Classes, Judgement, Saved
 from jostle.randomness import randomness
-from jostle.records import Candidates, History, Seeds, StepRecord, Summary, Trace
+from jostle.records import COUNTED_CORPUS, Candidates, History, Seeds, StepRecord, Summary, Trace
 from jostle.resume import Redone, Resumption
 from jostle.storage.corpus import Corpus
 from jostle.tally import Tally
@@ -56,16 +57,18 @@ class Campaign:
         seeds_count: bool = False,
         classes: Classes | None = None,
         keep_failing: int | None = 0,
+        counter: CoverageCounter | None = None,
     ):
         """`saved` gives what a file gives back of inputs [batch, ...]: with it, only what survives that is found.
 
         With `seeds_count`, seeds that the model gets wrong are findings too. So many failing tests are handed to the
-        listeners to be kept, None is all; `classes` reads the answers to them, of a model that gives classes.
+        listeners to be kept, None is all; `classes` reads the answers to them, of a model that gives classes. With a
+        `counter`, the summary tells the coverage that it counts and not that of the corpus.
         """
         self._target, self._mutator, self._scheduler = target, mutator, scheduler
         self._seeds, self._budget, self._seed, self._batch = seeds, budget, seed, batch
         self._judge = BatchJudge(oracles, target, saved, seeds_count, classes)
-        self._keep_failing = keep_failing
+        self._keep_failing, self._counter = keep_failing, counter
         learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
         self._admission = Admission(seeds, feedbacks, learners)
         self._tally = Tally()
@@ -107,8 +110,9 @@ class Campaign:
         return self._tally.summary(
             corpus=len(self.corpus),
             admission_rate=self.corpus.mutants / mutants if mutants > 0 else 0.0,
-            coverage=self._admission.coverage(),
+            coverage=(self._counter or self._admission).coverage(),
             flaky=self._judge.still_flaky(),
+            counted=self._counter.counted if self._counter else COUNTED_CORPUS,
         )
 
     def _spent(self) -> bool:
@@ -146,6 +150,8 @@ class Campaign:
         self._tally.count_run(trace)
         judgement = self._judge.judge(candidates, trace, self._tally.steps, self._tally.executions)
         self._tally.count_judgement(judgement)
+        if self._counter is not None:
+            self._counter.count(candidates, trace, judgement.failing)
         return judgement
 
     def _notify(self, started: float, planned: int, kept: Candidates, judgement: Judgement) -> None:
@@ -181,6 +187,7 @@ class Campaign:
             scheduler=self._scheduler,
             judge=self._judge,
             admission=self._admission,
+            counter=self._counter,
             seeds=self._seeds,
             seed=self._seed,
             batch=self._batch,

@@ -131,6 +131,7 @@ class BatchJudge:
         inputs, input_of = torch.cat([report.rows for report in reports]).unique(return_inverse=True)
         return Failures(
             candidates.select(inputs),
+            inputs,
             input_of,
             tuple(report.kind for report in reports for _ in range(len(report.rows))),
             torch.cat([report.bugs for report in reports]),

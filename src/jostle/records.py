@@ -24,6 +24,15 @@ MODEL = "model"  # the variant under test in Trace.outputs
 TWIN = "twin"
 
 
+# Inputs whose coverage figures tell, by what a user calls them.
+COUNTED_CORPUS, COUNTED_RUN, COUNTED_FAILING = "corpus", "run", "failing"
+COUNTED: Mapping[str, str] = {
+    COUNTED_CORPUS: "inputs that violate nothing",
+    COUNTED_RUN: "all inputs that ran",
+    COUNTED_FAILING: "failing tests",
+}
+
+
 class Outcome(IntEnum):
     """How the target left one input."""
 
@@ -324,7 +333,8 @@ class Failures:
     """The inputs of a batch that violate a property, once for each property; a test is one such violation."""
 
     inputs: Candidates  # [inputs] each once
-    input_of: Tensor  # [tests] positions among those
+    rows: Tensor  # [inputs] their positions in the batch
+    input_of: Tensor  # [tests] positions among the inputs
     kinds: tuple[str, ...]  # [tests]
     bugs: Tensor  # [tests] numbers within a kind
     answers: Tensor  # [tests] the classes that the model gave, NO_LABEL where it gave none
@@ -337,7 +347,7 @@ class Failures:
     def none(candidates: Candidates) -> Failures:
         """Of a batch that violates nothing."""
         nothing = torch.empty(0, dtype=torch.int64)
-        return Failures(candidates.select(nothing), nothing, (), nothing, nothing, nothing.bool())
+        return Failures(candidates.select(nothing), nothing, nothing, (), nothing, nothing, nothing.bool())
 
     def first(self, most: int | None) -> Failures:
         """At most so many of them; None is all."""
@@ -346,6 +356,7 @@ class Failures:
         used, input_of = self.input_of[:most].unique(return_inverse=True)
         return Failures(
             self.inputs.select(used),
+            self.rows[used],
             input_of,
             self.kinds[:most],
             self.bugs[:most],
@@ -373,13 +384,14 @@ class Summary:
     seconds: float
     corpus: int
     admission_rate: float  # share of the mutants that were kept
-    coverage: Mapping[str, Mapping[str, float]]  # by criterion
+    coverage: Mapping[str, Mapping[str, float]]  # by criterion, of the inputs that count
     findings: Mapping[str, int]  # distinct bugs by kind
     flaky: Mapping[str, int]  # distinct bugs by kind that no input showed when it ran alone
     violations: Mapping[str, int]  # violating inputs by kind
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
     rates: Mapping[str, float]  # inputs per second inside each variant
     failing_kept: int = 0  # failing tests that were kept
+    counted: str = COUNTED_CORPUS  # of COUNTED: the inputs whose coverage this is
 
     @property
     def failing(self) -> int:
@@ -395,6 +407,7 @@ class Summary:
             "corpus": self.corpus,
             "admission_rate": self.admission_rate,
             "coverage": {name: dict(figures) for name, figures in self.coverage.items()},
+            "coverage_counts": self.counted,
             "findings": dict(self.findings),
             "flaky": dict(self.flaky),
             "violating_inputs": dict(self.violations),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from jostle.admission import NO_TRACE, Admission
+from jostle.coverage_counter import CoverageCounter
 from jostle.interfaces import Mutator, Scheduler, Target
 from jostle.judgement import BatchJudge
 from jostle.randomness import randomness
@@ -23,7 +24,7 @@ class Resumption:
     """Brings all parts of a campaign to where an earlier run left them.
 
     What was kept runs once more, so that nothing of it is new again. Parts that remember plan and learn again, step by
-    step, and so know what they knew.
+    step, and so know what they knew. Where coverage is counted of inputs that were not kept, every step is done again.
     """
 
     target: Target
@@ -31,6 +32,7 @@ class Resumption:
     scheduler: Scheduler
     judge: BatchJudge
     admission: Admission
+    counter: CoverageCounter | None
     seeds: Seeds
     seed: int
     batch: int
@@ -38,26 +40,33 @@ class Resumption:
     def replay(self, history: History, redone: Redone) -> None:
         """Goes through all steps; one of which something is lost is done again, as all that decides it is known."""
         start = 0
-        for steps in in_groups(history.steps, self.batch):
+        for steps in in_groups(history.steps, self.batch, self._again):
             past = steps[0]
             end = start + sum(one.kept for one in steps if not one.lost)
             kept = history.kept.select(torch.arange(start, end))
             start = end
-            if past.lost or past.failing_lost:
+            if self._again(past):
                 self._do_again(past, kept, redone)
             else:
                 self._learn(steps, kept)
 
+    def _again(self, past: PastStep) -> bool:
+        """Whether the step must be done again, because of what is lost or was never kept."""
+        return past.lost or past.failing_lost or self.counter is not None
+
     def _do_again(self, past: PastStep, kept: Candidates, redone: Redone) -> None:
         """Does a step again, but counts nothing and notifies nobody; only what was lost of it is taken from that."""
         candidates, trace = self._run_step(past)
-        failing = self.judge.failing(candidates, trace).first(past.failing) if past.failing_lost else None
+        failing = self.judge.failing(candidates, trace)
+        if self.counter is not None:
+            self.counter.count(candidates, trace, failing)
         if past.lost:
             violating = self.judge.violating(candidates, trace)
             kept = self.admission.admit(candidates, trace, violating, past.found, every=not past.step)
         else:
             self._learn([past], kept, planned=True)
-        redone(past, kept if past.lost else None, failing)
+        if past.lost or past.failing_lost:
+            redone(past, kept if past.lost else None, failing.first(past.failing) if past.failing_lost else None)
 
     def _run_step(self, past: PastStep) -> tuple[Candidates, Trace]:
         """Plans, mutates and runs a step once more."""
@@ -98,18 +107,18 @@ class Resumption:
         return replace(kept, parents=kept.parents.clamp(max=len(self.admission.corpus) - 1))
 
 
-def in_groups(steps: Sequence[PastStep], batch: int) -> Iterator[list[PastStep]]:
+def in_groups(steps: Sequence[PastStep], batch: int, again: Callable[[PastStep], bool]) -> Iterator[list[PastStep]]:
     """Steps that together kept about a batch; the planting alone, because its rows were assessed at once.
 
     A step that is done again stands alone too.
     """
     group: list[PastStep] = []
     for past in steps:
-        if (past.lost or past.failing_lost) and group:
+        if again(past) and group:
             yield group
             group = []
         group.append(past)
-        if past.lost or past.failing_lost or past.step == 0 or sum(some.kept for some in group) >= batch:
+        if again(past) or past.step == 0 or sum(some.kept for some in group) >= batch:
             yield group
             group = []
     if group:

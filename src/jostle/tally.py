@@ -49,7 +49,12 @@ class Tally:
         self.findings.update(finding.violation.kind for finding in judgement.findings)
 
     def summary(
-        self, corpus: int, admission_rate: float, coverage: Mapping[str, Mapping[str, float]], flaky: Mapping[str, int]
+        self,
+        corpus: int,
+        admission_rate: float,
+        coverage: Mapping[str, Mapping[str, float]],
+        flaky: Mapping[str, int],
+        counted: str,
     ) -> Summary:
         ran = self.executions - self.executions_before
         return Summary(
@@ -65,4 +70,5 @@ class Tally:
             unconfirmed=Counter(self.unconfirmed),
             rates={name: ran / max(seconds, 1e-9) for name, seconds in self.variant_seconds.items()},
             failing_kept=self.failing_kept,
+            counted=counted,
         )

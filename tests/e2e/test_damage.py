@@ -65,16 +65,17 @@ def check_like(out: Path, other: Path) -> None:
     assert (out / "journal.jsonl").read_bytes() == (other / "journal.jsonl").read_bytes()
     for folder in (out, other):
         assert all(is_whole(place) for place in (folder / "findings").iterdir())
-    ours, theirs = ({path.name: path.read_bytes() for path in (one / "corpus").iterdir()} for one in (out, other))
-    assert ours == theirs
+    for name in ("corpus", "failing"):
+        ours, theirs = ({path.name: path.read_bytes() for path in (one / name).iterdir()} for one in (out, other))
+        assert ours == theirs
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "flipped", "of another step"])
-@pytest.mark.parametrize("which", [0, 1, -1])
-def test_a_step_whose_corpus_file_is_damaged_is_done_again(
-    damage: str, which: int, in_workshop: Path, copied: Path, finished: Callable[[str], Path]
+@pytest.mark.parametrize(("place", "which"), [("corpus", 0), ("corpus", 1), ("corpus", -1), ("failing", 1)])
+def test_a_step_whose_file_is_damaged_is_done_again(
+    damage: str, place: str, which: int, in_workshop: Path, copied: Path, finished: Callable[[str], Path]
 ) -> None:
-    file = sorted((copied / "corpus").iterdir())[which]
+    file = sorted((copied / place).iterdir())[which]
     whole = bytearray(file.read_bytes())
     if damage == "gone":
         file.unlink()
@@ -84,10 +85,10 @@ def test_a_step_whose_corpus_file_is_damaged_is_done_again(
         whole[-100] ^= 1
         file.write_bytes(whole)
     else:
-        shutil.copy(sorted((copied / "corpus").iterdir())[which - 1], file)
+        shutil.copy(sorted((copied / place).iterdir())[which - 1], file)
     ended = gone_on(copied)
     (line,) = ended.err.splitlines()
-    assert "done again" in line and f"step {int(file.stem)} " in line
+    assert ("made again" if place == "failing" else "done again") in line and f"step {int(file.stem)} " in line
     assert len(list((copied / "quarantine").iterdir())) == (damage != "gone")
     check_like(copied, finished(LONG))
     assert gone_on(copied).err == "the budget was spent before, so nothing more ran: give more to go on\n"

@@ -81,6 +81,7 @@ def test_the_same_seed_gives_the_same_journal(jostle: Run, in_workshop: Path, tm
         "--recipe deephunter",
         "--recipe deephunter --coverage kmnc,tknc --ranges paper --border reflect",
         "--twin weights16,float16 --coverage gap",
+        "--coverage nc --count-coverage run",
     ],
 )
 def test_a_campaign_in_two_parts_is_the_campaign_in_one(
@@ -110,7 +111,7 @@ def test_a_finished_campaign_executes_nothing_more_and_says_so(
     assert (first.code, again.code) == codes
     assert "nothing more ran" in again.err
     assert (tmp_path / "journal.jsonl").read_bytes() == before
-    for figure in ("executions", "corpus", "findings", "violating_inputs", "seconds"):
+    for figure in ("executions", "corpus", "findings", "violating_inputs", "failing_tests_kept", "seconds"):
         assert again.json()[figure] == first.json()[figure]
 
 

@@ -66,7 +66,8 @@ def in_one_piece(workshop: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 def check_as_if_never_killed(out: Path, whole: Path) -> None:
     assert (out / "journal.jsonl").read_bytes() == (whole / "journal.jsonl").read_bytes()
-    assert contents(out / "corpus") == contents(whole / "corpus")
+    for name in ("corpus", "failing"):
+        assert contents(out / name) == contents(whole / name) != {}
     assert fingerprints(out) == fingerprints(whole)
     assert all(is_whole(folder) for folder in (out / "findings").iterdir())
     assert not list(out.rglob(".*")) and not list((out / "quarantine").iterdir())

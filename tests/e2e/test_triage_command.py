@@ -18,6 +18,7 @@ from running import Ended
 from campaign_folders import written_campaign
 from jostle.cli.terminal import Exit
 from jostle.storage.defects import read_defects
+from jostle.storage.failing_tests import read_failing
 
 Run = Callable[..., Ended]
 NETS = """
@@ -71,6 +72,21 @@ def test_a_campaign_ends_with_its_defects_in_words(project: Path) -> None:
     assert f"{len(defects)} defects in {findings} findings" in printed
     assert "green taken for blue" in printed and "<b>red</b> taken for" in printed
     assert all(one.title in printed for one in defects)
+
+
+def test_defects_tell_how_many_failing_tests_they_stand_for(jostle: Run, project: Path, campaign: Path) -> None:
+    told = jostle("triage", str(campaign), "--json").json()
+    tests = read_failing(campaign)
+    assert told["failing_tests"] == told["failing_tests_kept"] == len(tests) > told["findings"]
+    for defect in told["defects"]:
+        label, answer = (int(one) for one in defect["what"].split(" → "))
+        assert defect["failing_tests"] == int(((tests.labels == label) & (tests.answers == answer)).sum()) > 0
+    assert f"{told['defects'][0]['failing_tests']} failing tests" in (project / "printed.txt").read_text()
+    assert f"{len(tests):,}, all kept" in jostle("status", str(campaign)).out
+    next((campaign / "failing").iterdir()).unlink()
+    left = jostle("triage", str(campaign), "--json").json()
+    assert 0 < left["failing_tests_unreadable"] < len(tests)
+    assert "cannot be read and left out" in jostle("triage", str(campaign)).out
 
 
 def test_the_table_and_the_json_say_the_same_whatever_is_gone(jostle: Run, project: Path, campaign: Path) -> None:

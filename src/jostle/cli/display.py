@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 
 from jostle.campaign import Budget
-from jostle.records import StepRecord, Summary
+from jostle.records import COUNTED, StepRecord, Summary
 from jostle.triage.words import counted
 
 REFRESHES_PER_SECOND = 4
@@ -84,13 +84,21 @@ def corpus_text(entries: int, admission_rate: float) -> str:
     return f"{counted(entries, 'input')} ({admission_rate:.2%} of the mutants kept)"
 
 
-def coverage_text(coverage: Mapping[str, Mapping[str, float]]) -> str:
-    """Figures by criterion on one line."""
+def coverage_text(coverage: Mapping[str, Mapping[str, float]], counted: str | None = None) -> str:
+    """Figures by criterion on one line, and which inputs they count where that is known."""
     parts = [
         f"{name}: " + ", ".join(f"{key} {figure_text(key, value)}" for key, value in figures.items())
         for name, figures in coverage.items()
     ]
-    return "; ".join(parts) or "unguided"
+    told = f" (of {COUNTED[counted]})" if counted in COUNTED else ""
+    return "; ".join(parts) + told if parts else "unguided"
+
+
+def failing_text(kept: int, failing: int) -> str:
+    """How many failing tests a campaign met, and how many of those it kept."""
+    if kept == failing:
+        return f"{failing:,}, all kept"
+    return f"{kept:,} of {failing:,} kept, as many as --keep-failing says" if kept else f"{failing:,}, none kept"
 
 
 def figure_text(name: str, value: float) -> str:

@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from jostle.cli.display import coverage_text, findings_text
+from jostle.cli.display import coverage_text, failing_text, findings_text
 from jostle.cli.flags import AsJson
 from jostle.cli.terminal import output
 from jostle.storage.overview import Overview, overview_of
@@ -54,8 +54,9 @@ def _lines(overview: Overview) -> dict[str, str]:
         "time": _figure(statistics.seconds, ",.1f", " s"),
         "rate": _figure(statistics.executions_per_second, ",.0f", "/s"),
         "corpus": _figure(statistics.corpus, ",", " inputs"),
-        "coverage": UNKNOWN if statistics.coverage is None else coverage_text(statistics.coverage),
+        "coverage": UNKNOWN if statistics.coverage is None else coverage_text(statistics.coverage, statistics.counted),
         "findings": findings_text(overview.findings),
+        "failing tests": failing_text(overview.failing_kept, overview.failing) if overview.failing else "none",
         "flaky": findings_text(overview.flaky),
         "quarantined": f"{overview.quarantined:,}",
         "newest finding": newest,

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from jostle.cli.display import corpus_text, coverage_text, findings_text, rate_text
+from jostle.cli.display import corpus_text, coverage_text, failing_text, findings_text, rate_text
 from jostle.cli.triage import print_defects
 from jostle.commands.triage import Triaged
 from jostle.records import MODEL, Summary
@@ -30,7 +30,7 @@ def print_summary(console: Console, summary: Summary, result: Triaged, more: Map
     rate = summary.executions / max(summary.seconds, 1e-9)
     table = Table(show_header=False, box=None, padding=(0, 2))
     table.add_row("[bold]executions[/bold]", f"{summary.executions:,} in {summary.seconds:,.1f} s ({rate_text(rate)})")
-    table.add_row("[bold]coverage[/bold]", coverage_text(summary.coverage))
+    table.add_row("[bold]coverage[/bold]", coverage_text(summary.coverage, summary.counted))
     table.add_row("[bold]corpus[/bold]", corpus_text(summary.corpus, summary.admission_rate))
     for heading, text in more.items():
         table.add_row(f"[bold]{heading}[/bold]", escape(text))
@@ -40,6 +40,8 @@ def print_summary(console: Console, summary: Summary, result: Triaged, more: Map
         count, inputs = summary.findings.get(kind, 0), summary.violations.get(kind, 0)
         shown = f"{count:,} distinct, shown by {counted(inputs, 'input')}"
         table.add_row(f"[bold red]{kind}[/bold red]", shown + _lost(summary.unconfirmed.get(kind, 0)))
+    if summary.failing:
+        table.add_row("[bold]failing tests[/bold]", failing_text(summary.failing_kept, summary.failing))
     if not summary.findings:
         table.add_row("[bold green]findings[/bold green]", "none")
     if summary.flaky:

@@ -64,6 +64,11 @@ def _remarks(result: Triaged) -> Iterator[str]:
         yield "the campaign is running: this is what it has found so far, and nothing was written"
     elif result.unfinished:
         yield f"{counted(result.unfinished, 'finding')} not finished: let the campaign go on to have the model asked"
+    failing = result.failing
+    if 0 < failing.kept < failing.met:
+        yield f"{failing.kept:,} of {failing.met:,} failing tests were kept, and those are counted here"
+    if failing.unreadable > 0:
+        yield f"{counted(failing.unreadable, 'failing test')} cannot be read and left out: let the campaign go on"
     if result.unreadable:
         yield f"{counted(result.unreadable, 'finding')} cannot be read and left out"
 
@@ -72,7 +77,8 @@ def _print(console: Console, defects: Sequence[Defect], most: int | None) -> Non
     table = Table(show_header=False, box=None, padding=(0, 2))
     for defect in defects[:most]:
         rate = "" if defect.unstable is None else f"{defect.unstable:.0%} of runs"
-        cells = (defect.title, counted(defect.seeds, "seed"), rate, defect.name)
+        tests = "" if defect.failing_tests is None else counted(defect.failing_tests, "failing test")
+        cells = (defect.title, counted(defect.seeds, "seed"), tests, rate, defect.name)
         table.add_row(*(escape(visible(cell)) for cell in cells))
     console.print(table, soft_wrap=True)
     if most is not None and len(defects) > most:

@@ -6,7 +6,7 @@ Nothing of the folder is executed: no model is loaded, and no code of the user's
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.class_names import ClassNames, campaign_class_names, read_class_names, unnamed_classes
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS, defect_as_json, read_defects, write_defects
+from jostle.storage.failing_tests import FailingCounts, count_failing
 from jostle.storage.files import refuse_link
 from jostle.storage.overview import is_at_work
 from jostle.triage.causes import fewest_classes
@@ -36,6 +37,7 @@ class Triaged:
     unreadable: int  # findings that were left out
     at_work: bool  # the campaign is running, so nothing was written
     warnings: tuple[str, ...] = ()  # about what the user gave
+    failing: FailingCounts = field(default_factory=FailingCounts)  # all inputs that violate a property
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -44,6 +46,9 @@ class Triaged:
             "unfinished": self.unfinished,
             "unreadable": self.unreadable,
             "running": self.at_work,
+            "failing_tests": self.failing.met,
+            "failing_tests_kept": self.failing.kept,
+            "failing_tests_unreadable": self.failing.unreadable,
             "warnings": list(self.warnings),
             "defects": [defect_as_json(defect) for defect in self.defects],
         }
@@ -81,12 +86,23 @@ def _examined(folder: Path, classes: Path | None) -> _Examined:
     gathered = gather(folder, campaign)
     kept = campaign_class_names(folder)
     names = kept if classes is None else read_class_names(classes)
-    defects = defects_of(gathered.findings, Words(names))
+    failing = count_failing(folder)
+    defects = _with_failing(defects_of(gathered.findings, Words(names)), gathered.findings, failing)
     unfinished = sum(finding.record.finished is None for finding in gathered.findings)
     found, at_work = len(gathered.findings), is_at_work(folder)
     warnings = () if classes is None else tuple(_unnamed(classes, names, gathered.findings))
-    result = Triaged(folder, defects, found, unfinished, gathered.unreadable, at_work, warnings)
+    result = Triaged(folder, defects, found, unfinished, gathered.unreadable, at_work, warnings, failing)
     return _Examined(campaign, gathered.findings, names, names != kept, result)
+
+
+def _with_failing(
+    defects: Sequence[Defect], findings: Sequence[TriagedFinding], failing: FailingCounts
+) -> list[Defect]:
+    """The same, each with how many of the failing tests that were kept show a bug of its findings."""
+    if not failing.kept:
+        return list(defects)
+    tests = {finding.name: failing.by_bug.get(finding.record.identity, 0) for finding in findings}
+    return [replace(defect, failing_tests=sum(tests[name] for name in defect.findings)) for defect in defects]
 
 
 def _unnamed(path: Path, names: ClassNames, findings: Sequence[TriagedFinding]) -> Iterator[str]:

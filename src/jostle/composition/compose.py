@@ -12,11 +12,13 @@ from typing import Any
 from jostle.campaign import Budget, Campaign
 from jostle.catalogue import feedbacks_of, mutator_of, oracles_of, parts_named, scheduler_of
 from jostle.composition.contradictions import refuse_contradictions
+from jostle.composition.counted_coverage import counter_of
 from jostle.composition.disagreement import DISAGREE, toward_disagreement
 from jostle.composition.recipe import Recipe
 from jostle.composition.settle import FUZZ, chosen_parts, refuse_unread, settled, settled_by_seeds
 from jostle.composition.suited import suited
 from jostle.composition.unbounded import refuse_without_bounds
+from jostle.coverage_counter import CoverageCounter
 from jostle.domain import Domain
 from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.audio import Audio
@@ -97,6 +99,7 @@ class Composition:
     feedbacks: Sequence[Feedback]
     oracles: Mapping[str, Oracle]  # by the names that chose them
     profile: Profile | None  # what criteria measure against, where one needs it
+    counter: CoverageCounter | None = None  # of coverage that is told instead of that of the corpus
 
     def campaign(self) -> Campaign:
         """All of them in one loop."""
@@ -116,6 +119,7 @@ class Composition:
             seeds_count=settings[FindingOptions].seeds_count,
             classes=self.prepared.flight.reading.labels if self.prepared.flight.task in ONE_CLASS else None,
             keep_failing=settings[FailingOptions].most,
+            counter=self.counter,
         )
 
 
@@ -292,8 +296,9 @@ def compose(prepared: Prepared, take_profile: Callable[[], Profile]) -> Composit
     oracles = oracles_of(settings, context)
     prepared = _judged_on_seeds(prepared, oracles.values())
     profile = take_profile() if needs_profile(settings) else None  # last, because it may take long
-    feedbacks = feedbacks_of(settings, prepared.context(profile))
-    return Composition(prepared, mutator, scheduler, feedbacks, oracles, profile)
+    context = prepared.context(profile)
+    feedbacks, counter = feedbacks_of(settings, context), counter_of(settings, context)
+    return Composition(prepared, mutator, scheduler, feedbacks, oracles, profile, counter)
 
 
 def _judged_on_seeds(prepared: Prepared, oracles: Collection[Oracle]) -> Prepared:

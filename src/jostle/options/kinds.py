@@ -124,7 +124,9 @@ ALL = "all"
 
 
 def _count_or_all(value: Any) -> int | str:
-    if value != ALL and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST):
+    if value == ALL:
+        return ALL
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST:
         raise ValueError("give a whole number of at least 0, or all")
     return value
 

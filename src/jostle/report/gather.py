@@ -10,6 +10,7 @@ from typing import Any
 
 from jostle.errors import OutputRefused
 from jostle.held import shown_name
+from jostle.records import COUNTED
 from jostle.report.cards import CardMaker
 from jostle.report.contents import Contents, DefectCard, Fact, LayerFigures, TwinFigures
 from jostle.report.curves import coverage_curves, growth_curves
@@ -176,7 +177,8 @@ def _figures(defects: Sequence[Defect], found: Sequence[Found], tested: Workload
     for name, values in (status.coverage or {}).items():
         covered = values.get("covered")
         if covered is not None and 0 <= covered <= 1:
-            figures.append(Fact(f"{name} covered", f"{covered:.1%}"))
+            inputs = f" by {COUNTED[status.counted]}" if status.counted else ""
+            figures.append(Fact(f"{name} covered{inputs}", f"{covered:.1%}"))
     return figures
 
 

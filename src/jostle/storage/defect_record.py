@@ -33,3 +33,4 @@ class Defect:
     reasons: Mapping[str, float]  # what the weight is made of, by name, each 0 to 1
     explanation: tuple[str, ...]  # sentences: what changed, what was said before and after
     unstable: float | None  # share of runs that show it, None where all do
+    failing_tests: int | None = None  # kept inputs that show a bug of its findings; None where none were kept

@@ -55,7 +55,8 @@ def defect_as_json(defect: Defect) -> dict[str, Any]:
         "explanation": list(defect.explanation),
         "findings": list(defect.findings),
     }
-    return content if defect.unstable is None else {**content, "unstable": defect.unstable}
+    known = {"unstable": defect.unstable, "failing_tests": defect.failing_tests}
+    return {**content, **{name: value for name, value in known.items() if value is not None}}
 
 
 def defect_from_json(content: Mapping[str, Any]) -> Defect:
@@ -75,4 +76,5 @@ def defect_from_json(content: Mapping[str, Any]) -> Defect:
         reasons={name: number(reasons, name) for name in reasons},
         explanation=texts(content, "explanation"),
         unstable=number(content, "unstable") if "unstable" in content else None,
+        failing_tests=whole(content, "failing_tests") if "failing_tests" in content else None,
     )

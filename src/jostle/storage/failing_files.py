@@ -6,6 +6,7 @@ Inputs are stored whole and not as changes of their seeds, so that a file can be
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import safetensors.numpy
@@ -15,6 +16,8 @@ from torch import Tensor
 
 from jostle.digests import digest_of
 from jostle.records import NO_LABEL, Failures
+from jostle.storage.files import parsed_json
+from jostle.untrusted.files import check_plain
 
 FAILING = "failing"
 INPUTS = "inputs"  # [inputs, ...] each once, also where it violates several properties
@@ -72,12 +75,25 @@ def _classes(labels: Tensor) -> Tensor:
     return labels.long()
 
 
+def bugs_in(path: Path) -> Counter[tuple[str, int]]:
+    """How many tests of a file show each bug, by kind and number, without reading inputs; none of a damaged file."""
+    try:
+        check_plain(path)
+        with safe_open(path, "pt") as file:
+            kinds, bugs, text = (file.get_tensor(name) for name in ("kind_of", "bugs", TEXT))
+        names = parsed_json(text.numpy().tobytes())["kinds"]
+        return Counter((str(names[kind]), bug) for kind, bug in zip(kinds.tolist(), bugs.tolist(), strict=True))
+    except (OSError, SafetensorError, KeyError, IndexError, ValueError, TypeError, RuntimeError):
+        return Counter()
+
+
 def read_arrays(path: Path, digest: str) -> dict[str, Tensor] | None:
     """What a file holds, None if that is not what has this digest."""
     try:
+        check_plain(path)
         with safe_open(path, "pt") as file:
             arrays = {name: file.get_tensor(name) for name in (INPUTS, *NUMBERS, TEXT)}
-    except (OSError, SafetensorError):
+    except (OSError, SafetensorError, ValueError):
         return None
     fitting = all(arrays[name].shape == arrays["bugs"].shape for name in NUMBERS)
     typed = all(arrays[name].dtype is dtype for name, dtype in NUMBERS.items())

@@ -6,8 +6,9 @@ retrain with.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from jostle.errors import OutputRefused
 from jostle.lineage import Mutation
-from jostle.storage.failing_files import TEXT, failing_path, read_arrays
+from jostle.storage.failing_files import TEXT, bugs_in, failing_path, read_arrays
 from jostle.storage.files import parsed_json
 from jostle.storage.journal import JOURNAL, JournalLine, read_journal
 
@@ -110,6 +111,29 @@ def read_failing(folder: Path) -> FailingTests:
                 raise OutputRefused(f"the failing tests in {folder} are damaged at step {line.step}: {REPAIR}")
             parts.append(tests)
     return FailingTests.joined(parts)
+
+
+@dataclass(frozen=True)
+class FailingCounts:
+    """How many failing tests a campaign met and kept."""
+
+    met: int = 0
+    kept: int = 0
+    by_bug: Mapping[tuple[str, int], int] = field(default_factory=dict)  # those that can be read, by kind and number
+
+    @property
+    def unreadable(self) -> int:
+        return self.kept - sum(self.by_bug.values())
+
+
+def count_failing(folder: Path) -> FailingCounts:
+    """The failing tests of the campaign in this folder, counted without reading their inputs.
+
+    What is damaged is left out, and nothing is changed, so the campaign may be running.
+    """
+    lines = read_journal(folder / JOURNAL).lines
+    by_bug = sum((bugs_in(failing_path(folder, line.step)) for line in lines if line.failing), Counter())
+    return FailingCounts(sum(line.failed for line in lines), sum(line.failing for line in lines), by_bug)
 
 
 def _of_step(folder: Path, line: JournalLine) -> FailingTests | None:

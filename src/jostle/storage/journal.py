@@ -37,6 +37,11 @@ class JournalLine:
     failing: int = 0  # failing tests that were kept
     failing_digest: str = ""  # of those, "" if there are none
 
+    @property
+    def failed(self) -> int:
+        """Failing tests that the step met, kept or not."""
+        return sum(self.violations.values()) + sum(self.unconfirmed.values())
+
     def past_step(self, lost: bool, failing_lost: bool) -> PastStep:
         """The step as a campaign that goes on needs it.
 

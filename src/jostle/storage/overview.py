@@ -23,6 +23,8 @@ class Overview:
     at_work: bool  # a process works in it
     steps: int  # that are in the journal, the planting not counted
     executions: int  # so far
+    failing: int  # failing tests met so far
+    failing_kept: int  # of those
     statistics: Statistics  # as last written
     findings: dict[str, int]  # by kind
     flaky: dict[str, int]  # by kind, without those that became findings
@@ -41,6 +43,8 @@ def overview_of(folder: Path) -> Overview:
             at_work=is_at_work(folder),
             steps=max(0, len(lines) - 1),
             executions=lines[-1].executions if lines else 0,
+            failing=sum(line.failed for line in lines),
+            failing_kept=sum(line.failing for line in lines),
             statistics=read_status(folder),
             findings=dict(Counter(record.kind for _, record in found)),
             flaky=dict(Counter(record.kind for record in flaky)),

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jostle.records import Summary
+from jostle.records import COUNTED, Summary
 from jostle.storage.files import read_json, write_json
 
 STATUS = "status.json"
@@ -42,6 +42,12 @@ class Statistics:
             return None
         numbers = [_finite(figure) for figures in coverage.values() for figure in figures.values()]
         return None if None in numbers else coverage
+
+    @property
+    def counted(self) -> str | None:
+        """Which inputs those figures count, one of COUNTED."""
+        counted = self.content.get("coverage_counts")
+        return counted if isinstance(counted, str) and counted in COUNTED else None
 
     @property
     def written(self) -> datetime | None:
