@@ -92,6 +92,13 @@ def test_repeats_of_one_campaign_are_shown_and_not_compared(jostle: Run, make: M
     assert ended.code == Exit.CLEAN and "differ in their random seed only" in ended.out
 
 
+def test_coverage_of_other_inputs_is_another_figure(jostle: Run, make: Make) -> None:
+    one, other = make("one"), make("other", scheduler="seldom", count_coverage="run")
+    told = jostle("compare", str(one), str(other), "--json").json()
+    assert [[*group["figures"]][1] for group in told["groups"]] == ["nc: covered", "nc (run): covered"]
+    assert {pair["figure"] for pair in told["comparisons"]} == {"distinct defects", "failing tests"}
+
+
 def test_comparing_reads_only(jostle: Run, make: Make, tmp_path: Path) -> None:
     folders = groups(make, repeats=1)
     before = snapshot(tmp_path)
