@@ -66,7 +66,7 @@ def test_groups_are_what_differs_and_seeds_are_repeats(jostle: Run, make: Make) 
     assert [group["name"] for group in told["groups"]] == ["scheduler pool", "scheduler seldom"]
     assert [[run["seed"] for run in group["runs"]] for group in told["groups"]] == [[0, 1, 2, 3]] * 2
     spread = told["groups"][0]["figures"]["nc: covered"]
-    assert spread == {"median": pytest.approx(0.415), "smallest": 0.4, "largest": 0.43}
+    assert spread == pytest.approx({"median": 0.415, "smallest": 0.4, "largest": 0.43})
     by_figure = {pair["figure"]: pair for pair in told["comparisons"]}
     covered, failing = by_figure["nc: covered"], by_figure["failing tests"]
     assert covered["p"] == pytest.approx(2 / 70) and (covered["a12"], covered["verdict"]) == (0, "less")
@@ -90,6 +90,13 @@ def test_too_few_runs_are_said_to_tell_nothing(jostle: Run, make: Make) -> None:
 def test_repeats_of_one_campaign_are_shown_and_not_compared(jostle: Run, make: Make) -> None:
     ended = jostle("compare", *(str(make(f"c{n}", seed=n)) for n in range(2)))
     assert ended.code == Exit.CLEAN and "differ in their random seed only" in ended.out
+
+
+def test_coverage_of_other_inputs_is_another_figure(jostle: Run, make: Make) -> None:
+    one, other = make("one"), make("other", scheduler="seldom", count_coverage="run")
+    told = jostle("compare", str(one), str(other), "--json").json()
+    assert [[*group["figures"]][1] for group in told["groups"]] == ["nc: covered", "nc (run): covered"]
+    assert {pair["figure"] for pair in told["comparisons"]} == {"distinct defects", "failing tests"}
 
 
 def test_comparing_reads_only(jostle: Run, make: Make, tmp_path: Path) -> None:

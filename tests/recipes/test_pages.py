@@ -35,7 +35,7 @@ class Page:
 PAGES = [
     Page("deephunter.md", ("fuzz", "profile", "coverage", "evaluate", "evaluate"), 3, "'kmnc': {'covered': 0."),
     Page("campaigns.md", ("fuzz", "status", "cmin", "fuzz"), 0, "'journal.jsonl', 'lock', 'quarantine', 'status.json'"),
-    Page("dlfuzz.md", ("fuzz", "fuzz", "fuzz", "retrain"), 1, "{'flip': "),
+    Page("dlfuzz.md", ("fuzz", "fuzz", "fuzz", "retrain", "export-tests"), 1, "{'flip': "),
     Page("inputs.md", ("fuzz",) * 6, 0, "{'nan': 1}"),
     Page("twins.md", ("fuzz", "fuzz"), 0, "'agree int8': "),
     Page("report.md", ("fuzz", "report", "fuzz", "report"), 1, "report.html <!doctype html>"),

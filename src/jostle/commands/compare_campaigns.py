@@ -15,6 +15,7 @@ from jostle.commands.run_statistics import RankTest, Spread, ranked
 from jostle.commands.triage import triaged
 from jostle.digests import LENGTH
 from jostle.errors import OutputRefused, UsageError
+from jostle.records import COUNTED_CORPUS
 from jostle.report.curves import SHARES
 from jostle.storage.campaign_folder import campaign_in
 from jostle.storage.campaign_record import CampaignRecord
@@ -24,8 +25,8 @@ from jostle.storage.overview import is_at_work
 from jostle.storage.status import read_status
 
 REPEATED = "seed"  # the option in which repeats differ
-# Options that name what digests compare, and what is done with findings after the search.
-ELSEWHERE = ("model", "weights", "seeds", "minimise")
+# Options that name what digests compare, and what leaves the search as it is: which coverage is told, and minimising.
+ELSEWHERE = ("model", "weights", "seeds", "count_coverage", "minimise")
 FIRST_NAMED = ("recipe", "coverage", "scheduler", "mutator", "oracle")  # of all options that may tell groups apart
 BUDGETS = ("executions", "budget", "findings")
 DEFECTS, FAILED = FOUND = ("distinct defects", "failing tests")
@@ -146,19 +147,21 @@ def _run(folder: Path) -> CampaignRun:
     mutants = journal.lines[1:]  # the first step runs the seeds
     figures = {
         "executions": float(journal.lines[-1].executions),
-        **_covered(folder),
+        **_covered(folder, record),
         DEFECTS: float(len(triaged(folder).defects)),
         FAILED: float(sum(sum(line.violations.values()) for line in mutants)),
     }
     return CampaignRun(folder, record, figures, is_at_work(folder))
 
 
-def _covered(folder: Path) -> dict[str, float]:
+def _covered(folder: Path, record: CampaignRecord) -> dict[str, float]:
     """Of each criterion the share that is covered, or all that it tells where that is no share."""
     told = read_status(folder).coverage or {}
+    inputs = record.settings.get("count_coverage") or COUNTED_CORPUS
+    of = "" if inputs == COUNTED_CORPUS else f" ({inputs})"
     shares = {name: [figure for figure in figures if figure in SHARES] for name, figures in told.items()}
     return {
-        f"{name}: {figure}": float(value)
+        f"{name}{of}: {figure}": float(value)
         for name, figures in told.items()
         for figure, value in figures.items()
         if figure in (shares[name] or figures)
