@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +19,9 @@ LARGEST = 1e15  # of an activation: squares of larger ones leave float32
 ROUNDING = 1e-6  # of a layer's spread: what grows by less may be rounding
 MOST_ENTRIES = 2**28  # of all covariances: two gigabytes
 BEGINNING = 1.0  # the gain of the first row, of which nothing can spread
+Reals = np.ndarray[Any, np.dtype[np.float64]]
+Wholes = np.ndarray[Any, np.dtype[np.int64]]
+Claims = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 class LayerCovariance:
@@ -61,33 +65,35 @@ class LayerCovariance:
         self._layers = layers
         self._spreads = [_Spread(size) for _, size in layers]
 
-    def _added(self, points: Tensor) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def _added(self, points: Tensor) -> Reals:
         """By how much each point [rows, neurons] raises the spread of all layers, rows one after another."""
-        digests = _digests(points)
+        digests = _digests(points).tolist()
         parts = [part.double().numpy() for part in points.split([size for _, size in self._layers], 1)]
         gain = np.zeros(len(points))
-        row = 0
-        while (row := self._next(parts, row)) < len(points):  # only rows that may count
-            gained = 0.0 if int(digests[row]) in self._known else self._counted(parts, row)
-            if gained:
-                gain[row] = gained
-                self._known.add(int(digests[row]))
-            row += 1
+        both = list(zip(self._spreads, parts, strict=True))
+        hopeful = np.stack([spread.hopeful(part) for spread, part in both])  # [layers, rows]
+        row = _first(hopeful, 0)
+        while row < len(points):  # only rows that may raise the spread of a layer
+            raised = {} if digests[row] in self._known else self._counted(parts, row, hopeful[:, row])
+            if raised:
+                gain[row] = sum(raised.values()) if self._known else BEGINNING
+                self._known.add(digests[row])
+            for layer in raised:
+                spread, part = both[layer]
+                hopeful[layer, row + 1 :] = spread.hopeful(part[row + 1 :])
+            row = _first(hopeful, row + 1)
         return gain
 
-    def _next(self, parts: list[np.ndarray], start: int) -> int:  # type: ignore[type-arg]
-        """The first row from there on that can raise the spread of a layer."""
-        hopeful = [spread.hopeful(part[start:]) for spread, part in zip(self._spreads, parts, strict=True)]
-        found = np.flatnonzero(np.logical_or.reduce(hopeful))
-        return start + int(found[0]) if len(found) else len(parts[0])
+    def _counted(self, parts: Sequence[Reals], row: int, hopeful: Claims) -> dict[int, float]:
+        """By layer what one row raises its spread by, of those [layers] that it may raise; it counts where it does."""
+        raised = {layer: self._spreads[layer].count(parts[layer][row]) for layer in np.flatnonzero(hopeful).tolist()}
+        return {layer: by for layer, by in raised.items() if by is not None}
 
-    def _counted(self, parts: list[np.ndarray], row: int) -> float:  # type: ignore[type-arg]
-        """What one row raises the spreads by, counted where it does."""
-        if not self._known:
-            for spread, part in zip(self._spreads, parts, strict=True):
-                spread.begin(part[row])
-            return BEGINNING
-        return sum(spread.count(part[row]) for spread, part in zip(self._spreads, parts, strict=True))
+
+def _first(hopeful: Claims, start: int) -> int:
+    """The first row from there on that may raise a spread; as many as there are rows if none may."""
+    found = np.flatnonzero(hopeful[:, start:].any(0))
+    return start + int(found[0]) if len(found) else hopeful.shape[1]
 
 
 class _Spread:
@@ -99,35 +105,34 @@ class _Spread:
         self._rows = 0
         self.spread = 0.0
 
-    def begin(self, point: np.ndarray) -> None:  # type: ignore[type-arg]
-        self._mean, self._rows = point.copy(), 1
-
-    def hopeful(self, points: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    def hopeful(self, points: Reals) -> Claims:
         """Which points [rows, neurons] may raise the spread: no covariance of a sum exceeds the sum of both."""
         if not self._rows:
             return np.ones(len(points), dtype=bool)
         away = np.abs(points - self._mean).mean(1) ** 2
-        found: np.ndarray = away * (self._rows / (self._rows + 1)) > self.spread  # type: ignore[type-arg]
+        found: Claims = away * (self._rows / (self._rows + 1)) > self.spread
         return found
 
-    def count(self, point: np.ndarray) -> float:  # type: ignore[type-arg]
-        """By how much a point [neurons] raises the spread; where it does not, nothing is changed."""
+    def count(self, point: Reals) -> float | None:
+        """By how much a point [neurons] raises the spread; None where it does not, and nothing is changed."""
         share = 1 / (self._rows + 1)
         away = point - self._mean
-        covariance = (1 - share) * (self._covariance + share * np.outer(away, away))
+        covariance = np.outer(share * away, away)
+        covariance += self._covariance
+        covariance *= 1 - share
         raised = float(np.abs(covariance).mean()) - self.spread
-        if raised <= ROUNDING * self.spread:
-            return 0.0
+        if self._rows and raised <= ROUNDING * self.spread:
+            return None
         self._mean = self._mean + share * away
         self._covariance, self._rows, self.spread = covariance, self._rows + 1, self.spread + raised
         return raised
 
 
-def _digests(points: Tensor) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _digests(points: Tensor) -> Wholes:
     """A number for each point [rows, neurons], the same for those that differ by rounding."""
     rounded = points.to(torch.bfloat16).view(torch.int16).to(torch.int64)
     factors = torch.randint(-(2**62), 2**62, (points.shape[1],), generator=torch.Generator().manual_seed(0)) | 1
-    found: np.ndarray[tuple[int], np.dtype[np.int64]] = (rounded * factors).sum(1).numpy()
+    found: Wholes = (rounded * factors).sum(1).numpy()
     return found
 
 

@@ -6,10 +6,10 @@ of its layer keep theirs, and the sign of the other differs too.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,9 +21,13 @@ from jostle.part import Part
 from jostle.profile import Layers, layers_in, neurons_in
 from jostle.records import Candidates, Trace
 
-MOST_PAIRS = 2**31  # two gigabytes
+MOST_PAIRS = 2**34  # two gigabytes
+ONES = np.array([number.bit_count() for number in range(256)])  # bits of a byte that are set
+GROWTH = 64  # places at first
+PAIRING = np.uint64(0x9E3779B97F4A7C15)  # sets the code of the first layer apart from that of the second
 Signs = np.ndarray[Any, np.dtype[np.bool_]]
 Codes = np.ndarray[Any, np.dtype[np.uint64]]
+Bits = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 class SignPairs:
@@ -50,8 +54,8 @@ class SignPairs:
         return gain
 
     def coverage(self) -> Mapping[str, Mapping[str, float]]:
-        covered = sum(int(pair.covered.sum()) for pair in self._pairs)
-        total = sum(pair.covered.size for pair in self._pairs)
+        covered = sum(pair.count_covered for pair in self._pairs)
+        total = sum(pair.total for pair in self._pairs)
         return {"sscov": {"covered": covered / total, "pairs": total} if total else {}}
 
     def _begin(self, layers: Layers) -> None:
@@ -69,83 +73,107 @@ class SignPairs:
     def _added(self, signs: Signs, every_row: bool) -> np.ndarray[Any, np.dtype[np.int64]]:
         """How many pairs each row of signs [rows, neurons] covers first, rows one after another."""
         parts = np.split(signs, np.cumsum([size for _, size in self._layers])[:-1], axis=1)
-        meetings = [pair.meetings(part) for pair, part in zip(self._pairs, parts[:-1], strict=True)]
         gain = np.zeros(len(signs), dtype=np.int64)
-        remembered = np.full(len(signs), every_row)
-        for row in sorted(set().union(*meetings)):  # only rows that meet another which differs in one neuron
-            for pair, met, behind in zip(self._pairs, meetings, parts[1:], strict=True):
-                gain[row] += pair.count(row, met.get(row, ()), behind, remembered)
-            remembered[row] |= gain[row] > 0
-        for pair, (part, behind) in zip(self._pairs, pairwise(parts), strict=True):
-            pair.remember(part[remembered], behind[remembered])
+        batches = [pair.batch(*both) for pair, both in zip(self._pairs, pairwise(parts), strict=True)]
+        everywhere = np.logical_or.reduce([batch.may_cover for batch in batches])
+        for row in np.flatnonzero(everywhere | every_row).tolist():  # others meet nothing that differs in one neuron
+            for pair, batch in zip(self._pairs, batches, strict=True):
+                gain[row] += pair.count(batch, row)
+            if every_row or gain[row]:
+                for pair, batch in zip(self._pairs, batches, strict=True):
+                    pair.remember(batch, row)
+        for pair in self._pairs:
+            pair.sort()
         return gain
 
 
-class _Meeting(NamedTuple):
-    """What differs from a row in the sign of one neuron alone: a code that is remembered, or an earlier row."""
+@dataclass(frozen=True)
+class _Batch:
+    """The rows of a batch in two adjacent layers."""
 
-    neuron: int
-    code: int = 0
-    earlier: int | None = None
+    codes: list[int]  # of the signs of the first layer, by row
+    met: Signs  # [rows, first] whether there may be a row that differs in this neuron alone
+    others: Codes  # [rows, first] the code of such a row
+    second: Bits  # [rows, second / 8] signs of the second layer
+    pairs: list[int]  # codes of the signs of both layers, by row
+    may_cover: Signs  # [rows] whether it meets another, and was not remembered before
 
 
 class _AdjacentLayers:
     """The pairs of neurons of two layers, and the signs that are remembered of them.
 
-    Signs of the first layer go by a code, in which every neuron that is above zero has its own random bits: two rows
-    differ in one neuron alone where their codes differ by just its bits.
+    Signs of a layer go by a code, in which every neuron that is above zero has its own random bits: two rows differ in
+    one neuron alone where their codes differ by just its bits. Signs of the second layer are kept as bits, by code of
+    the first whether each neuron was ever not above zero, and ever above.
     """
 
     def __init__(self, first: int, second: int):
-        self.covered = np.zeros((first, second), dtype=bool)
-        self._bits = np.random.default_rng(0).integers(1, 2**64, first, dtype=np.uint64)
-        self._known = np.zeros(0, dtype=np.uint64)  # codes of the first layer, in order
-        self._second: dict[int, Signs] = {}  # by code, [2, second] whether each neuron was not above zero, and above
+        self.total = first * second
+        self.count_covered = 0
+        self._covered = np.zeros((first, -(-second // 8)), dtype=np.uint8)
+        rng = np.random.default_rng(0)
+        self._bits = [rng.integers(1, 2**64, neurons, dtype=np.uint64) for neurons in (first, second)]
+        self._places: dict[int, int] = {}  # by code of the first layer, in the two that follow
+        self._below, self._above = (np.zeros((GROWTH, self._covered.shape[1]), dtype=np.uint8) for _ in range(2))
+        self._sorted = np.zeros(0, dtype=np.uint64)  # those codes, in order
+        self._pairs: set[int] = set()  # codes of both layers together, of rows that are remembered
 
     @property
     def empty(self) -> bool:
         """Whether nothing is remembered yet."""
-        return not len(self._known)
+        return not self._places
 
-    def meetings(self, signs: Signs) -> dict[int, list[_Meeting]]:
-        """By row all that differs from it in one neuron of the first layer alone: what is remembered, earlier rows."""
-        codes = self._codes(signs)
-        order = np.argsort(codes, kind="stable")
-        others = codes[:, None] ^ self._bits  # [rows, neurons] the code with this neuron the other way
-        met: dict[int, list[_Meeting]] = defaultdict(list)
-        for row, neuron in np.argwhere(_among(others, self._known)).tolist():
-            met[row].append(_Meeting(neuron, code=int(others[row, neuron])))
-        for row, neuron in np.argwhere(_among(others, codes[order])).tolist():
-            start, end = (np.searchsorted(codes[order], others[row, neuron], side) for side in ("left", "right"))
-            met[row] += [_Meeting(neuron, earlier=other) for other in order[start:end].tolist() if other < row]
-        return met
+    def batch(self, first: Signs, second: Signs) -> _Batch:
+        codes, behind = _codes(first, self._bits[0]), _codes(second, self._bits[1])
+        others = codes[:, None] ^ self._bits[0]
+        met = _among(others, self._sorted) | _among(others, np.unique(codes))
+        pairs = (codes * PAIRING ^ behind).tolist()
+        known = np.array([pair in self._pairs for pair in pairs])
+        return _Batch(codes.tolist(), met, others, np.packbits(second, axis=1), pairs, met.any(1) & ~known)
 
-    def count(self, row: int, met: Sequence[_Meeting], behind: Signs, remembered: Signs) -> int:
-        """How many pairs a row covers first with what it met; of its own batch [rows], what is remembered counts."""
-        before = self.covered.sum()
-        for one in met:
-            if one.earlier is None:
-                self.covered[one.neuron] |= self._turned(one.code, behind[row])
-            elif remembered[one.earlier]:
-                self.covered[one.neuron] |= behind[row] != behind[one.earlier]
-        return int(self.covered.sum() - before) if met else 0
+    def count(self, batch: _Batch, row: int) -> int:
+        """How many pairs a row covers first, together with all that is remembered."""
+        if not batch.may_cover[row]:
+            return 0
+        neurons = np.flatnonzero(batch.met[row]).tolist()
+        places = [self._places.get(code, -1) for code in batch.others[row, neurons].tolist()]
+        neurons, places = _known(neurons, places)
+        if not places:
+            return 0
+        signs = batch.second[row]
+        turned = (signs & self._below[places]) | (~signs & self._above[places])
+        fresh = turned & ~self._covered[neurons]
+        self._covered[neurons] |= fresh
+        new = int(ONES[fresh].sum())
+        self.count_covered += new
+        return new
 
-    def _turned(self, code: int, behind: Signs) -> Signs:
-        """Which neurons of the second layer had the other sign in a row of this code."""
-        below, above = self._second[code]
-        return np.where(behind, below, above)
+    def remember(self, batch: _Batch, row: int) -> None:
+        if batch.pairs[row] in self._pairs:
+            return
+        self._pairs.add(batch.pairs[row])
+        place = self._places.setdefault(batch.codes[row], len(self._places))
+        if place == len(self._below):
+            self._below, self._above = (np.concatenate([one, np.zeros_like(one)]) for one in (self._below, self._above))
+        self._below[place] |= ~batch.second[row]
+        self._above[place] |= batch.second[row]
 
-    def remember(self, signs: Signs, behind: Signs) -> None:
-        codes = self._codes(signs)
-        for code, seconds in zip(codes.tolist(), behind, strict=True):
-            seen = self._second.setdefault(code, np.zeros((2, len(seconds)), dtype=bool))
-            seen[0] |= ~seconds
-            seen[1] |= seconds
-        self._known = np.union1d(self._known, codes)
+    def sort(self) -> None:
+        """Brings the codes that are known in order, after a batch."""
+        if len(self._sorted) < len(self._places):
+            new = list(islice(self._places, len(self._sorted), None))
+            self._sorted = np.sort(np.concatenate([self._sorted, np.array(new, dtype=np.uint64)]))
 
-    def _codes(self, signs: Signs) -> Codes:
-        codes: Codes = np.bitwise_xor.reduce(np.where(signs, self._bits, np.uint64(0)), axis=1)
-        return codes
+
+def _known(neurons: list[int], places: list[int]) -> tuple[list[int], list[int]]:
+    """Those of which a place is known."""
+    found = [(neuron, place) for neuron, place in zip(neurons, places, strict=True) if place >= 0]
+    return [neuron for neuron, _ in found], [place for _, place in found]
+
+
+def _codes(signs: Signs, bits: Codes) -> Codes:
+    codes: Codes = np.bitwise_xor.reduce(np.where(signs, bits, np.uint64(0)), axis=1)
+    return codes
 
 
 def _among(values: Codes, known: Codes) -> Signs:

@@ -112,7 +112,8 @@ def _invertible(covariance: Tensor) -> Tensor:
     while True:
         factor, failed = torch.linalg.cholesky_ex(covariance + ridge * scale * torch.eye(len(covariance)).double())
         if not failed and bool((factor.diagonal() > 0).all()):
-            return factor
+            found: Tensor = factor
+            return found
         ridge = max(10 * ridge, LEAST_RIDGE)
 
 

@@ -9,7 +9,7 @@ findings/0001-nan-…/            the first input that showed a bug: finding.jso
                                 config.json), in the end a picture
 flaky/0001-flip-…/              the same of bugs that did not show again when their input ran alone
 findings.log                    what was found and is not synced in its own folder yet; empty after a clean end
-profile.safetensors             neuron ranges, where a criterion measures against them
+profile.safetensors             neuron ranges and known activations, where a criterion measures against them
 defects.json, defects/NAME/     what triage made of the findings, each with a script
 status.json                     statistics, and when they were written
 coverage.jsonl                  how far each criterion was covered after how many executions

@@ -74,7 +74,7 @@ class Dataflow(TorchDispatchMode):
     """Follows tensors by their identity from the layers that give them to the operators that use them."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._running: list[_Call] = []
         self._given: list[_Given] = []
         self._latest: dict[int, _Given] = {}  # by identity of the tensor; what works in place gives it anew
