@@ -62,6 +62,10 @@ class Plan:
         """Each epoch's stage, and its place there."""
         return [(stage, place) for stage in self.stages for place in range(len(stage.sides))]
 
+    def cost(self, first: int, end: int | None = None) -> int:
+        """Of these epochs, in pixels an image."""
+        return sum(stage.sides[place] ** 2 for stage, place in self.epochs[first:end])
+
 
 PLANS = {
     "resnet20": Plan(
@@ -149,25 +153,22 @@ def train_and_store(name: str, data: Cifar10, work: Path, out: Path, rate_factor
 def trained(name: str, plan: Plan, lessons: Labelled, work: Path, rate_factor: float) -> dict[str, dict[str, Tensor]]:
     """The weights after each stage."""
     learner = Learner(plan.build(pretrained=False), torch.Generator().manual_seed(SEED))
-    began, stages = time.monotonic(), {}
-    cost = [stage.sides[place] ** 2 for stage, place in plan.epochs]
-    first = learner.resumed(work / f"{name}.safetensors", len(plan.epochs))
+    unfinished, stages = work / f"{name}.safetensors", {}
+    began, first = time.monotonic(), learner.resumed(unfinished, len(plan.epochs))
     for epoch, (stage, place) in enumerate(plan.epochs):
-        ended = place == len(stage.sides) - 1
-        finished = work / f"{name}_{stage.name.lower()}.safetensors"
+        ended = work / f"{name}_{stage.name.lower()}.safetensors" if place == len(stage.sides) - 1 else None
         if epoch >= first:
             loss = learner.epoch(lessons, stage, place, rate_factor, warm_up=epoch == 0)
-            left = (time.monotonic() - began) / sum(cost[first : epoch + 1]) * sum(cost[epoch + 1 :])
-            print(
-                f"{name}: epoch {epoch + 1} of {len(plan.epochs)} (stage {stage.name}, {stage.sides[place]} pixels): "
-                f"loss {loss:.3f}, about {left / 60:.0f} min left",
-                flush=True,
-            )
+            left = (time.monotonic() - began) * plan.cost(epoch + 1) / plan.cost(first, epoch + 1)
+            what = f"epoch {epoch + 1} of {len(plan.epochs)} (stage {stage.name}, {stage.sides[place]} pixels)"
+            print(f"{name}: {what}: loss {loss:.3f}, about {left / 60:.0f} min left", flush=True)
             if ended:
-                write_whole(finished, save(learner.weights()))
-            learner.store(work / f"{name}.safetensors", epoch + 1)
+                write_whole(ended, save(learner.weights()))
+            learner.store(unfinished, epoch + 1)
+        if ended and not ended.exists():
+            raise UsageError(f"{unfinished} is of another plan: remove it, or give another --work")
         if ended:
-            stages[stage.name] = load_file(finished)
+            stages[stage.name] = load_file(ended)
     return stages
 
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from jostle.errors import UsageError
 from jostle.zoo import Cifar10, vgg8
 
 SCRIPTS = Path(__file__).parents[3] / "scripts"
@@ -81,6 +82,13 @@ def test_a_training_that_diverges_names_the_fix_and_overwrites_nothing(
         script.train_and_store("small", data, tmp_path / "work", tmp_path, 1e30)
     assert "\n" not in str(refused.value)
     assert (tmp_path / "late.safetensors").read_bytes() == b"as before"
+
+
+def test_a_training_of_another_plan_is_not_gone_on_with(script: ModuleType, data: Cifar10, tmp_path: Path) -> None:
+    script.train_and_store("small", data, tmp_path / "work", tmp_path, 1.0)
+    (tmp_path / "work" / "small_a.safetensors").unlink()
+    with pytest.raises(UsageError, match=r"small.safetensors is of another plan: remove it"):
+        script.train_and_store("small", data, tmp_path / "work", tmp_path, 1.0)
 
 
 def test_an_image_is_moved_and_mirrored_but_never_mixed_with_others(script: ModuleType) -> None:
