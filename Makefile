@@ -4,7 +4,8 @@
 # make soak   kills, damages and starves campaigns hundreds of times (long)
 # make cifar10  gets CIFAR-10 (139 MB) for what measures on it
 # make bench  the figures in docs/results.md (long); DATA=folder adds full MNIST
-# make paper  every table of the seed papers beside ours: docs/paper.md (long, goes on where it stopped); ONLY=table5 for one
+# make paper  every table of the seed papers beside ours: docs/paper.md (long, goes on where it stopped); ONLY=table5 for one,
+#             QUICK=1 to try them with tiny budgets
 
 PYTHON ?= python3
 VENV := .venv
@@ -49,7 +50,7 @@ cifar10: $(VENV)/.core
 	@$(BIN)/python scripts/get_cifar10.py
 
 paper: $(VENV)/.bench
-	@PYTHONPATH="benchmarks:$$PYTHONPATH" JOSTLE_DATA="$(DATA)" $(BIN)/python -m paper $(ONLY)
+	@PYTHONPATH="benchmarks:$$PYTHONPATH" JOSTLE_DATA="$(DATA)" $(BIN)/python -m paper $(ONLY) $(if $(QUICK),--quick)
 
 # The stamps say what is installed; they are renewed when a requirement changes.
 $(VENV)/.core: pyproject.toml constraints.txt

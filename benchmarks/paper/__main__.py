@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -72,4 +73,5 @@ def _said(line: str, code: int) -> int:
 if __name__ == "__main__":
     from paper.tables import TABLES  # whose modules import torch; a cell's process needs those of its own table only
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that cells' processes end with this one
     sys.exit(main(sys.argv[1:], TABLES))

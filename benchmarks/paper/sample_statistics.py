@@ -28,8 +28,17 @@ class Comparison:
         """The first sample lies above the second, and not by chance."""
         return self.significant and self.effect > 0.5
 
+    @property
+    def below(self) -> bool:
+        """The first sample lies below the second, and not by chance."""
+        return self.significant and self.effect < 0.5
+
+    @property
+    def figures(self) -> str:
+        return f"{_p(self.p)}, A12 {self.effect:.2f}"
+
     def __str__(self) -> str:
-        return f"{self.test} {_p(self.p)}, A12 {self.effect:.2f}"
+        return f"{self.test} {self.figures}"
 
 
 def spread(values: Sequence[float], form: str = ",.1f") -> str:

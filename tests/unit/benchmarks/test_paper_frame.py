@@ -124,6 +124,7 @@ def test_a_quick_run_is_kept_apart_and_says_so(tmp_path: Path) -> None:
     assert ran(log) == [1, 1] and "--quick" not in page.read_text()
 
 
+@pytest.mark.slow
 def test_every_table_of_the_papers_can_be_kept_and_sent_to_a_process() -> None:
     from paper.tables import ALL, TABLES
 
