@@ -37,7 +37,7 @@ browser: $(VENV)/.dev
 	@sh scripts/prepare_browser.sh $(VENV)
 
 bench: $(VENV)/.bench
-	@for script in throughput durability isolation neighbours nan_search half_precision deephunter_throughput deephunter_coverage deephunter_models \
+	@for script in throughput durability isolation neighbours nan_search half_precision deephunter_throughput \
 		dlfuzz_paper dlfuzz_throughput dlfuzz_attacks dlfuzz_retraining \
 		frameworks_throughput frameworks_false_alarms frameworks_strategies \
 		onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report; do \
