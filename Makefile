@@ -3,7 +3,8 @@
 # make check  the fast part of it, before each commit
 # make soak   kills, damages and starves campaigns hundreds of times (long)
 # make bench  the figures in docs/results.md (long); DATA=folder adds full MNIST
-# make paper  every table of the seed papers beside ours: docs/paper.md (long, goes on where it stopped); ONLY=table5 for one
+# make paper  every table of the seed papers beside ours: docs/paper.md (long, goes on where it stopped); ONLY=table5 for one,
+#             QUICK=1 to try them with tiny budgets
 
 PYTHON ?= python3
 VENV := .venv
@@ -37,15 +38,15 @@ browser: $(VENV)/.dev
 	@sh scripts/prepare_browser.sh $(VENV)
 
 bench: $(VENV)/.bench
-	@for script in throughput durability isolation neighbours nan_search half_precision deephunter_throughput \
-		dlfuzz_paper dlfuzz_throughput dlfuzz_attacks dlfuzz_retraining \
+	@for script in throughput durability isolation neighbours deephunter_throughput \
+		dlfuzz_throughput dlfuzz_attacks \
 		frameworks_throughput frameworks_false_alarms frameworks_strategies \
 		onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report; do \
 		echo "== $$script"; JOSTLE_DATA="$(DATA)" $(BIN)/python benchmarks/$$script.py || exit 1; \
 	done
 
 paper: $(VENV)/.bench
-	@PYTHONPATH="benchmarks:$$PYTHONPATH" JOSTLE_DATA="$(DATA)" $(BIN)/python -m paper $(ONLY)
+	@PYTHONPATH="benchmarks:$$PYTHONPATH" JOSTLE_DATA="$(DATA)" $(BIN)/python -m paper $(ONLY) $(if $(QUICK),--quick)
 
 # The stamps say what is installed; they are renewed when a requirement changes.
 $(VENV)/.core: pyproject.toml constraints.txt

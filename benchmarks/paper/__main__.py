@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jostle.errors import JostleError, UsageError
 from jostle.options.choices import chosen
-from mnist_data import data_folder
 from paper.page import write_page
 from paper.results import Results
 from paper.run import measure_missing
 from paper.table import Data, Table
-from paper.tables import TABLES
 
 HOME = Path(__file__).parents[2]
 FAILED, REFUSED, INTERRUPTED = 1, 4, 130
 
 
-def main(arguments: Sequence[str], tables: Mapping[str, Table] = TABLES, home: Path = HOME) -> int:
+def main(arguments: Sequence[str], tables: Mapping[str, Table], home: Path = HOME) -> int:
     """The exit code: 0, 1 if a cell failed, 4 if what was asked for cannot be measured."""
     given = _parser(tables).parse_args(arguments)
     try:
@@ -36,14 +36,18 @@ def main(arguments: Sequence[str], tables: Mapping[str, Table] = TABLES, home: P
 def _parser(tables: Mapping[str, Table]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m paper", description=__doc__)
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(tables)}; all if none is named")
-    parser.add_argument("--data", help="folder with the papers' networks and images (or JOSTLE_DATA)")
+    parser.add_argument(
+        "--data",
+        default=os.environ.get("JOSTLE_DATA"),
+        help="folder with the papers' networks and images (or JOSTLE_DATA)",
+    )
     parser.add_argument("--quick", action="store_true", help="tiny budgets, to try the tables; the page is kept apart")
     parser.add_argument("--processes", type=int, default=2, help="cells measured at once, one thread each")
     return parser
 
 
 def _run(only: Sequence[Table], given: argparse.Namespace, tables: Mapping[str, Table], home: Path) -> int:
-    data = Data(_existing(data_folder(given.data)), given.quick)
+    data = Data(_existing(given.data), given.quick)
     tried = home / "jostle-runs" / "paper-quick"
     results = Results(tried if data.quick else home / "jostle-runs" / "paper", data)
     cells = {name: table.cells(data) for name, table in tables.items()}
@@ -54,7 +58,8 @@ def _run(only: Sequence[Table], given: argparse.Namespace, tables: Mapping[str, 
     return FAILED if failed else 0
 
 
-def _existing(folder: Path | None) -> Path | None:
+def _existing(named: str | None) -> Path | None:
+    folder = Path(named) if named else None
     if folder is not None and not folder.is_dir():
         raise UsageError(f"there is no data folder {folder}: make paper DATA=folder, or no DATA for the data that ship")
     return folder
@@ -66,4 +71,7 @@ def _said(line: str, code: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    from paper.tables import TABLES  # whose modules import torch; a cell's process needs those of its own table only
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that cells' processes end with this one
+    sys.exit(main(sys.argv[1:], TABLES))

@@ -71,8 +71,8 @@ def _origin(table: Table, cells: Sequence[Cell], kept: Mapping[str, Kept], data:
     """Which code measured it, how long that took, and what is not there."""
     origins = "; ".join(sorted({one.origin for one in kept.values()}))
     seconds = sum(one.seconds for one in kept.values())
-    subjects = "the papers' published networks and images" if data.folder else "what ships with Jostle, no data folder"
-    lines = [f"*{len(kept)} of {len(cells)} cells, on {subjects}; {seconds / 60:.1f} minutes of one core; {origins}.*"]
+    subjects = "with the data folder" if data.folder else "without a data folder, on what ships with Jostle"
+    lines = [f"*{len(kept)} of {len(cells)} cells {subjects}; {seconds / 60:.1f} minutes of one core; {origins}.*"]
     lines += [f"*Not run: {line}.*" for line in sorted({cell.missing for cell in cells if cell.missing})]
     gone = [cell.name for cell in cells if cell.name not in kept and not cell.missing]
     if gone:

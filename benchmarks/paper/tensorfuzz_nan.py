@@ -1,7 +1,7 @@
 """TensorFuzz's first example: NaN of a careless loss, over networks trained with it, guided and unguided.
 
-An image classifier 784-200-100-10, weights drawn from -0.25..0.25, trained on an unstable cross-entropy; one start image,
-σ 0.2, values -1..1.
+An image classifier 784-200-100-10, weights drawn from -0.25..0.25, trained on an unstable cross-entropy; one start
+image, σ 0.2, values -1..1.
 """
 
 from __future__ import annotations
@@ -67,9 +67,10 @@ def section(results: Mapping[str, Result]) -> Section:
         verdict = f"Holds: {found(guided)} of {len(guided)} networks against {found(unguided)} without guidance."
     else:
         verdict = f"Does not hold: {found(guided)} of {len(guided)} networks against {found(unguided)}."
-    body = f"""{len(guided)} networks 784-200-100-10, each trained from its own draw of weights on the careless loss and
-fuzzed from one held-out digit of its own, σ 0.2 within -1..1, novelty by the magnitude of the logits; at most {budget:,}
-executions a run. TensorFuzz's own code, run again, found NaN in 9 of 10, in the median after 67,101 executions.
+    body = f"""{len(guided)} networks 784-200-100-10, each trained from its own draw of weights on the careless
+loss and fuzzed from one held-out digit of its own, σ 0.2 within -1..1, novelty by the magnitude of the logits; at most
+{budget:,} executions a run. TensorFuzz's own code, run again, found NaN in 9 of 10, in the median after
+67,101 executions.
 
 {HEAD}
 {row("guided", guided)}

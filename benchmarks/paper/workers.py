@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import time
@@ -15,7 +16,7 @@ from typing import Any
 from paper.table import Cell, Data, Result, Table
 
 SHOWN = 160  # characters of a failure that stand in its line
-Answer = tuple[Result | None, str, str]
+Answer = tuple[float, Result | None, str, str]  # seconds, then as in Measured
 
 
 @dataclass(frozen=True)
@@ -56,27 +57,27 @@ class Worker:
         self.job: Job | None = None
 
     def give(self, job: Job) -> None:
-        self.job, self._since = job, time.perf_counter()
+        self.job = job
         with suppress(OSError):  # it is dead, as its answer will tell
             self.answers.send((job.cell.measure, dict(job.cell.settings)))
 
     def answer(self) -> Measured:
         """What it says of its cell, waited for."""
         assert self.job is not None
-        job, seconds = self.job, self._since
+        job = self.job
         try:
-            result, failure, trace = self.answers.recv()
+            answer: Answer = self.answers.recv()
         except (EOFError, OSError):
-            result, failure, trace = self._died()
+            answer = self._died()
         self.job = None
-        return Measured(job, time.perf_counter() - seconds, result, failure, trace)
+        return Measured(job, *answer)
 
     def _died(self) -> Answer:
         self._process.join()
         code = self._process.exitcode or 0
         self.answers.close()
         self._start()
-        return None, f"its process died ({f'signal {-code}' if code < 0 else f'exit code {code}'})", ""
+        return 0.0, None, f"its process died ({f'signal {-code}' if code < 0 else f'exit code {code}'})", ""
 
     def stop(self) -> None:
         self.answers.close()
@@ -114,8 +115,11 @@ def _serve(jobs: Connection, data: Data) -> None:
 
 
 def _attempted(measure: Any, settings: dict[str, Any], data: Data) -> Answer:
+    since = time.perf_counter()
+    result, failure, trace = None, "", ""
     try:
-        return measure(data, **settings), "", ""
+        result = json.loads(json.dumps(measure(data, **settings), allow_nan=False))  # else it could not be kept
     except Exception as error:
-        line = " ".join(f"{type(error).__name__}: {error}".split())
-        return None, line[:SHOWN], traceback.format_exc()
+        failure = " ".join(f"{type(error).__name__}: {error}".split())[:SHOWN]
+        trace = traceback.format_exc()
+    return time.perf_counter() - since, result, failure, trace

@@ -10,18 +10,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
-from paper.combined import COMBINED
+from paper.deephunter_combined import COMBINED
+from paper.deephunter_curves import FIGURE_COVERAGE, OTHERS, compared, verdict
 from paper.deephunter_published import CRITERIA
-from paper.figure_coverage import FIGURE_COVERAGE, OTHERS, compared, verdict
+from paper.deephunter_table4 import TABLE4
+from paper.deephunter_table5 import TABLE5
+from paper.deephunter_table6 import TABLE6
+from paper.deephunter_table7 import TABLE7
 from paper.hunt_cells import HUNTS, LENETS, STAGED, SUBJECTS
 from paper.neuron_shares import percent, percent_by_rank
 from paper.results import Results
 from paper.run import measure_missing
 from paper.table import Cell, Data, Result, Section, Table
-from paper.table4 import TABLE4
-from paper.table5 import TABLE5
-from paper.table6 import TABLE6
-from paper.table7 import TABLE7
 
 TABLES = (TABLE4, FIGURE_COVERAGE, TABLE5, TABLE6, TABLE7, COMBINED)
 RUNS = 5
