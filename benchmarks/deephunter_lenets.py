@@ -54,14 +54,3 @@ def published_seeds(folder: Path) -> Tensor:
     """DeepHunter's ten seeds [10, 1, 28, 28] in 0..1."""
     files = sorted((folder / "seeds" / "deephunter-10").glob("*.npy"))
     return torch.stack([torch.from_numpy(np.load(file)[0]).permute(2, 0, 1).float() / 255 for file in files])
-
-
-def per_class(model: nn.Module, images: Tensor, labels: Tensor, count: int, rng: torch.Generator) -> Tensor:
-    """Positions of so many images of each class that the model classifies rightly."""
-    with torch.no_grad():
-        right = torch.cat([model(some).argmax(1) for some in images.split(1000)]) == labels
-    chosen = []
-    for label in range(10):
-        able = (right & (labels == label)).nonzero().squeeze(1)
-        chosen.append(able[torch.randperm(len(able), generator=rng)[:count]])
-    return torch.cat(chosen)

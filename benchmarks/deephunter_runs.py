@@ -40,16 +40,13 @@ def fuzz(
     budget: Budget,
     seed: int = 0,
     listeners: Sequence[Listener] = (),
-    twin: nn.Module | None = None,
     **options: Any,
 ) -> tuple[Summary, Campaign]:
     """Runs the recipe as `jostle fuzz --recipe deephunter --ranges paper` does, everything written to disk."""
     limits = {"budget": budget.seconds, "executions": budget.executions, "findings": budget.findings}
-    compared = {} if twin is None else {"twin": "weights16"}  # whatever it really is
     chosen = {"coverage": list(coverage), "layers": list(layers), "seed": seed, "force": True, "ranges": "paper"}
-    given = FUZZ.parsed({**chosen, **limits, **compared, **options})
-    other = None if twin is None else of_module(twin)
-    target = instrument(watching(DEEPHUNTER, given), of_module(model), seeds.inputs[:TRIED], other).contained()
+    given = FUZZ.parsed({**chosen, **limits, **options})
+    target = instrument(watching(DEEPHUNTER, given), of_module(model), seeds.inputs[:TRIED]).contained()
     campaign = compose(prepare(DEEPHUNTER, given, target, seeds), lambda: profile).campaign()
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -25,7 +25,7 @@ class Budget:
     """What a campaign on a subject may take."""
 
     executions: int
-    per_class: int  # seeds; of all classes together where there are more than ten
+    per_class: int  # seeds
     seconds: float  # on one core, about
     quick: int = 400  # executions, where tables are only tried
 

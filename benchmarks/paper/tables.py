@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from paper.combined import COMBINED
+from paper.deephunter_combined import COMBINED
+from paper.deephunter_curves import FIGURE_COVERAGE
+from paper.deephunter_table4 import TABLE4
+from paper.deephunter_table5 import TABLE5
+from paper.deephunter_table6 import TABLE6
+from paper.deephunter_table7 import TABLE7
 from paper.dlfuzz_figure4 import FIGURE4
 from paper.dlfuzz_retraining import RETRAINING
 from paper.dlfuzz_table1 import TABLE1
-from paper.figure_coverage import FIGURE_COVERAGE
 from paper.table import Table
-from paper.table4 import TABLE4
-from paper.table5 import TABLE5
-from paper.table6 import TABLE6
-from paper.table7 import TABLE7
 from paper.tensorfuzz_half import HALF
 from paper.tensorfuzz_loss import LOSS
 from paper.tensorfuzz_nan import NAN
