@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from jostle.storage.failing_files import FAILING
+from jostle.records import Failures, StepRecord, all_rows
+from jostle.storage.failing_files import FAILING, digest_of_failing, encode_failing, failing_path
+from jostle.storage.files import make_folder, write_whole
 from sessions import fuzz_session
 from spread import spread
 
@@ -18,7 +22,7 @@ SEEDS = 5
 EXECUTIONS = 40_000
 BAR = 1.05
 FAILING_BAR = 1.03
-FAILING_EXECUTIONS = 10_000
+FAILING_EXECUTIONS = 5_000
 FAILING_RECIPES = ("deephunter", "dlfuzz")
 RECIPES: Mapping[str, Mapping[str, Any]] = {
     "tensorfuzz": {"coverage": ("nearest",)},
@@ -53,17 +57,32 @@ class Cost:
     processor: float  # seconds of all threads, which do not depend on what else the machine does
     failing: int  # tests
     size: int  # bytes of those
+    keeping: float  # seconds of a processor to select, encode and write those once more
 
 
 def cost_of(recipe: str, seed: int, keep_failing: int | str) -> Cost:
     """Of a campaign that keeps so many of its failing tests."""
     with fuzz_session(recipe=recipe, executions=FAILING_EXECUTIONS, seed=seed, keep_failing=keep_failing) as session:
+        records: list[StepRecord] = []
         wall, processor = time.perf_counter(), time.process_time()
-        summary = session.search()
+        summary = session.search([records.append])
         session.archive.wait()
         wall, processor = time.perf_counter() - wall, time.process_time() - processor
-        files = (session.archive.folder / FAILING).iterdir()
-        return Cost(wall, processor, summary.failing_kept, sum(path.stat().st_size for path in files))
+        size = sum(path.stat().st_size for path in (session.archive.folder / FAILING).iterdir())
+        return Cost(wall, processor, summary.failing_kept, size, keeping([record.failing for record in records]))
+
+
+def keeping(steps: Sequence[Failures]) -> float:
+    """Seconds of a processor for all that is done to keep what these steps failed on."""
+    with tempfile.TemporaryDirectory() as folder:
+        make_folder(Path(folder) / FAILING)
+        started = time.process_time()
+        for step, failing in enumerate(steps):
+            if len(failing):
+                failing.inputs.select(all_rows(len(failing.inputs)))
+                digest_of_failing(failing)
+                write_whole(failing_path(Path(folder), step), encode_failing(failing))
+        return time.process_time() - started
 
 
 def print_failing(recipe: str, seeds: int) -> None:
@@ -74,6 +93,8 @@ def print_failing(recipe: str, seeds: int) -> None:
     tests = [every.failing for _, every, _ in runs]
     size = sum(every.size for _, every, _ in runs) / max(sum(tests), 1)
     print(f"  {recipe}: wall {spread(wall, '.3f')}, processor {spread(processor, '.3f')}")
+    alone = [every.keeping / every.processor for _, every, _ in runs]
+    print(f"    keeping alone, as a share of all processor time: {spread(alone, '.4f')}")
     print(f"    failing tests kept: {spread(tests, ',.0f')}, {size:,.0f} bytes each")
 
 

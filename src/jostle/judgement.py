@@ -141,7 +141,7 @@ class BatchJudge:
 
     def _answers(self, trace: Trace, rows: Tensor) -> Tensor:
         """The classes that the model gave for these rows, NO_LABEL where it failed or its scores are no numbers."""
-        if self._classes is None:
+        if self._classes is None or MODEL not in trace.outputs:  # where no row has run yet, its outputs are unknown
             return torch.full((len(rows),), NO_LABEL)
         outputs = trace.outputs[MODEL].index_select(0, rows)
         known = trace.ran[rows] & outputs.flatten(1).isfinite().all(1)

@@ -90,7 +90,7 @@ def coverage_text(coverage: Mapping[str, Mapping[str, float]], counted: str | No
         f"{name}: " + ", ".join(f"{key} {figure_text(key, value)}" for key, value in figures.items())
         for name, figures in coverage.items()
     ]
-    told = f" (of {COUNTED[counted]})" if counted in COUNTED else ""
+    told = "" if counted is None else f" (of {COUNTED[counted]})"
     return "; ".join(parts) + told if parts else "unguided"
 
 
