@@ -13,7 +13,19 @@ from rich.table import Table
 
 from jostle.cli.terminal import output
 
-CORE = ("torch", "numpy", "faiss-cpu", "filelock", "safetensors", "pillow", "psutil", "tomli-w", "typer", "rich")
+CORE = (
+    "torch",
+    "numpy",
+    "faiss-cpu",
+    "filelock",
+    "safetensors",
+    "pillow",
+    "psutil",
+    "scipy",
+    "tomli-w",
+    "typer",
+    "rich",
+)
 # What is optional, with the extra that installs each.
 OF_INPUTS = {"pyarrow": "tables", "tokenizers": "text"}
 OF_MODELS = {"ai-edge-litert": "litert", "transformers": "transformers"}

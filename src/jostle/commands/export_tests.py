@@ -24,7 +24,7 @@ FAILING, KEPT = SOURCES = ("failing", "kept")
 
 
 @dataclass(frozen=True)
-class Written:
+class TestsWritten:
     """What was exported."""
 
     out: str
@@ -32,7 +32,7 @@ class Written:
     findings_only: bool  # of failing tests one for each bug, because the campaign keeps no others
 
 
-def export_tests(folder: Path, format: str, out: Path, source: str = FAILING, overwrite: bool = False) -> Written:
+def export_tests(folder: Path, format: str, out: Path, source: str = FAILING, overwrite: bool = False) -> TestsWritten:
     """Writes the tests of the campaign in this folder; an earlier export at `out` stays unless told otherwise."""
     written = TEST_FORMATS[chosen("--as", format, TEST_FORMATS)]
     chosen("--tests", source, SOURCES)
@@ -48,7 +48,7 @@ def export_tests(folder: Path, format: str, out: Path, source: str = FAILING, ov
         _write_folder(out, contents)
     else:
         write_whole(out, contents[""], synced=True)
-    return Written(str(out), len(tests), findings_only)
+    return TestsWritten(str(out), len(tests), findings_only)
 
 
 def _failing(folder: Path, campaign: Reopened) -> tuple[ExportedTests, bool]:
