@@ -80,6 +80,7 @@ def test_the_same_seed_gives_the_same_journal(jostle: Run, in_workshop: Path, tm
         "",
         "--recipe deephunter",
         "--recipe deephunter --coverage kmnc,tknc --ranges paper --border reflect",
+        "--recipe deephunter --coverage lsa,dsa,nlc,sscov",
         "--twin weights16,float16 --coverage gap",
         "--coverage nc --count-coverage run",
     ],

@@ -35,7 +35,7 @@ GROUND = {
             "code_points",
             "visible",
         ),
-        *("profile", "scaling", "scores", "part", "task", "traits"),
+        *("profile", "known_traces", "scaling", "scores", "part", "task", "traits"),
     )
 }
 # The loop, and what it is made of.
@@ -116,7 +116,9 @@ def test_the_ground_floor_knows_no_part() -> None:
     assert own(HOUSE / "errors.py") == own(HOUSE / "lineage.py") == own(HOUSE / "domain.py") == set()
     assert own(HOUSE / "records.py") == {"jostle.domain", "jostle.foreign", "jostle.lineage"}
     assert own(HOUSE / "interfaces.py") == {"jostle.records"}
-    assert own(HOUSE / "profile.py") == {"jostle.errors", "jostle.untrusted.files", "jostle.records"}
+    assert own(HOUSE / "known_traces.py") == {"jostle.records"}
+    ours = {"jostle.errors", "jostle.untrusted.files", "jostle.records", "jostle.known_traces"}
+    assert own(HOUSE / "profile.py") == ours
     assert own(HOUSE / "scaling.py") == {"jostle.profile"}
 
 
