@@ -51,9 +51,8 @@ def fuzz(
     other = None if twin is None else of_module(twin)
     target = instrument(watching(DEEPHUNTER, given), of_module(model), seeds.inputs[:TRIED], other).contained()
     campaign = compose(prepare(DEEPHUNTER, given, target, seeds), lambda: profile).campaign()
-    with tempfile.TemporaryDirectory() as folder:
-        archive = open_archive(Path(folder) / "campaign", {"benchmark": seed})
-        try:
-            return campaign.run(listeners=[archive, *listeners]), campaign
-        finally:
-            archive.release()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_archive(Path(folder) / "campaign", {"benchmark": seed}, pictures=False) as archive,
+    ):
+        return campaign.run(listeners=[archive, *listeners]), campaign

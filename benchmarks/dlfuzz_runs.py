@@ -119,14 +119,13 @@ def fuzz(
     ).campaign()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "campaign"
-        archive = open_archive(place, {"benchmark": 0})
-        started = time.perf_counter()
-        summary = campaign.run(listeners=[archive] if archived else [])
-        seconds = time.perf_counter() - started
-        archive.conclude(summary)
-        InputFinisher(prepared, composition.oracles, place).finish()
+        with open_archive(place, {"benchmark": 0}, pictures=False) as archive:
+            started = time.perf_counter()
+            summary = campaign.run(listeners=[archive] if archived else [])
+            seconds = time.perf_counter() - started
+            archive.conclude(summary)
+            InputFinisher(prepared, composition.oracles, place).finish()
         smallest = _smallest(place / FINDINGS)
-        archive.release()
     rows = Candidates.joined([seeds.as_candidates().select(torch.arange(0)), *collecting.violating])
     tests.add(torch.cat([images, rows.inputs]))
     covered = [one.coverage()["nc"]["covered"] for one in (meter, tests)]

@@ -83,13 +83,11 @@ def measured(choices: dict[str, Any], folder: Path, seed: int) -> tuple[list[Min
     np.savez(folder / "digits.npz", x=images[:200].numpy(), y=labels[:200].numpy())
     options = {"model": "jostle.zoo:lenet5", "seeds": str(folder / "digits.npz"), "seed": seed, "executions": 4000}
     options |= {"out": str(folder / "out"), "minimise": True, "confirm": False, "finishing": FINISHING}
-    session = assemble(FUZZ.parsed({**options, **choices}))
-    session.archive.conclude(session.search())
-    start = time.perf_counter()
-    session.finisher.finish()
-    took = time.perf_counter() - start
-    session.archive.close()
-    session.release()
+    with assemble(FUZZ.parsed({**options, **choices})).closed_after() as session:
+        session.archive.conclude(session.search())
+        start = time.perf_counter()
+        session.finisher.finish()
+        took = time.perf_counter() - start
     return minimised_in(folder / "out"), took
 
 

@@ -19,7 +19,8 @@ from jostle.oracles.numeric import Finite
 from jostle.randomness import randomness
 from jostle.records import Candidates, History, Lesson, StepRecord, Trace
 from jostle.schedulers.recent import NewestFew, Uniform
-from jostle.storage.archive import open_archive
+from jostle.storage.archive import open_archive, open_campaign
+from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.history import read_history
 from jostle.storage.journal import journal_line
 from jostle.subjects.torch_target import TorchTarget
@@ -111,13 +112,12 @@ class Lessons(Uniform):
 
 def interrupted(folder: Path, after: int, whole: Budget, **choices: Any) -> tuple[Run, History]:
     """A run of this many executions, and what its folder says about it."""
-    archive = open_archive(folder, {})
-    run = Run(Budget(executions=after), listeners=(archive,), **choices).to_the_end()
-    archive.conclude(replace(run.summary, seconds=1.5))
-    archive.close()
+    with open_archive(folder, {}) as archive:
+        run = Run(Budget(executions=after), listeners=(archive,), **choices).to_the_end()
+        archive.conclude(replace(run.summary, seconds=1.5))
     history = read_history(folder, choices.get("seeds", SEEDS))
     assert history is not None
-    return Run(whole, listeners=(open_archive(folder, {}),), **choices), history
+    return Run(whole, listeners=(open_campaign(folder, CampaignRecord({})),), **choices), history
 
 
 class WorseInCompany(nn.Module):

@@ -31,10 +31,8 @@ def options(**chosen: Any) -> Given:
 
 def run_session(session: Session) -> Summary:
     """Runs a campaign into its folder, and leaves its findings unfinished."""
-    summary = session.search()
-    session.archive.close()
-    session.close()
-    return summary
+    with session.closed_after():
+        return session.search()
 
 
 NOISE = Mutation(("noise",))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from jostle.admission import Admission
 from jostle.errors import UsageError
-from jostle.interfaces import Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
+from jostle.interfaces import CountsTries, Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
 from jostle.judgement import BatchJudge, Judgement, Saved
 from jostle.randomness import randomness
 from jostle.records import Candidates, History, Seeds, StepRecord, Summary, Trace
@@ -105,6 +105,7 @@ class Campaign:
             admission_rate=self.corpus.mutants / mutants if mutants > 0 else 0.0,
             coverage=self._admission.coverage(),
             flaky=self._judge.still_flaky(),
+            tries=self._mutator.tries() if isinstance(self._mutator, CountsTries) else {},
         )
 
     def _spent(self) -> bool:

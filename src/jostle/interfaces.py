@@ -8,7 +8,18 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from jostle.records import Candidates, LayerGaps, Lesson, Linearised, OnSeeds, Seeds, StepRecord, Trace, Verdicts
+from jostle.records import (
+    Candidates,
+    LayerGaps,
+    Lesson,
+    Linearised,
+    OnSeeds,
+    Seeds,
+    StepRecord,
+    Trace,
+    Tries,
+    Verdicts,
+)
 
 
 class Target(Protocol):
@@ -51,6 +62,14 @@ class Mutator(Protocol):
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
         """At most one child for each row, at least one in all; a child keeps its parent's lineage."""
+
+
+@runtime_checkable
+class CountsTries(Protocol):
+    """A mutator whose transformations can fail, and that counts how often they do."""
+
+    def tries(self) -> Mapping[str, Tries]:
+        """Of this run so far, by transformation."""
 
 
 class Feedback(Protocol):

@@ -358,6 +358,26 @@ class Lesson:
     found: tuple[Mutation, ...]  # those that showed bugs not seen before
 
 
+ENOUGH_TRIES = 500  # to say that something hardly ever succeeds
+HARDLY_EVER = 0.001
+
+
+@dataclass(frozen=True)
+class Tries:
+    """What came of the tries of one transformation in this run."""
+
+    made: int
+    succeeded: int
+    needed: str  # what a try did that succeeded, and why others do not
+
+    @property
+    def in_vain(self) -> bool:
+        return self.made >= ENOUGH_TRIES and self.succeeded < HARDLY_EVER * self.made
+
+    def __str__(self) -> str:
+        return f"{self.succeeded:,} of {self.made:,} tries {self.needed}"
+
+
 @dataclass(frozen=True)
 class Summary:
     """What a campaign has done so far."""
@@ -373,6 +393,12 @@ class Summary:
     violations: Mapping[str, int]  # violating inputs by kind
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
     rates: Mapping[str, float]  # inputs per second inside each variant
+    tries: Mapping[str, Tries] = field(default_factory=dict)  # of this run, by transformation, where they can fail
+
+    @property
+    def in_vain(self) -> dict[str, str]:
+        """Transformations of which hardly a try succeeded so far, each with how many were made and why."""
+        return {name: f"{name}: {tries}" for name, tries in self.tries.items() if tries.in_vain}
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -388,6 +414,8 @@ class Summary:
             "violating_inputs": dict(self.violations),
             "unconfirmed_inputs": dict(self.unconfirmed),
             "inputs_per_second_by_variant": {name: round(rate, 1) for name, rate in self.rates.items()},
+            "tries": {name: {"made": one.made, "succeeded": one.succeeded} for name, one in self.tries.items()},
+            "in_vain": list(self.in_vain.values()),
         }
 
 

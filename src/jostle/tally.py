@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jostle.judgement import Judgement
-from jostle.records import History, Outcome, Summary, Trace
+from jostle.records import History, Outcome, Summary, Trace, Tries
 
 
 @dataclass
@@ -47,7 +47,12 @@ class Tally:
         self.findings.update(finding.violation.kind for finding in judgement.findings)
 
     def summary(
-        self, corpus: int, admission_rate: float, coverage: Mapping[str, Mapping[str, float]], flaky: Mapping[str, int]
+        self,
+        corpus: int,
+        admission_rate: float,
+        coverage: Mapping[str, Mapping[str, float]],
+        flaky: Mapping[str, int],
+        tries: Mapping[str, Tries],
     ) -> Summary:
         ran = self.executions - self.executions_before
         return Summary(
@@ -62,4 +67,5 @@ class Tally:
             violations=Counter(self.violations),
             unconfirmed=Counter(self.unconfirmed),
             rates={name: ran / max(seconds, 1e-9) for name, seconds in self.variant_seconds.items()},
+            tries=tries,
         )

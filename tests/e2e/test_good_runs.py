@@ -243,3 +243,20 @@ def test_the_folder_of_a_campaign_follows_from_its_settings(
     assert sorted(path.name for path in (tmp_path / "jostle-runs").iterdir()) == sorted(
         Path(out).name for out in (first, other)
     )
+
+
+def test_a_transformation_tried_in_vain_is_warned_of_once_and_told_in_the_end(
+    jostle: Run, in_workshop: Path, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "black.npz", x=np.zeros((20, 1, 28, 28), np.float32))
+    hunt = f"fuzz jostle.zoo:lenet5 --seeds {tmp_path}/black.npz --recipe random --mutator metamorphic".split()
+    hunt += ["--transforms", "blur,brightness", "--range", "0,1", "--executions", "1500", "--force"]
+    line = "tries changed anything: it has no effect on these images"
+    shown = jostle(*hunt, "--out", str(tmp_path / "shown"))
+    assert shown.err.count(line) == 1 and "warning: blur: 0 of " in shown.err
+    assert "in vain" in shown.out and line in shown.out
+    told = jostle(*hunt, "--json", "--out", str(tmp_path / "told")).json()
+    assert told["tries"]["blur"]["succeeded"] == 0 < told["tries"]["brightness"]["succeeded"]
+    (blur,) = told["in_vain"]
+    status = json.loads((tmp_path / "told" / "status.json").read_text())
+    assert blur.startswith("blur: 0 of ") and status["in_vain"] == [blur]

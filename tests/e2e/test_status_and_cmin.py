@@ -57,11 +57,10 @@ def test_status_tells_what_the_summary_told_and_touches_nothing(name: str, jostl
 
 
 def test_status_sees_a_process_at_work_without_disturbing_it(jostle: Run, campaigns: Path, tmp_path: Path) -> None:
-    archive = open_archive(tmp_path / "run", {"model": "m"})
-    told = jostle("status", str(tmp_path / "run"), "--json").json()
-    assert told["at_work"] and told["executions"] == 0 and told["newest"] is None
-    assert "not known yet" in jostle("status", str(tmp_path / "run")).out
-    archive.release()
+    with open_archive(tmp_path / "run", {"model": "m"}):
+        told = jostle("status", str(tmp_path / "run"), "--json").json()
+        assert told["at_work"] and told["executions"] == 0 and told["newest"] is None
+        assert "not known yet" in jostle("status", str(tmp_path / "run")).out
     assert not jostle("status", str(tmp_path / "run"), "--json").json()["at_work"]
 
 

@@ -92,9 +92,8 @@ def test_the_threshold_calibrated_on_the_seeds_outlives_an_interruption(tmp_path
 
 
 def test_a_resumed_corpus_is_the_one_that_was_left(tmp_path: Path) -> None:
-    archive = open_archive(tmp_path, {})
-    first = Run(Budget(executions=500), listeners=(archive,)).to_the_end()
-    archive.release()
+    with open_archive(tmp_path, {}) as archive:
+        first = Run(Budget(executions=500), listeners=(archive,)).to_the_end()
     history = read_history(tmp_path, SEEDS)
     second = Run(Budget(executions=500)).to_the_end(history)
     ours, theirs = (run.campaign.corpus.select(torch.arange(first.summary.corpus)) for run in (first, second))
@@ -170,9 +169,8 @@ def toward_disagreement(executions: int) -> Campaign:
 def test_an_interruption_changes_nothing_where_the_gap_to_a_twin_guides(tmp_path: Path) -> None:
     at_once, resumed = list[StepRecord](), list[StepRecord]()
     whole = toward_disagreement(12 + 16 * 40).run(listeners=[at_once.append])
-    archive = open_archive(tmp_path, {})
-    toward_disagreement(12 + 16 * 15).run(listeners=[archive])
-    archive.release()
+    with open_archive(tmp_path, {}) as archive:
+        toward_disagreement(12 + 16 * 15).run(listeners=[archive])
     later = toward_disagreement(12 + 16 * 40).run(read_history(tmp_path, SEEDS), listeners=[resumed.append])
     assert whole.findings and later.coverage == whole.coverage and later.corpus > 20
     assert [journal_line(record) for record in resumed] == [journal_line(record) for record in at_once[16:]]
@@ -234,11 +232,11 @@ def test_a_step_that_is_lost_is_done_again_and_counted_once(
     before = {path: path.read_bytes() for path in paths if path.exists()}
     for path in before:
         path.write_bytes(b"short")
-    archive = open_archive(tmp_path, {})
-    history = read_history(tmp_path, SEEDS, archive.quarantine)
-    assert history is not None and sum(past.lost for past in history.steps) == len(before) > 0
-    run = Run(budget, module=module(), listeners=(archive,))
-    run.to_the_end(history, redone=archive.repair)
+    with open_archive(tmp_path, {}) as archive:
+        history = read_history(tmp_path, SEEDS, archive.quarantine)
+        assert history is not None and sum(past.lost for past in history.steps) == len(before) > 0
+        run = Run(budget, module=module(), listeners=(archive,))
+        run.to_the_end(history, redone=archive.repair)
     assert {path: path.read_bytes() for path in before} == before
     assert run.journal() == whole.journal()[16:]
     assert len(archive.quarantine.warnings) == 1
@@ -257,11 +255,10 @@ def test_a_step_that_comes_out_otherwise_is_warned_of_and_gone_on_with(tmp_path:
     budget = Budget(executions=12 + 16 * 30)
     interrupted(tmp_path, 12 + 16 * 15, budget, module=Moody())[0].listeners[0].release()
     (tmp_path / "corpus" / "00000003.safetensors").unlink()
-    archive = open_archive(tmp_path, {})
-    run = Run(budget, module=Moody(), listeners=(archive,))
-    run.to_the_end(read_history(tmp_path, SEEDS, archive.quarantine), redone=archive.repair)
+    with open_archive(tmp_path, {}) as archive:
+        run = Run(budget, module=Moody(), listeners=(archive,))
+        run.to_the_end(read_history(tmp_path, SEEDS, archive.quarantine), redone=archive.repair)
     assert "step 3 came out otherwise" in archive.quarantine.warnings[-1]
-    archive.close()
-    again = open_archive(tmp_path, {})
-    history = read_history(tmp_path, SEEDS, again.quarantine)
+    with open_archive(tmp_path, {}) as again:
+        history = read_history(tmp_path, SEEDS, again.quarantine)
     assert history is not None and not any(past.lost for past in history.steps) and not again.quarantine.warnings

@@ -99,6 +99,7 @@ def _warnings(session: Session, ended: Ended) -> Iterator[str]:
     yield from session.warnings
     yield from session.archive.quarantine.warnings
     yield from remarks_on(session, ended)
+    yield from ended.summary.in_vain.values()
 
 
 def _say_nothing(line: str) -> None:

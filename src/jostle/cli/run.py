@@ -18,7 +18,7 @@ from jostle.cli.terminal import Exit, output, say, tell
 from jostle.commands.report import write_report
 from jostle.commands.triage import triage
 from jostle.progress import Progress
-from jostle.records import Summary
+from jostle.records import StepRecord, Summary
 from jostle.session.interrupts import stopping_gently
 from jostle.session.session import Ended, Session, remarks_on, run
 from jostle.triage.gate import Excess
@@ -49,7 +49,8 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
             say(moving, f"finishing {outlook}")
 
     with _models_speak_to_stderr(as_json), display, stopping_gently(tell, session.campaign.stop) as asked:
-        ended = run(session, [display], lambda: asked.stop, searched, partial(shown, moving, "finishing findings"))
+        listeners = [display, FutilityWarning(console)]
+        ended = run(session, listeners, lambda: asked.stop, searched, partial(shown, moving, "finishing findings"))
     for line in remarks_on(session, ended):
         say(console, line)
     if ended.stopped:
@@ -60,6 +61,20 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
     for excess in excesses or ():
         say(console, f"fails: {excess}")
     return _exit(ended, excesses)
+
+
+class FutilityWarning:
+    """A listener that warns, once each, of transformations of which hardly a try succeeds."""
+
+    def __init__(self, console: Console):
+        self._console = console
+        self._warned: set[str] = set()
+
+    def __call__(self, record: StepRecord) -> None:
+        for name, line in record.so_far.in_vain.items():
+            if name not in self._warned:
+                self._warned.add(name)
+                say(self._console, f"warning: {line}")
 
 
 def _models_speak_to_stderr(as_json: bool) -> AbstractContextManager[object]:

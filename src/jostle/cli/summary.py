@@ -32,6 +32,8 @@ def print_summary(console: Console, summary: Summary, result: Triaged, more: Map
     table.add_row("[bold]executions[/bold]", f"{summary.executions:,} in {summary.seconds:,.1f} s ({rate_text(rate)})")
     table.add_row("[bold]coverage[/bold]", coverage_text(summary.coverage))
     table.add_row("[bold]corpus[/bold]", corpus_text(summary.corpus, summary.admission_rate))
+    for line in summary.in_vain.values():
+        table.add_row("[bold yellow]in vain[/bold yellow]", escape(visible(line)))
     for heading, text in more.items():
         table.add_row(f"[bold]{heading}[/bold]", escape(text))
     if MODEL in summary.rates and len(summary.rates) > 1:

@@ -23,7 +23,7 @@ from jostle.session.finish import InputFinisher
 from jostle.session.load import Loaded, load
 from jostle.session.reopen import Reopened, recorded_campaign
 from jostle.storage.ancestry import Ancestry
-from jostle.storage.archive import open_campaign
+from jostle.storage.archive import closed_after, open_campaign
 from jostle.storage.campaign_record import CONFIG
 from jostle.storage.finding_record import ChangeSizes, FindingRecord, FinishedArray, sizes_as_json
 from jostle.storage.findings import FINDINGS, Recorded, read_record
@@ -172,8 +172,7 @@ def _work_through(
 ) -> None:
     """Finishes findings, and confirms them where that was left."""
     confirm = loaded.settings[FindingOptions].confirm and any(_unconfirmed(record) for _, record in findings)
-    archive = open_campaign(folder, campaign.record)
-    try:
+    with closed_after(open_campaign(folder, campaign.record)) as archive:
         finisher = InputFinisher(
             loaded.prepared,
             oracles_of(loaded.settings, loaded.prepared.context()),
@@ -187,9 +186,6 @@ def _work_through(
         finisher.finish_these(findings, observer.progress, observer.stopped)
         for remark in finisher.remarks:
             observer.remark(remark)
-        archive.close()
-    finally:
-        archive.release()
 
 
 def _unconfirmed(record: FindingRecord) -> bool:

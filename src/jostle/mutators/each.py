@@ -12,7 +12,7 @@ from jostle.errors import PreflightFailed, UsageError
 from jostle.inputs.geometry import border_of, unmoved
 from jostle.inputs.several import PlacementsOfOne, Several
 from jostle.inputs.value_range import ValueRange
-from jostle.interfaces import Learner, Mutator
+from jostle.interfaces import CountsTries, Learner, Mutator
 from jostle.lineage import UNCHANGED, Change, Lineage, Mutation, Untouched
 from jostle.mutators.havoc import HavocOptions
 from jostle.mutators.noise import NoiseOptions
@@ -20,7 +20,7 @@ from jostle.options.campaign import InputOptions
 from jostle.options.choices import chosen
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
-from jostle.records import Candidates, Lesson, Seeds
+from jostle.records import Candidates, Lesson, Seeds, Tries
 
 TOGETHER = 1 / 3  # how often each of the other inputs changes too
 OF_WHOLE_ROWS = ("gradient",)  # mutators that need all inputs at once
@@ -44,6 +44,11 @@ class Each:
                 mutator.learn(
                     replace(lesson, kept=replace(kept, mutations=_done_to(name, kept.mutations)), found=found)
                 )
+
+    def tries(self) -> dict[str, Tries]:
+        """Those of the mutators that count them, under the name of their input."""
+        counting = {name: one for name, one in self._mutators.items() if isinstance(one, CountsTries)}
+        return {f"{name} {what}": tries for name, one in counting.items() for what, tries in one.tries().items()}
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
         children = parents.inputs.clone()

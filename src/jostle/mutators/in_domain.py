@@ -11,10 +11,10 @@ from torch import Tensor
 from jostle.domain import Domain
 from jostle.inputs.table import Table
 from jostle.inputs.value_range import ValueRange
-from jostle.interfaces import Differentiable, Learner, Mutator
+from jostle.interfaces import CountsTries, Differentiable, Learner, Mutator
 from jostle.options.schema import Settings
 from jostle.part import PartContext
-from jostle.records import Candidates, Lesson, Linearised, Seeds
+from jostle.records import Candidates, Lesson, Linearised, Seeds, Tries
 
 Make = Callable[[Settings, PartContext], Mutator]
 
@@ -52,6 +52,9 @@ class InDomain:
     def learn(self, lesson: Lesson) -> None:
         if isinstance(self._mutator, Learner):
             self._mutator.learn(lesson)
+
+    def tries(self) -> Mapping[str, Tries]:
+        return self._mutator.tries() if isinstance(self._mutator, CountsTries) else {}
 
 
 class Units:
@@ -115,3 +118,6 @@ class InUnits:
     def learn(self, lesson: Lesson) -> None:
         if isinstance(self._mutator, Learner):
             self._mutator.learn(lesson)
+
+    def tries(self) -> Mapping[str, Tries]:
+        return self._mutator.tries() if isinstance(self._mutator, CountsTries) else {}

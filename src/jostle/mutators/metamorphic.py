@@ -11,19 +11,17 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.inputs.geometry import Border, Placements, place
 from jostle.lineage import UNCHANGED, Change, Mutation
+from jostle.mutators.fitted_parameters import VISIBLE, Closeness, Prospects
 from jostle.mutators.in_domain import in_domain
-from jostle.mutators.screening import Witnesses
 from jostle.mutators.transform_ranges import RANGES, transforms_named
-from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, Transform, blur, noise
+from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, Transform, blur
 from jostle.options.campaign import ChangeOptions, InputOptions
 from jostle.options.declaration import Theme, check, option
 from jostle.options.kinds import NAMES, choice, number, whole
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
-from jostle.records import NO_PARENT, Candidates
+from jostle.records import NO_PARENT, Candidates, Tries
 
-VISIBLE = 1 / 510  # of the value range: less than half a step of eight bits is no change
-ROUNDING = 1e-6
 MOST_TRIES = 1000
 AT_ONCE = ((1, 2, 7), (10, 10, MOST_TRIES))  # tries made at once; the second draw is for the few rows on which ten fail
 
@@ -124,7 +122,8 @@ class Metamorphic:
         if not transforms:
             raise UsageError("there is no transformation to try: name some")
         self._low, self._span = low, high - low
-        self._alpha, self._beta, self._border = alpha, beta, Border(border)
+        self._alpha, self._border = alpha, Border(border)
+        self._closeness = Closeness(beta, self._many)
         self._rounds = _rounds(tries)
         self._names, self._transforms = list(transforms), list(transforms.values())
         self._lows = torch.tensor([transform.low for transform in self._transforms])
@@ -133,11 +132,20 @@ class Metamorphic:
         self._widths = torch.tensor([one.high - one.low for one in self._transforms]) + self._counts
         self._moves = torch.tensor([isinstance(transform, Affine) for transform in self._transforms])
         self._pixel_kinds = (~self._moves).nonzero().squeeze(1)
-        self._scales = torch.tensor([isinstance(one, Linear) and one.scales for one in self._transforms])
-        self._adds = torch.tensor([isinstance(one, Linear) and not one.scales for one in self._transforms])
-        self._blurs = torch.tensor([isinstance(one, Filter) and one.change is blur for one in self._transforms])
-        self._noises = torch.tensor([isinstance(one, Filter) and one.change is noise for one in self._transforms])
-        self._others = [kind for kind, one in enumerate(self._transforms) if not isinstance(one, Linear)]
+        self._made, self._held, self._idle = (torch.zeros(len(transforms), dtype=torch.int64) for _ in range(3))
+
+    def tries(self) -> dict[str, Tries]:
+        """How many tries were made so far, by transformation, and how many of them satisfied Equation 1."""
+        counts = zip(self._names, self._made.tolist(), self._held.tolist(), self._idle.tolist(), strict=True)
+        return {name: Tries(made, held, self._needed(made == idle)) for name, made, held, idle in counts}
+
+    def _needed(self, idle: bool) -> str:
+        if idle:
+            return "changed anything: it has no effect on these images"
+        return (
+            f"satisfied Equation 1 (alpha {self._alpha:g}, beta {self._closeness.beta:g}): "
+            f"it changes too many values by too much, so raise --beta or leave it out of --transforms"
+        )
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
         distinct, places = _distinct(parents)
@@ -145,7 +153,7 @@ class Metamorphic:
         whole = not parents.inputs.is_floating_point()
         placements = self._placements(distinct)
         ancestors = Ancestors(images, references, originals, placements.moved, placements.rows, whole)
-        witnesses = Witnesses(images, references, self._beta, self._many)
+        prospects = Prospects(images, references, self._transforms, self._closeness, self._border)
         able = ~ancestors.moved[places] | bool(len(self._pixel_kinds))
         brood = Brood(
             self._shares(parents.inputs).clone(),
@@ -155,7 +163,7 @@ class Metamorphic:
         )
         for widths in self._rounds:
             if len(brood.pending):
-                self._try(brood, ancestors, witnesses, places, widths, rng)
+                self._try(brood, ancestors, prospects, places, widths, rng)
         inputs = self._values(brood.images.view_as(parents.inputs), parents.inputs)
         unchanged = torch.tensor([mutation.change is Change.UNCHANGED for mutation in brood.mutations])
         inputs[unchanged] = parents.inputs[unchanged]
@@ -175,7 +183,7 @@ class Metamorphic:
         self,
         brood: Brood,
         ancestors: Ancestors,
-        witnesses: Witnesses,
+        prospects: Prospects,
         places: Tensor,
         widths: list[int],
         rng: torch.Generator,
@@ -184,8 +192,8 @@ class Metamorphic:
         rows = brood.pending
         kinds = self._drawn_kinds(ancestors.moved[places[rows]], sum(widths), rng)  # [rows, tries]
         parameters = self._lows[kinds] + self._widths[kinds] * torch.rand(kinds.shape, generator=rng)
-        parameters = torch.where(self._counts[kinds], parameters.floor(), parameters)
-        hopeless = self._hopeless(witnesses, places[rows], kinds, parameters)
+        hopeless = prospects.hopeless(places[rows], kinds, parameters)
+        self._count_hopeless(kinds[:, 0], hopeless[:, 0], prospects.without_effect[places[rows], kinds[:, 0]])
         order = hopeless.long().argsort(dim=1, stable=True)  # promising tries first
         promising = (~hopeless).sum(1)
         pending, start = torch.arange(len(rows)), 0
@@ -211,28 +219,47 @@ class Metamorphic:
     ) -> Attempt:
         """These rows, each by its own transformation and parameter, and whether the results are meaningful."""
         children, placements = ancestors.images.index_select(0, rows), ancestors.placements.index_select(0, rows)
-        references = ancestors.references.index_select(0, rows)
-        for kind in self._others:
+        references, parameters = ancestors.references.index_select(0, rows), parameters.clone()
+        visible = self._moves[kinds]
+        for kind, transform in enumerate(self._transforms):
             some = (kinds == kind).nonzero().squeeze(1)
-            transform, given = self._transforms[kind], parameters[some]
-            if isinstance(transform, Filter) and len(some):
-                children.index_copy_(0, some, transform.change(children.index_select(0, some), given, rng))
-            elif isinstance(transform, Affine) and len(some):
-                placements[some] = transform.movement(given, rng, children.shape[2] / children.shape[3])
+            if not len(some):
+                continue
+            if isinstance(transform, Affine):
+                placements[some] = transform.movement(parameters[some], rng, children.shape[2] / children.shape[3])
+            else:
+                images, others = children.index_select(0, some), references.index_select(0, some)
+                changed, parameters[some] = self._changed(transform, images, others, parameters[some], rng)
+                children.index_copy_(0, some, changed.clamp_(0, 1))
+                visible[some] = images.sub_(changed).abs_().flatten(1).amax(1) > VISIBLE
         some = self._moves[kinds].nonzero().squeeze(1)
         if len(some):
             maps, originals = placements[some], ancestors.originals.index_select(0, rows[some])
             children.index_copy_(0, some, place(children.index_select(0, some), maps, self._border))
             references.index_copy_(0, some, place(originals, maps, self._border))
-        factors, amounts = self._linear(kinds, parameters)
-        children.mul_(factors.view(-1, 1, 1, 1)).add_(amounts.view(-1, 1, 1, 1)).clamp_(0, 1)
         if ancestors.whole:  # as they will be stored
             children = children.mul_(self._span).round_().div_(self._span)
-        return Attempt(children, placements, kinds, parameters, self._meaningful(references, children))
+        good = self._closeness.holds(references, children) & visible
+        self._made += kinds.bincount(minlength=len(self._made))
+        self._held += kinds[good].bincount(minlength=len(self._made))
+        return Attempt(children, placements, kinds, parameters, good)
 
-    def _linear(self, kinds: Tensor, parameters: Tensor) -> tuple[Tensor, Tensor]:
-        """What each try multiplies values by, and what it adds; 1 and 0 unless it is contrast or brightness."""
-        return torch.where(self._scales[kinds], parameters, 1.0), torch.where(self._adds[kinds], parameters, 0.0)
+    def _changed(
+        self, transform: Linear | Filter, images: Tensor, references: Tensor, drawn: Tensor, rng: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """Images after a pixel transformation, and its parameters [rows], moved to where Equation 1 holds."""
+        if isinstance(transform, Linear):
+            fitted = self._closeness.fitted_factors(images, references, transform, drawn)
+            each = fitted.view(-1, 1, 1, 1)
+            return images * each if transform.scales else images + each, fitted
+        if transform.change is blur:
+            return self._closeness.blurred(images, references, drawn)
+        return transform.change(images, drawn, rng), drawn
+
+    def _count_hopeless(self, kinds: Tensor, hopeless: Tensor, without_effect: Tensor) -> None:
+        """Counts the tries [rows] that were the first of their row and were not made because they are hopeless."""
+        self._made += kinds[hopeless].bincount(minlength=len(self._made))
+        self._idle += kinds[without_effect].bincount(minlength=len(self._made))
 
     def _drawn_kinds(self, moved: Tensor, tries: int, rng: torch.Generator) -> Tensor:
         """Any transformation for a row that was never moved, else a pixel transformation [rows, tries]."""
@@ -241,21 +268,6 @@ class Metamorphic:
         if not len(self._pixel_kinds):
             return any_kind
         return torch.where(moved[:, None], self._pixel_kinds[(draws * len(self._pixel_kinds)).long()], any_kind)
-
-    def _hopeless(self, witnesses: Witnesses, rows: Tensor, kinds: Tensor, parameters: Tensor) -> Tensor:
-        """Which tries [rows, tries] need not be made to see that they fail."""
-        linear = (self._scales | self._adds)[kinds] & witnesses.linear_fails(rows, *self._linear(kinds, parameters))
-        blurs = self._blurs[kinds] & witnesses.blur_fails(rows, parameters)
-        return linear | blurs | (self._noises[kinds] & witnesses.noise_fails(rows, parameters))
-
-    def _meaningful(self, references: Tensor, children: Tensor) -> Tensor:
-        """Equation 1 [rows]: few values changed by any amount, or any number by less than beta; spoils references."""
-        change = references.sub_(children).abs_()
-        good = change.flatten(1).amax(1) < self._beta - ROUNDING
-        rows = (~good).nonzero().squeeze(1)
-        if len(rows):
-            good[rows] = ~self._many(change.index_select(0, rows) > VISIBLE)
-        return good
 
     def _many(self, which: Tensor) -> Tensor:
         """[rows] whether at least the share alpha of the values is meant."""

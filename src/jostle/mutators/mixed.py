@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from jostle.interfaces import Learner, Mutator
+from jostle.interfaces import CountsTries, Learner, Mutator
 from jostle.lineage import Change, Mutation
 from jostle.mutators.earned_shares import EarnedShares
-from jostle.records import Candidates, Lesson
+from jostle.records import Candidates, Lesson, Tries
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,11 @@ class Mixed:
         for made in self._mutators.values():
             if isinstance(made.mutator, Learner):
                 made.mutator.learn(lesson)
+
+    def tries(self) -> dict[str, Tries]:
+        """Those of all mutators that count them."""
+        counting = (made.mutator for made in self._mutators.values() if isinstance(made.mutator, CountsTries))
+        return {name: tries for mutator in counting for name, tries in mutator.tries().items()}
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
         made = [

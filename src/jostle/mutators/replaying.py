@@ -17,7 +17,7 @@ DIGITS = 2  # of a parameter that was made smaller
 TEXT = ".3g"  # how parameters stand in texts
 # What leaves an image as it is, by transformation; `noise` is left out, because its text does not tell which it was.
 NEUTRAL = {"contrast": 1.0, "brightness": 0.0, "translation": 0.0, "scaling": 1.0, "shearing": 0.0, "rotation": 0.0}
-MILDEST_FIRST = (4, 1, 5, 2, 6, 3)  # kernels of `blur` by how far they spread a pixel
+MILDEST_FIRST = (4, 1, 5, 2, 6, 3)  # kernels of `blur` by how far they spread a pixel; 4.25 is a quarter of the first
 UNUSED = torch.Generator()  # transformations that can be made again draw nothing
 
 
@@ -38,7 +38,9 @@ class Transformation:
             parameter = float(number)
         except ValueError:
             return None
-        known = (name in NEUTRAL or (name == "blur" and parameter in MILDEST_FIRST)) and math.isfinite(parameter)
+        known = math.isfinite(parameter) and (
+            name in NEUTRAL or (name == "blur" and math.floor(parameter) in MILDEST_FIRST)
+        )
         return Transformation(name, parameter) if known else None
 
     @property
@@ -50,7 +52,10 @@ class Transformation:
         if share == 1:
             return self
         if self.name == "blur":
-            milder = MILDEST_FIRST[: MILDEST_FIRST.index(int(self.parameter)) + 1]
+            kernel, taken = divmod(round(100 * self.parameter), 100)
+            if taken:  # hundredths of the kernel
+                return Transformation(self.name, kernel + math.ceil(share * taken - 1e-9) / 100)
+            milder = MILDEST_FIRST[: MILDEST_FIRST.index(kernel) + 1]
             return Transformation(self.name, milder[math.ceil(share * len(milder)) - 1])
         neutral = NEUTRAL[self.name]
         less = _few_digits(share * (self.parameter - neutral))

@@ -55,9 +55,28 @@ def described(transform: Transform) -> str:
     return str(function.__doc__).splitlines()[0]
 
 
-def blur(images: Tensor, kernels: Tensor, rng: torch.Generator) -> Tensor:
-    """One of six kernels, numbered from 1: a box of 3, 4 or 5 pixels, a Gaussian of 3, 5 or 7."""
-    return smoothed(images, kernel_numbers(kernels))
+def blur(images: Tensor, parameters: Tensor, rng: torch.Generator) -> Tensor:
+    """One of six kernels, numbered from 1: a box of 3, 4 or 5 pixels, a Gaussian of 3, 5 or 7; of 4.25 a quarter."""
+    return images.lerp(blurred_fully(images, parameters), _per_image(share_of(parameters)))
+
+
+def blurred_fully(images: Tensor, parameters: Tensor) -> Tensor:
+    """The same, with all of each kernel; as products with band matrices."""
+    numbers = parameters.long().clamp(1, len(TAPS)) - 1
+    down, across = (_bands(side).index_select(0, numbers)[:, None] for side in images.shape[2:])
+    return down @ images @ across.transpose(2, 3)
+
+
+def with_share(kernels: Tensor, shares: Tensor) -> Tensor:
+    """Parameters of `blur` for kernels of which a share is taken, in hundredths: from 1 on all, but never nothing."""
+    hundredths = (shares * 100).floor().clamp(1, 100)
+    return kernels + (hundredths % 100) / 100
+
+
+def share_of(parameters: Tensor) -> Tensor:
+    """How much of its kernel a parameter of `blur` means, which is all where it is whole."""
+    hundredths = ((parameters - parameters.floor()) * 100).round()
+    return torch.where(hundredths == 0, 1.0, hundredths / 100)
 
 
 def noise(images: Tensor, strengths: Tensor, rng: torch.Generator) -> Tensor:
@@ -145,11 +164,6 @@ def _taps(width: int, sigma: float | None) -> list[float]:
 TAPS = [_taps(3, None), _taps(4, None), _taps(5, None), _taps(3, 0.8), _taps(5, 1.1), _taps(7, 1.4)]
 
 
-def kernel_numbers(kernels: Tensor) -> Tensor:
-    """Positions in TAPS, for parameters of `blur`."""
-    return kernels.long().clamp(1, len(TAPS)) - 1
-
-
 @cache
 def _bands(side: int) -> Tensor:
     """Matrices [kernels, side, side] that blur a line of pixels; the outermost go on beyond the edge."""
@@ -159,12 +173,6 @@ def _bands(side: int) -> Tensor:
             rows = torch.arange(side)
             bands[number, rows, (rows + offset).clamp(0, side - 1)] += weight
     return bands
-
-
-def smoothed(images: Tensor, numbers: Tensor) -> Tensor:
-    """Images convolved, down and across, each by the kernel of its number: as products with band matrices."""
-    down, across = (_bands(side).index_select(0, numbers)[:, None] for side in images.shape[2:])
-    return down @ images @ across.transpose(2, 3)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -10,7 +11,7 @@ from jostle.campaign import Budget, Campaign
 from jostle.interfaces import Listener
 from jostle.progress import Progress, quietly
 from jostle.records import History, Summary
-from jostle.storage.archive import Archive
+from jostle.storage.archive import Archive, closed_after
 from jostle.triage.deadline import never
 from jostle.triage.gate import Gate
 from jostle.triage.words import counted
@@ -69,6 +70,15 @@ class Session:
         self.close()
         self.archive.release()
 
+    @contextmanager
+    def closed_after(self) -> Iterator[Session]:
+        """Closes the campaign's folder after the block, and ends the workers however that is left."""
+        try:
+            with closed_after(self.archive):
+                yield self
+        finally:
+            self.release()
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -108,16 +118,13 @@ def run(
 
     `searched` is told when the search is over and findings are about to be finished.
     """
-    archive, finished = session.archive, 0
-    try:
+    finished = 0
+    with session.closed_after():
         summary = session.search(listeners)
         full = session.full  # before the log is emptied, which makes room again
-        archive.conclude(summary)
+        session.archive.conclude(summary)
         searched(summary)
         if summary.findings and not stopped():  # else the same command does it when it goes on
             finished = session.finisher.finish(progress, stopped)
-        archive.close()
-    finally:
-        session.release()
     before = session.history.executions if session.history else 0
     return Ended(summary, summary.executions - before, full, stopped(), finished)

@@ -22,8 +22,8 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -147,15 +147,19 @@ class Archive:
         self._log.clear()
         self._logged = 0
 
-    def close(self) -> None:
-        """Draws the pictures, and lets another process go on with the campaign."""
+    def close(self, pictures: bool = True) -> None:
+        """Draws the pictures, which takes longest, and lets another process go on with the campaign."""
         try:
             self.wait()
-            for name in self._folders:
-                draw_pictures(self.folder / name, campaign_class_names(self.folder))
-            draw_divergences(self.folder)
+            if pictures:
+                self._draw()
         finally:
             self.release()
+
+    def _draw(self) -> None:
+        for name in self._folders:
+            draw_pictures(self.folder / name, campaign_class_names(self.folder))
+        draw_divergences(self.folder)
 
     def release(self) -> None:
         """Lets another process go on with the campaign; the end of this one does that too."""
@@ -182,13 +186,29 @@ class FindingFolders:
         return self._places[bug]
 
 
-def open_archive(folder: Path, settings: Mapping[str, Any]) -> Archive:
-    """The archive of a campaign that a script wires itself; the settings are whatever tells it from another."""
-    return open_campaign(folder, CampaignRecord(settings))
+@contextmanager
+def open_archive(folder: Path, settings: Mapping[str, Any], pictures: bool = True) -> Iterator[Archive]:
+    """The archive of a campaign that a script wires itself; the settings are whatever tells it from another.
+
+    When the block is left, however it is left, nobody writes in the folder any more. All steps are written then, or
+    what failed is raised, and findings have pictures unless they are not wanted.
+    """
+    with closed_after(open_campaign(folder, CampaignRecord(settings)), pictures) as archive:
+        yield archive
+
+
+@contextmanager
+def closed_after(archive: Archive, pictures: bool = True) -> Iterator[Archive]:
+    """Closes the archive after the block; only releases it if the block, or what was still to be written, failed."""
+    try:
+        yield archive
+        archive.close(pictures)
+    finally:
+        archive.release()
 
 
 def open_campaign(folder: Path, record: CampaignRecord) -> Archive:
-    """The archive in this folder, new or of the same campaign; another campaign's is refused."""
+    """The archive in this folder for a session to hold, new or of the same campaign; another campaign's is refused."""
     check_folder(folder, record)
     with usable(folder), ExitStack() as undone:
         lock = _locked(folder)

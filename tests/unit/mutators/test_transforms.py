@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from jostle.inputs.geometry import place
 from jostle.mutators.metamorphic import Metamorphic
-from jostle.mutators.transforms import TRANSFORMS, Affine, blur, described, noise
+from jostle.mutators.transforms import TRANSFORMS, Affine, blur, described, noise, with_share
 from jostle.randomness import randomness
 from making import batch_of
 
@@ -74,9 +74,23 @@ def slowly_blurred(image: Tensor, number: int) -> Tensor:
 @every_shape
 def test_each_image_is_blurred_by_its_own_of_six_kernels(shape: tuple[int, ...], rng: torch.Generator) -> None:
     images = images_of(shape, 7)
-    kernels = torch.tensor([1.0, 2.3, 3.999, 4.5, 5.0, 6.9, 7.0])
+    kernels = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
     expected = [slowly_blurred(*pair) for pair in zip(images, [1, 2, 3, 4, 5, 6, 6], strict=True)]
     torch.testing.assert_close(blur(images, kernels, rng), torch.stack(expected), rtol=0, atol=1e-5)
+
+
+def test_the_fraction_of_a_blur_is_how_much_of_its_kernel_is_taken(rng: torch.Generator) -> None:
+    images = images_of((3, 9, 8), 4)
+    blurred = torch.stack([slowly_blurred(image, 5) for image in images])
+    for hundredths in (1, 29, 57, 99):
+        parameter = float(f"{5 + hundredths / 100:.3g}")  # as texts tell it
+        expected = images + hundredths / 100 * (blurred - images)
+        torch.testing.assert_close(blur(images, torch.full((4,), parameter), rng), expected, rtol=0, atol=1e-5)
+
+
+def test_shares_of_a_kernel_are_whole_hundredths_and_never_nothing() -> None:
+    shares = torch.tensor([0.0, 0.004, 0.25, 0.999, 1.0, 7.0])
+    assert with_share(torch.full((6,), 2.0), shares).tolist() == pytest.approx([2.01, 2.01, 2.25, 2.99, 2, 2])
 
 
 def test_the_mutator_blurs_with_the_same_kernels() -> None:

@@ -6,7 +6,9 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,8 @@ import torch
 from jostle.errors import OutputRefused, WriteFailed
 from jostle.inputs.geometry import Border, Placements, unmoved
 from jostle.records import Candidates, Finding, PastStep, StepRecord, Summary, Violation
-from jostle.storage.archive import open_archive, open_campaign
+from jostle.storage import archive as archives
+from jostle.storage.archive import Archive, open_archive, open_campaign
 from jostle.storage.campaign_record import FORMAT, CampaignRecord, read_campaign
 from jostle.storage.entries import decode_entries, digest_of_entries, encode_entries
 from jostle.storage.findings import recorded, true_label
@@ -60,14 +63,18 @@ def record(step: int, kept: Candidates = NOBODY, findings: tuple[Finding, ...] =
     )
 
 
+def opened(folder: Path, config: Mapping[str, Any]) -> Archive:
+    """An archive as sessions hold it, which may be left open as a process that is killed leaves it."""
+    return open_campaign(folder, CampaignRecord(config))
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Three finished steps: the seeds, one that kept mutants, one that found a bug."""
-    archive = open_archive(tmp_path / "run", CONFIG)
-    for told in (record(0, SEEDS.as_candidates()), record(1, mutants()), record(2, findings=(finding(2),))):
-        archive(told)
-    archive.conclude(so_far(2, 12.5))
-    archive.close()
+    with open_archive(tmp_path / "run", CONFIG) as archive:
+        for told in (record(0, SEEDS.as_candidates()), record(1, mutants()), record(2, findings=(finding(2),))):
+            archive(told)
+        archive.conclude(so_far(2, 12.5))
     return archive.folder
 
 
@@ -120,7 +127,7 @@ def test_history_tells_where_the_campaign_stopped(folder: Path) -> None:
 
 
 def test_a_new_folder_has_no_history(tmp_path: Path) -> None:
-    assert read_history(open_archive(tmp_path / "a" / "b", CONFIG).folder, SEEDS) is None
+    assert read_history(opened(tmp_path / "a" / "b", CONFIG).folder, SEEDS) is None
 
 
 def test_a_finding_folder_holds_all_that_running_it_again_needs(folder: Path) -> None:
@@ -147,7 +154,7 @@ def test_a_finding_folder_holds_all_that_running_it_again_needs(folder: Path) ->
 def test_a_finding_says_whether_its_label_is_the_models_own_answer(completed: bool, tmp_path: Path) -> None:
     seeds = replace(SEEDS, completed=torch.tensor([False, completed, True, True]))
     found = replace(finding(2), row=replace(finding(2).row, seeds=seeds))
-    archive = open_archive(tmp_path / "run", CONFIG)
+    archive = opened(tmp_path / "run", CONFIG)
     archive(record(2, findings=(found,)))
     archive.close()
     ((place, told),) = recorded(archive.folder / "findings")
@@ -159,7 +166,7 @@ def test_a_torn_last_line_is_removed_and_the_journal_goes_on_whole(folder: Path)
     journal = folder / "journal.jsonl"
     whole = journal.read_text()
     journal.write_text(whole + '{"step": 3, "execu')
-    archive = open_archive(folder, CONFIG)
+    archive = opened(folder, CONFIG)
     history = read_history(folder, SEEDS)
     assert history is not None and history.steps[-1].step == 2
     archive(record(3))
@@ -170,12 +177,12 @@ def test_a_torn_last_line_is_removed_and_the_journal_goes_on_whole(folder: Path)
 
 
 def test_a_finding_of_an_unfinished_step_is_found_again_in_the_same_folder(folder: Path) -> None:
-    archive = open_archive(folder, CONFIG)
+    archive = opened(folder, CONFIG)
     journal = (folder / "journal.jsonl").read_bytes()
     archive(record(3, findings=(finding(3, 6, "nan:nan:fc"),)))
     archive.close()
     (folder / "journal.jsonl").write_bytes(journal)  # died before the step's line was written
-    again = open_archive(folder, CONFIG)
+    again = opened(folder, CONFIG)
     history = read_history(folder, SEEDS)
     assert history is not None and history.bugs == {("nan", 5)}
     again(record(3, findings=(finding(3, 6, "nan:nan:fc"),)))
@@ -187,16 +194,16 @@ def test_a_finding_of_an_unfinished_step_is_found_again_in_the_same_folder(folde
 
 def test_a_finding_folder_without_a_record_is_removed(folder: Path) -> None:
     (folder / "findings" / "0002-half").mkdir()
-    open_archive(folder, CONFIG)
+    opened(folder, CONFIG)
     assert not (folder / "findings" / "0002-half").exists()
 
 
 def test_findings_of_seeds_whose_planting_was_not_finished_are_not_lost_and_not_doubled(tmp_path: Path) -> None:
-    archive = open_archive(tmp_path, CONFIG)
+    archive = opened(tmp_path, CONFIG)
     archive(record(0, findings=(finding(0),)))
     archive.close()
     (tmp_path / "journal.jsonl").write_bytes(b'{"step": 0,')
-    again = open_archive(tmp_path, CONFIG)
+    again = opened(tmp_path, CONFIG)
     assert read_history(tmp_path, SEEDS) is None
     assert len(list((tmp_path / "findings").iterdir())) == 1
     again(record(0, findings=(finding(0),)))
@@ -207,14 +214,14 @@ def test_findings_of_seeds_whose_planting_was_not_finished_are_not_lost_and_not_
 def test_what_is_not_ours_among_the_findings_is_left_alone(folder: Path) -> None:
     (folder / "findings" / "my-notes").mkdir()
     (folder / "findings" / ".DS_Store").write_bytes(b"x")
-    open_archive(folder, CONFIG).close()
+    opened(folder, CONFIG).close()
     read_history(folder, SEEDS)
     assert (folder / "findings" / "my-notes").exists() and (folder / "findings" / ".DS_Store").exists()
 
 
 def test_a_finding_never_takes_the_folder_of_another(folder: Path) -> None:
     for step in (3, 4):
-        archive = open_archive(folder, CONFIG)
+        archive = opened(folder, CONFIG)
         archive(record(step, findings=(finding(step, step),)))
         archive.release()
         shutil.rmtree(min((folder / "findings").iterdir()))
@@ -226,7 +233,7 @@ def test_a_finding_never_takes_the_folder_of_another(folder: Path) -> None:
     "fingerprint", ["nan:nan:../../etc", "crash:KeyError:C:\\a\\b?.py:<lambda>", "property:" + "é漢" * 300, "CON:aux"]
 )
 def test_finding_folders_have_names_that_every_file_system_takes(fingerprint: str, tmp_path: Path) -> None:
-    archive = open_archive(tmp_path, CONFIG)
+    archive = opened(tmp_path, CONFIG)
     archive(record(1, findings=(finding(1, 1, fingerprint),)))
     archive.release()
     (place,) = (tmp_path / "findings").iterdir()
@@ -239,31 +246,31 @@ def test_finding_folders_have_names_that_every_file_system_takes(fingerprint: st
 
 def test_a_folder_of_another_configuration_is_refused_naming_what_differs(folder: Path) -> None:
     with pytest.raises(OutputRefused, match=r"changed: seed\): give another --out"):
-        open_archive(folder, {**CONFIG, "seed": 1})
+        opened(folder, {**CONFIG, "seed": 1})
     with pytest.raises(OutputRefused, match="changed: radius"):
-        open_archive(folder, {**CONFIG, "radius": 0.5})
+        opened(folder, {**CONFIG, "radius": 0.5})
     assert read_campaign(folder) == CampaignRecord(CONFIG)
 
 
 def test_a_folder_with_other_things_in_it_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(OutputRefused, match="not empty"):
-        open_archive(tmp_path, CONFIG)
+        opened(tmp_path, CONFIG)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_a_folder_that_cannot_be_made_or_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputRefused, match="give another --out"):
-        open_archive(tmp_path / "file" / "run", CONFIG)
+        opened(tmp_path / "file" / "run", CONFIG)
     for content in ("{", "[]"):
         (tmp_path / "config.json").write_text(content)
         with pytest.raises(OutputRefused, match="give another --out"):
-            open_archive(tmp_path, CONFIG)
+            opened(tmp_path, CONFIG)
 
 
 def test_an_input_that_is_no_image_has_no_picture(tmp_path: Path) -> None:
-    archive = open_archive(tmp_path, CONFIG)
+    archive = opened(tmp_path, CONFIG)
     row = batch_of(torch.rand(1, 9))
     archive(record(1, findings=(Finding(Violation("nan", "nan:x", "x"), 1, 1, 1, row, True),)))
     archive.close()
@@ -273,7 +280,7 @@ def test_an_input_that_is_no_image_has_no_picture(tmp_path: Path) -> None:
 def test_pictures_are_drawn_in_the_end_and_only_where_there_is_none_yet(folder: Path) -> None:
     (first,) = folder.rglob("picture.png")
     first.write_bytes(b"mine")
-    archive = open_archive(folder, CONFIG)
+    archive = opened(folder, CONFIG)
     archive(record(3, findings=(finding(3, 6, "nan:nan:fc"),)))
     assert list(folder.rglob("picture.png")) == [first]
     archive.close()
@@ -284,13 +291,13 @@ def test_pictures_of_a_run_that_was_killed_are_drawn_by_the_next(folder: Path) -
     (picture,) = folder.rglob("picture.png")
     picture.unlink()
     (folder / "findings" / "0002-half").mkdir()
-    open_archive(folder, CONFIG).close()
+    opened(folder, CONFIG).close()
     assert list(folder.rglob("picture.png")) == [picture]
 
 
 def test_what_an_input_is_compared_with_is_its_seed_moved_along(tmp_path: Path) -> None:
     row = mutants().select(torch.tensor([3]))
-    archive = open_archive(tmp_path, CONFIG)
+    archive = opened(tmp_path, CONFIG)
     archive(record(1, findings=(Finding(Violation("nan", "nan:x", "x"), 1, 1, 1, row, True),)))
     archive.release()
     (reference,) = tmp_path.rglob("reference.npy")
@@ -299,7 +306,7 @@ def test_what_an_input_is_compared_with_is_its_seed_moved_along(tmp_path: Path) 
 
 
 def test_what_a_campaign_kept_can_be_read_while_it_runs(tmp_path: Path) -> None:
-    archive = open_archive(tmp_path, CONFIG)
+    archive = opened(tmp_path, CONFIG)
     archive(record(0, SEEDS.as_candidates()))
     archive(record(1, mutants()))
     archive.release()
@@ -326,11 +333,11 @@ def test_nothing_written_is_a_pickle(folder: Path) -> None:
 
 
 def test_a_folder_in_which_a_process_is_at_work_is_refused_until_it_is_done(tmp_path: Path) -> None:
-    at_work = open_archive(tmp_path, CONFIG)
+    at_work = opened(tmp_path, CONFIG)
     with pytest.raises(OutputRefused, match="another process is at work"):
-        open_archive(tmp_path, CONFIG)
+        opened(tmp_path, CONFIG)
     at_work.close()
-    open_archive(tmp_path, CONFIG).close()
+    opened(tmp_path, CONFIG).close()
 
 
 def test_the_whole_configuration_is_saved_and_a_part_of_it_may_change(tmp_path: Path) -> None:
@@ -343,7 +350,7 @@ def test_the_whole_configuration_is_saved_and_a_part_of_it_may_change(tmp_path: 
 
 def test_a_finding_with_values_that_are_not_finite_is_still_json_for_every_parser(tmp_path: Path) -> None:
     violation = Violation("nan", "nan:x", "x", {"scores": [1.0, float("nan")], "loss": float("-inf")})
-    archive = open_archive(tmp_path, CONFIG)
+    archive = opened(tmp_path, CONFIG)
     archive(record(1, findings=(Finding(violation, 1, 1, 1, batch_of(torch.rand(1, 9)), True),)))
     archive.release()
     (told,) = tmp_path.rglob("finding.json")
@@ -356,7 +363,7 @@ def test_a_finding_with_values_that_are_not_finite_is_still_json_for_every_parse
 
 
 def test_what_is_used_is_what_lies_there_also_after_the_log_was_emptied(tmp_path: Path) -> None:
-    archive = open_archive(tmp_path, CONFIG)
+    archive = opened(tmp_path, CONFIG)
     before = archive.used
     archive(record(1, findings=(finding(1),)))
     archive.conclude(so_far(1, 1.0))
@@ -368,20 +375,20 @@ def test_what_is_used_is_what_lies_there_also_after_the_log_was_emptied(tmp_path
 
 @pytest.mark.parametrize("name", ["corpus", "findings", "quarantine"])
 def test_a_file_where_a_folder_should_be_is_named(name: str, tmp_path: Path) -> None:
-    open_archive(tmp_path, CONFIG).close()
+    opened(tmp_path, CONFIG).close()
     shutil.rmtree(tmp_path / name)
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(OutputRefused, match=rf"{name}'; that is in the way: move it, or give another --out"):
-        open_archive(tmp_path, CONFIG)
+        opened(tmp_path, CONFIG)
 
 
 @pytest.mark.parametrize("name", ["status.json", "journal.jsonl", "findings.log", "lock"])
 def test_a_folder_where_a_file_should_be_is_named(name: str, tmp_path: Path) -> None:
-    open_archive(tmp_path, CONFIG).close()
+    opened(tmp_path, CONFIG).close()
     (tmp_path / name).unlink(missing_ok=True)
     (tmp_path / name).mkdir()
     with pytest.raises(OutputRefused, match=rf"{name}'; that is in the way: move it, or give another --out"):
-        open_archive(tmp_path, CONFIG)
+        opened(tmp_path, CONFIG)
 
 
 @pytest.mark.parametrize("name", ["run", "lock", "journal.jsonl", "findings.log"])
@@ -397,18 +404,18 @@ def test_a_full_disk_on_opening_is_a_failed_write(name: str, tmp_path: Path, mon
     for place, call in ((Path, "open"), (Path, "mkdir"), (os, "open")):
         monkeypatch.setattr(place, call, failing(getattr(place, call)))
     with pytest.raises(WriteFailed, match="make room"):
-        open_archive(tmp_path / "run", CONFIG)
+        opened(tmp_path / "run", CONFIG)
 
 
 def test_the_environment_tells_versions_and_machine_and_what_has_changed_is_warned_of(tmp_path: Path) -> None:
-    open_archive(tmp_path, CONFIG).close()
+    opened(tmp_path, CONFIG).close()
     told = json.loads((tmp_path / "environment.json").read_text())
     assert {"torch", "safetensors", "faiss-cpu", "processor", "machine", "torch threads", "cuda"} <= told.keys()
-    again = open_archive(tmp_path, CONFIG)
+    again = opened(tmp_path, CONFIG)
     again.close()
     assert not again.quarantine.warnings
     (tmp_path / "environment.json").write_text(json.dumps({**told, "torch": "1.0", "machine": "vax"}))
-    other = open_archive(tmp_path, CONFIG)
+    other = opened(tmp_path, CONFIG)
     other.close()
     torch_line, machine_line = other.quarantine.warnings
     assert torch_line == (
@@ -419,8 +426,41 @@ def test_the_environment_tells_versions_and_machine_and_what_has_changed_is_warn
 
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"torch": 5}', "[" * 100_000])
 def test_an_environment_that_cannot_be_read_stops_nothing(content: str, tmp_path: Path) -> None:
-    open_archive(tmp_path, CONFIG).close()
+    opened(tmp_path, CONFIG).close()
     (tmp_path / "environment.json").write_text(content)
-    archive = open_archive(tmp_path, CONFIG)
+    archive = opened(tmp_path, CONFIG)
     archive.close()
     assert not archive.quarantine.warnings
+
+
+class Slow:
+    """Writes that take their time, so that whoever does not wait is caught."""
+
+    def __init__(self, real: Callable[..., int]):
+        self._real = real
+
+    def __call__(self, *args: Any) -> int:
+        time.sleep(0.05)
+        return self._real(*args)
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_nobody_writes_in_the_folder_once_the_block_of_a_script_is_left(
+    failing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "write_whole", Slow(archives.write_whole))
+    with suppress(KeyError), open_archive(tmp_path / "run", CONFIG, pictures=False) as archive:
+        for step in range(4):
+            archive(record(step, mutants(), (finding(step, step),)))
+        if failing:
+            raise KeyError("a script's own mistake")
+    shutil.rmtree(tmp_path / "run")
+    time.sleep(0.1)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_write_that_failed_is_raised_where_the_block_of_a_script_ends(tmp_path: Path) -> None:
+    with pytest.raises(WriteFailed), open_archive(tmp_path / "run", CONFIG) as archive:
+        shutil.rmtree(tmp_path / "run" / "corpus")
+        archive(record(0, SEEDS.as_candidates()))
+    open_campaign(tmp_path / "run", CampaignRecord(CONFIG)).release()  # nobody holds it any more
