@@ -76,9 +76,10 @@ def section(results: Mapping[str, Result]) -> Section:
     photographs = runs.get((PHOTOGRAPH_MODEL, DLFUZZ), [])
     if photographs:
         parts.append(_photographs(photographs))
-    body = f"""Some of the 50 images that come with DLFuzz, drawn anew for each seed of randomness; no setting was chosen
-on these draws; k 4, m 10, strategy 1, 3 iterations, each entry of the seed list mutated once. NC at
-0.25, in per cent. DeepXplore is our recipe, not its own code, on the same images and with the two other networks beside.
+    body = f"""Some of the 50 images that come with DLFuzz, drawn anew for each seed of randomness; no setting was
+chosen on these draws; k 4, m 10, strategy 1, 3 iterations, each entry of the seed list mutated once. NC at
+0.25, in per cent. DeepXplore is our recipe, not its own code, on the same images
+and with the two other networks beside.
 
 {chr(10).join(parts)}
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 
-from jostle.feedback.neighbours import Neighbours
+from jostle.feedback.neighbours import LEAST_EFFORT, Neighbours
 from jostle.randomness import randomness
 
 
@@ -106,3 +108,25 @@ def test_more_points_at_once_than_are_searched_exactly_are_taken(many: tuple[Ten
     neighbours.add(stored[:1000])
     assert len(neighbours) == 1000
     assert (neighbours.distances(stored[:1000]) < 1e-3).float().mean() > 0.99
+
+
+def clustered(count: int, dimensions: int, seed: int = 0) -> Tensor:
+    """As activations lie: around some centres."""
+    centres = 5 * points(40, dimensions, seed=9)
+    return centres[torch.randint(40, (count,), generator=randomness(seed, 1))] + points(count, dimensions, seed)
+
+
+@pytest.mark.parametrize("make", [clustered, points])
+@pytest.mark.parametrize(("dimensions", "count"), [(10, 6_000), (84, 6_000), (1024, 2_000)])
+def test_nearly_all_distances_are_right_in_few_and_many_dimensions(
+    dimensions: int, count: int, make: Callable[..., Tensor]
+) -> None:
+    stored, queries = make(count, dimensions), make(300, dimensions, seed=1)
+    found = stored_in_parts(stored, exact=512, part=256).distances(queries)
+    right = found <= by_brute_force(queries, stored) * 1.001
+    assert float(right.float().mean()) >= 0.95
+
+
+def test_a_graph_is_searched_where_that_is_right_and_every_point_where_it_is_not() -> None:
+    graph, every = (stored_in_parts(make(6_000, 84), exact=512, part=256) for make in (clustered, points))
+    assert graph._effort == LEAST_EFFORT and every._effort is None
