@@ -71,7 +71,10 @@ class ResNet20(nn.Module):
 
 
 def resnet20(stage: Stage = "C", pretrained: bool = True) -> ResNet20:
-    """ResNet-20 after one of three stages of its training."""
+    """ResNet-20 after one of three stages of its training, the best C, as DeepHunter names them.
+
+    Accuracy of A, B and C: 61.5, 79.5 and 89.5 % on cifar10_sample(), 63.22, 74.95 and 86.82 % on CIFAR-10 test.
+    """
     if not pretrained:
         return ResNet20().eval()
     with torch.device("meta"):  # no weights are drawn, so torch's global random state stays as it was

