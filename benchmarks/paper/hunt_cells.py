@@ -21,21 +21,23 @@ REPEATS = 5  # seeds of randomness
 
 
 @dataclass(frozen=True)
-class Budget:
+class HuntBudget:
     """What a campaign on a subject may take."""
 
     executions: int
     per_class: int  # seeds
     seconds: float  # on one core, about
+    batch: int = 256  # mutants a step; fewer where there are few, so that guidance gets its turns
+    evaluating: float = 1.0  # seconds more, where tests are run on other instances
     quick: int = 400  # executions, where tables are only tried
 
 
 BUDGETS = {
-    **dict.fromkeys(LENETS, Budget(50_000, 100, 10)),
-    **dict.fromkeys((f"{name}{TRAINED}" for name in LENETS), Budget(20_000, 100, 6)),
-    "resnet20": Budget(3_000, 100, 20),
-    "vgg8": Budget(3_000, 100, 25),
-    "efficientnet_lite0": Budget(100, 2, 20, quick=48),
+    **dict.fromkeys(LENETS, HuntBudget(40_000, 100, 7)),
+    **dict.fromkeys((f"{name}{TRAINED}" for name in LENETS), HuntBudget(20_000, 100, 4)),
+    "resnet20": HuntBudget(3_000, 100, 10, batch=64, evaluating=12),
+    "vgg8": HuntBudget(3_000, 100, 9, batch=64),
+    "efficientnet_lite0": HuntBudget(100, 2, 14, batch=16, quick=48),
 }
 
 
@@ -60,8 +62,10 @@ def _hunt_cell(data: Data, subject: str, strategy: str, seed: int) -> Cell:
         settings["in_16_bit"] = subject in QUANTISED
     elif strategy not in TOGETHER:
         settings["measured"] = MEASURED
-    name, cost = f"{subject}/{strategy}/seed{seed}", data.budget(1, 0) * BUDGETS[subject].seconds + 2
-    return Cell(name, cost, measure_hunt, settings, lacking(subject, data), HUNTS)
+    budget = BUDGETS[subject]
+    seconds = budget.seconds + (budget.evaluating if strategy in CRITERIA else 0)
+    cost = 1 if data.quick else seconds
+    return Cell(f"{subject}/{strategy}/seed{seed}", cost, measure_hunt, settings, lacking(subject, data), HUNTS)
 
 
 def few_cells(data: Data) -> list[Cell]:
@@ -70,7 +74,7 @@ def few_cells(data: Data) -> list[Cell]:
     return [
         Cell(
             f"few/{subject}/{criterion}/seed{seed}",
-            3,
+            2,
             measure_few,
             {"subject": subject, "criterion": criterion, "mutants": data.budget(10_000, 300), "seed": seed},
             missing,
@@ -86,7 +90,7 @@ def seeds_cells(data: Data) -> list[Cell]:
     return [
         Cell(
             f"{subject}/seeds/seed{seed}",
-            2,
+            1,
             measure_seeds,
             {"subject": subject, "per_class": _settings(data, subject, seed)["per_class"], "seed": seed},
             lacking(subject, data),
@@ -99,7 +103,7 @@ def seeds_cells(data: Data) -> list[Cell]:
 def twin_cells(data: Data) -> list[Cell]:
     """Campaigns that compare a network with itself in 16 bit on every execution."""
     return [
-        Cell(f"{subject}/twins/seed{seed}", 13, measure_twins, _settings(data, subject, seed), lacking(subject, data))
+        Cell(f"{subject}/twins/seed{seed}", 9, measure_twins, _settings(data, subject, seed), lacking(subject, data))
         for subject in LENETS
         for seed in data.seeds(REPEATS)
     ]
@@ -107,9 +111,13 @@ def twin_cells(data: Data) -> list[Cell]:
 
 def _settings(data: Data, subject: str, seed: int) -> dict[str, object]:
     budget = BUDGETS[subject]
-    per_class = min(budget.per_class, data.budget(budget.per_class, 10))
-    executions = data.budget(budget.executions, budget.quick)
-    return {"subject": subject, "executions": executions, "per_class": per_class, "seed": seed}
+    return {
+        "subject": subject,
+        "executions": data.budget(budget.executions, budget.quick),
+        "per_class": min(budget.per_class, data.budget(budget.per_class, 10)),
+        "batch": budget.batch,
+        "seed": seed,
+    }
 
 
 def results_of(results: Mapping[str, Result], subject: str, strategy: str) -> list[Result]:

@@ -21,6 +21,7 @@ def measure_hunt(
     strategy: str,
     executions: int,
     per_class: int,
+    batch: int,
     seed: int,
     measured: Sequence[str] = (),
     in_16_bit: bool = False,
@@ -30,7 +31,7 @@ def measure_hunt(
     Criteria that do not guide are measured beside those that do.
     """
     prey, seeds = prey_of(subject, data), seeds_of(subject, data, per_class, seed)
-    ran = hunt(prey, seeds, strategy_named(strategy), executions, seed, measured)
+    ran = hunt(prey, seeds, strategy_named(strategy), executions, seed, measured, batch)
     sizes = [size for _, size in prey.profile.layers]
     earlier = {stage: model for stage, model in subject_named(subject, data).instances.items() if stage != "C"}
     kept = ran.kept
@@ -69,12 +70,12 @@ def measure_seeds(data: Data, subject: str, per_class: int, seed: int) -> Result
     return {"seeds": len(inputs), "otherwise": answered_otherwise(prey_of(subject, data).model, inputs)}
 
 
-def measure_twins(data: Data, subject: str, executions: int, per_class: int, seed: int) -> Result:
+def measure_twins(data: Data, subject: str, executions: int, per_class: int, batch: int, seed: int) -> Result:
     """On how many executions the network and itself in 16 bit answer otherwise."""
     prey, seeds = prey_of(subject, data), seeds_of(subject, data, per_class, seed)
     names = {share: f"weights16:{share.removesuffix(' %')}%" for share in SHARES}
     twins = {names[share]: quantised(prey.model, part, seed) for share, part in SHARES.items()}
-    ran = hunt(replace(prey, twins=twins), seeds, deephunter("kmnc"), executions, seed)
+    ran = hunt(replace(prey, twins=twins), seeds, deephunter("kmnc"), executions, seed, batch=batch)
     found = ran.summary.violations
     return {
         "executions": ran.summary.executions,

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ from jostle.composition.compose import Composition, compose, prepare, watching
 from jostle.composition.settle import FUZZ, settled
 from jostle.feedback.neuron_parts import NEURON_CRITERIA
 from jostle.interfaces import Feedback
+from jostle.options.campaign import BatchOptions
 from jostle.part import TRIED, PartContext
 from jostle.profile import Profile
 from jostle.recipes.deephunter import DEEPHUNTER
@@ -79,10 +81,17 @@ class OfLayers:
 
 
 def hunt(
-    prey: Prey, seeds: Seeds, strategy: Strategy, executions: int, seed: int, measured: Sequence[str] = ()
+    prey: Prey,
+    seeds: Seeds,
+    strategy: Strategy,
+    executions: int,
+    seed: int,
+    measured: Sequence[str] = (),
+    batch: int = BatchOptions.batch,
 ) -> Hunt:
     """Runs a strategy, everything written to disk, and measures other criteria beside those that guide it."""
-    campaign = _composed(prey, seeds, strategy, executions, seed, measured).campaign()
+    chosen = {"executions": executions, "seed": seed, "batch": batch, **strategy.options}
+    campaign = _composed(prey, seeds, strategy, chosen, measured).campaign()
     notes = Notes(executions)
     with tempfile.TemporaryDirectory() as folder:
         with open_archive(Path(folder), {"seed": seed}, pictures=False) as archive:
@@ -94,14 +103,13 @@ def hunt(
 
 
 def _composed(
-    prey: Prey, seeds: Seeds, strategy: Strategy, executions: int, seed: int, measured: Sequence[str]
+    prey: Prey, seeds: Seeds, strategy: Strategy, chosen: Mapping[str, Any], measured: Sequence[str]
 ) -> Composition:
     subject, sample = of_module(prey.model), seeds.inputs[:TRIED]
     novelty = before_softmax(layers_on(subject, sample)) if strategy.seeks_novelty else []
     layers = [*prey.layers, *(name for name in novelty if name not in prey.counted)]
     twins = {"twin": list(prey.twins)} if prey.twins else {}
-    chosen = {"layers": layers, "executions": executions, "seed": seed, "force": True, "keep_failing": "all"}
-    given = FUZZ.parsed({**chosen, **twins, **strategy.options})
+    given = FUZZ.parsed({"layers": layers, "force": True, "keep_failing": "all", **twins, **chosen})
     looks = watching(strategy.recipe, given)
     looks = replace(looks, extremes=looks.extremes or "nc" in measured)
     others = {name: of_module(twin) for name, twin in prey.twins.items()}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
@@ -22,6 +24,7 @@ from paper.neuron_shares import percent, percent_by_rank
 from paper.results import Results
 from paper.run import measure_missing
 from paper.table import Cell, Data, Result, Section, Table
+from paper.workers import Job, Measured
 
 TABLES = (TABLE4, FIGURE_COVERAGE, TABLE5, TABLE6, TABLE7, COMBINED)
 RUNS = 5
@@ -213,17 +216,24 @@ def _as_lists(settings: Any) -> dict[str, Any]:
     return {name: list(value) for name, value in settings.items() if isinstance(value, tuple)}
 
 
-def noted(data: Data, log: str) -> Result:
-    with Path(log).open("a") as file:
-        file.write("ran\n")
-    return {"seen": 1}
+def in_this_process(jobs: Sequence[Job], data: Data, processes: int) -> Iterator[Measured]:
+    """What workers do, without starting any."""
+    for job in jobs:
+        yield Measured(job, 0.1, job.cell.measure(data, **job.cell.settings))
 
 
-def test_what_two_tables_share_is_measured_once(tmp_path: Path) -> None:
-    cell = Cell("hunt", 0.1, noted, {"log": str(tmp_path / "log")}, shared="hunts-1")
+def test_what_two_tables_share_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paper.run.measured", in_this_process)
+    calls: list[int] = []
+
+    def measure(data: Data, number: int) -> Result:
+        calls.append(number)
+        return {"number": number}
+
+    cell = Cell("hunt", 0.1, measure, {"number": 7}, shared="hunts-1")
     tables = [Table(name, name, "", "1", lambda data: [cell], lambda _: Section("", "")) for name in ("one", "two")]
     data = Data(None)
-    results = Results(tmp_path / "kept", data)
+    results = Results(tmp_path, data)
     assert measure_missing(tables, {table.name: [cell] for table in tables}, results, data, 1) == 0
-    assert (tmp_path / "log").read_text() == "ran\n"
-    assert all(results.kept(table, [cell])["hunt"].result == {"seen": 1} for table in tables)
+    assert calls == [7]
+    assert all(results.kept(table, [cell])["hunt"].result == {"number": 7} for table in tables)
