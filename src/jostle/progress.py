@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from typing import Protocol, TypeVar
 
-Part = TypeVar("Part")
+Part = TypeVar("Part", bound=Sized)
 
 
 class Progress(Protocol):

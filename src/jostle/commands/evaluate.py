@@ -149,8 +149,9 @@ def _posed(folder: Path, seeds: Seeds, source: str) -> tuple[Posed, Posed]:
     kept = read_kept(folder, seeds)
     entries = Posed(kept.inputs, kept.labels, kept.roots)
     seed = kept.parents == NO_PARENT
-    parts = {KEPT: lambda: _select(entries, ~seed), FAILING: lambda: _failing(folder, seeds)}
-    tests = Posed.joined([part() for name, part in parts.items() if source in (name, ALL)])
+    passed = [_select(entries, ~seed)] if source in (KEPT, ALL) else []
+    failed = [_failing(folder, seeds)] if source in (FAILING, ALL) else []
+    tests = Posed.joined([*passed, *failed])
     if not len(tests):
         raise UsageError(f"the campaign in {folder} {NO_TESTS[source]}: let it run longer")
     return _select(entries, seed), tests

@@ -89,8 +89,9 @@ def _npz(tests: ExportedTests) -> dict[str, bytes]:
     arrays: dict[str, Any] = {name: values.numpy() for name, values in tests.numbers.items()}
     if tests.kinds:
         arrays["kinds"] = np.array(tests.kinds)
+    arrays[MADE_BY_EXPORT] = np.array(1)
     content = BytesIO()
-    np.savez(content, **arrays, **{MADE_BY_EXPORT: np.array(1)})
+    np.savez(content, **arrays)
     return {"": content.getvalue()}
 
 
