@@ -86,7 +86,8 @@ def holds_only_exported(folder: Path) -> bool:
 
 def _npz(tests: ExportedTests) -> dict[str, bytes]:
     """One file of arrays, which `jostle fuzz --seeds` reads too."""
-    arrays: dict[str, Any] = {name: values.numpy() for name, values in tests.numbers.items()}
+    arrays: dict[str, Any] = {MADE_BY_EXPORT: np.array(1)}
+    arrays |= {name: values.numpy() for name, values in tests.numbers.items()}
     if tests.kinds:
         arrays["kinds"] = np.array(tests.kinds)
     arrays[MADE_BY_EXPORT] = np.array(1)
