@@ -28,8 +28,8 @@ def block(language: str, number: int = -1) -> str:
     return str(re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[number])
 
 
-def test_the_readme_shows_the_four_examples():
-    assert len(COMMANDS) == 4
+def test_the_readme_shows_the_five_examples():
+    assert len(COMMANDS) == 5
 
 
 @pytest.mark.slow
