@@ -50,13 +50,17 @@ def verdict(counts: Counts) -> str:
     more = sum(test.above for test in compared)
     fewer = sum(test.significant and test.effect < 0.5 for test in compared)
     guidance = (
-        f"against the same transformations without guidance, which the paper does not compare with, there are "
-        f"significantly more in {more} and fewer in {fewer} of {len(compared)} cases"
+        ""
+        if not compared
+        else (
+            f"; against the same transformations without guidance, which the paper does not compare with, there are "
+            f"significantly more in {more} and fewer in {fewer} of {len(compared)} cases"
+        )
     )
     if not none:
-        return f"Holds: every criterion finds failing tests on every model; {guidance}."
+        return f"Holds: every criterion finds failing tests on every model{guidance}."
     kind = "Holds in part" if len(none) < len(cases) else "Does not hold"
-    return f"{kind}: in the median no failing test by {', '.join(none)}; {guidance}."
+    return f"{kind}: in the median no failing test by {', '.join(none)}{guidance}."
 
 
 def _rows(counts: Counts) -> str:

@@ -72,9 +72,9 @@ def verdict(found: Defects, hunted: Mapping[tuple[str, str], Sequence[int]], see
     """RQ4: tests find defects of 16 bit in all cases, seeds in none."""
     shown = sum(median(counts) > 0 for counts in found.values())
     ever = sum(max(counts) > 0 for counts in found.values())
-    clean = all(count == 0 for count in seeds.values())
+    clean = bool(seeds) and not any(seeds.values())
     said = f"tests show defects in the median in {shown} of {len(found)} cases, in some run in {ever}"
-    said += "; seeds show none" if clean else "; **seeds show some too**"
+    said += "; seeds show none" if clean else "; **seeds show some too**" if seeds else "; seeds were not measured"
     if hunted:
         looking = sum(median(counts) > 0 for counts in hunted.values())
         said += f"; campaigns that look at every execution show some in {looking} of {len(hunted)} cases"

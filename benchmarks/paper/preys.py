@@ -99,7 +99,8 @@ def _known(name: str, data: Data) -> dict[str, Tensor]:
     """
     found = subject_named(name, data)
     weights = [value for model in found.instances.values() for value in model.state_dict().values()]
-    path = KNOWN / f"{name}-{len(found.training)}-{digest_of(*weights)}.safetensors"
+    layers = torch.tensor(list(",".join(found.layers).encode()))
+    path = KNOWN / f"{name}-{len(found.training)}-{digest_of(layers, *weights)}.safetensors"
     make_folder(KNOWN)
     with FileLock(path.with_suffix(".lock")):
         if not path.exists():
