@@ -17,6 +17,7 @@ from jostle.cli.summary import print_summary
 from jostle.cli.terminal import Exit, output, say, tell
 from jostle.commands.report import write_report
 from jostle.commands.triage import triage
+from jostle.interfaces import Listener
 from jostle.progress import Progress
 from jostle.records import StepRecord, Summary
 from jostle.session.interrupts import stopping_gently
@@ -49,7 +50,7 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
             say(moving, f"finishing {outlook}")
 
     with _models_speak_to_stderr(as_json), display, stopping_gently(tell, session.campaign.stop) as asked:
-        listeners = [display, FutilityWarning(console)]
+        listeners: list[Listener] = [display, FutilityWarning(console)]
         ended = run(session, listeners, lambda: asked.stop, searched, partial(shown, moving, "finishing findings"))
     for line in remarks_on(session, ended):
         say(console, line)
