@@ -43,6 +43,7 @@ def failing_of(inputs: Tensor, *kinds: str) -> Failures:
     count = len(inputs) * len(kinds)
     return Failures(
         rows,
+        torch.arange(len(inputs)),
         torch.arange(len(inputs)).repeat(len(kinds)),
         tuple(kind for kind in kinds for _ in range(len(inputs))),
         torch.arange(count),
