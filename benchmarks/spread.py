@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from jostle.commands.run_statistics import Spread
+
 
 def spread(values: Sequence[float], form: str = ",.0f") -> str:
     """Median, smallest and largest, and how many values these are."""
     if not values:
         return "none"
-    return f"median {median(values):{form}} ({min(values):{form}} to {max(values):{form}}, n={len(values)})"
+    told = Spread.of(values)
+    ends = f"{told.smallest:{form}} to {told.largest:{form}}"
+    return f"median {told.median:{form}} ({ends}, n={len(values)})"
 
 
 def executions_to_first(found: Sequence[int | None]) -> str:

@@ -1,14 +1,13 @@
-"""Figures over seeds of randomness, and whether two samples differ: rank tests and effect sizes, as text."""
+"""Figures over seeds of randomness, and whether two samples differ, as text: rank tests and effect sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from scipy import stats
 
-SIGNIFICANT = 0.05
+from jostle.commands.run_statistics import SIGNIFICANT, Spread, ranked
 
 
 @dataclass(frozen=True)
@@ -17,7 +16,8 @@ class Comparison:
 
     test: str
     p: float  # two-sided
-    effect: float  # Vargha and Delaney's A12: how often one of the first exceeds one of the second, ties half
+    effect: float  # how often one of the first exceeds one of the second, ties half
+    effect_name: str = "A12"  # Vargha and Delaney's: each with each, and not in pairs
 
     @property
     def significant(self) -> bool:
@@ -35,7 +35,7 @@ class Comparison:
 
     @property
     def figures(self) -> str:
-        return f"{_p(self.p)}, A12 {self.effect:.2f}"
+        return f"{_p(self.p)}, {self.effect_name} {self.effect:.2f}"
 
     def __str__(self) -> str:
         return f"{self.test} {self.figures}"
@@ -45,32 +45,29 @@ def spread(values: Sequence[float], form: str = ",.1f") -> str:
     """The median, with the smallest and the largest."""
     if not values:
         return "–"
-    return f"{median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
+    told = Spread.of(values)
+    return f"{told.median:{form}} ({told.smallest:{form}} to {told.largest:{form}})"
 
 
 def mann_whitney(first: Sequence[float], second: Sequence[float]) -> Comparison:
     """Two independent samples, by ranks; infinity stands for a run that found nothing."""
-    p = 1.0 if len({*first, *second}) == 1 else float(stats.mannwhitneyu(first, second, alternative="two-sided").pvalue)
-    return Comparison("Mann–Whitney", p, a12(first, second))
+    tested = ranked(first, second)
+    return Comparison("Mann–Whitney", tested.p, tested.a12)
 
 
 def wilcoxon(first: Sequence[float], second: Sequence[float]) -> Comparison:
-    """Pairs of one seed of randomness each, by signed ranks; pairs that tie count for neither."""
-    differ = [one - other for one, other in zip(first, second, strict=True) if one != other]
+    """Pairs, by signed ranks; those that tie count for neither in the test, and half in the share of larger ones."""
+    pairs = list(zip(first, second, strict=True))
+    differ = [one - other for one, other in pairs if one != other]
     p = float(stats.wilcoxon(differ).pvalue) if differ else 1.0
-    return Comparison("Wilcoxon", p, a12(first, second))
+    larger = sum((one > other) + 0.5 * (one == other) for one, other in pairs) / len(pairs)
+    return Comparison("Wilcoxon", p, larger, "larger in pairs")
 
 
 def fisher(found: int, of: int, found_second: int, of_second: int) -> Comparison:
     """How many runs of each found anything, by Fisher's exact test."""
     p = float(stats.fisher_exact([[found, of - found], [found_second, of_second - found_second]]).pvalue)
     return Comparison("Fisher", p, 0.5 + (found / of - found_second / of_second) / 2)
-
-
-def a12(first: Sequence[float], second: Sequence[float]) -> float:
-    """Vargha and Delaney's effect size: 0.5 if neither lies above the other, 1 if all of the first do."""
-    wins = sum((one > other) + 0.5 * (one == other) for one in first for other in second)
-    return wins / (len(first) * len(second))
 
 
 def _p(value: float) -> str:
