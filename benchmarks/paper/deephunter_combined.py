@@ -50,7 +50,7 @@ def verdict(tests: Mapping[tuple[str, str], Comparison]) -> str:
     for strategy, name in TOGETHER.items():
         own = {criterion: test for (one, criterion), test in tests.items() if one == strategy}
         above = [criterion.upper() for criterion, test in own.items() if test.above]
-        below = [criterion.upper() for criterion, test in own.items() if test.significant and not test.above]
+        below = [criterion.upper() for criterion, test in own.items() if test.below]
         said.append(f"{name}: significantly more of {', '.join(above) or 'none'}, less of {', '.join(below) or 'none'}")
     return f"The paper makes no claim. With as many executions as each criterion has alone, {'; '.join(said)}."
 

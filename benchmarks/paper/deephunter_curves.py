@@ -57,7 +57,8 @@ def verdict(panels: Panels) -> str:
                 test = mann_whitney(ours, reached(runs[name], criterion))
                 place = "above" if test.above else "below" if test.significant else "beside"
                 more[place].append(f"{strategy_named(name).name} on {_title(subject, criterion)}")
-    said = f"DeepHunter ends significantly higher in {len(more['above'])} of {sum(map(len, more.values()))} comparisons"
+    count = sum(map(len, more.values()))
+    said = f"DeepHunter ends significantly higher in {len(more['above'])} of {count} comparisons (p < 0.05 each)"
     said += f"; lower than {', '.join(more['below'])}" if more["below"] else ""
     said += f"; not told apart from {', '.join(more['beside'])}" if more["beside"] else ""
     if not more["below"] and not more["beside"]:

@@ -59,7 +59,7 @@ def verdict(measured: Mapping[tuple[str, str], Accuracies], tests: Mapping[str, 
     unsure = [name.upper() for name, test in tests.items() if test is not None and not test.above]
     said = f"A < B < 100 % in the median in {holds} of {len(measured)} cases of model and criterion"
     said += f"; not significant (Wilcoxon) over all models for {', '.join(unsure)}" if unsure else ""
-    said += f"; B and A lie farther apart than on held-out images in {wider}"
+    said += f"; B and A lie farther apart than on all held-out images in {wider}"
     if holds == len(measured) and not unsure:
         return f"Holds: {said}."
     return f"{'Holds in part' if 2 * holds > len(measured) else 'Does not hold'}: {said}."
@@ -87,7 +87,8 @@ def _rows(results: Mapping[str, Result], measured: Mapping[tuple[str, str], Accu
 
 def _tested(tests: Mapping[str, Comparison | None]) -> str:
     told = "; ".join(f"{name.upper()} {test}" for name, test in tests.items() if test is not None)
-    return f"B against A, pairs of all models and seeds of randomness: {told}."
+    note = "Runs on one model are alike, so that p is smaller than as many independent pairs would make it."
+    return f"B against A, in pairs of all models and seeds of randomness: {told}. {note}"
 
 
 TABLE5 = Table(
@@ -95,7 +96,8 @@ TABLE5 = Table(
     "DeepHunter, Table 5: tests tell better instances from worse",
     "Instances A, B and C are taken from three stages of one training, and all classify all seeds rightly. On "
     "tests made on C, and classified rightly by C, A is right in 94.2 (NC) to 86.4 % (NBC) on average and B in "
-    "95.7 to 91.5 %: the tests tell that B is better than A, mostly by more than the test set does.",
+    "95.7 to 91.5 %: the tests tell that B is better than A, mostly by more than the test set does. Of VGG-8, which "
+    "stands for VGG-16 here, only the last stage ships, so it has no row.",
     "1",
     _cells,
     _section,

