@@ -56,7 +56,7 @@ def verdict(panels: Panels) -> str:
             if name in runs:
                 test = mann_whitney(ours, reached(runs[name], criterion))
                 place = "above" if test.above else "below" if test.significant else "beside"
-                more[place].append(f"{strategy_named(name).name} on {_title(subject, criterion)}")
+                more[place].append(f"{strategy_named(name).name} ({_title(subject, criterion)})")
     count = sum(map(len, more.values()))
     said = f"DeepHunter ends significantly higher in {len(more['above'])} of {count} comparisons (p < 0.05 each)"
     said += f"; lower than {', '.join(more['below'])}" if more["below"] else ""

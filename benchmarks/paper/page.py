@@ -21,9 +21,8 @@ HEADER = """# The papers' evaluations
 can be measured here: what the paper reports, what comes out, and whether the claim holds. Budgets are in executions, so
 figures do not depend on the machine's speed, but for seconds, which are named so. A median stands with the smallest and
 the largest over all seeds of randomness. p values are two-sided and not corrected for the number of comparisons: where
-nothing differs, up to one in twenty is below 0.05 all the same. Five runs against five give 0.008 at the least. A12 is how often a run of
-the first exceeds one of the second (0.5: neither does); of pairs, the share in which the first is larger stands in its
-place.
+nothing differs, up to one in twenty is below 0.05 all the same. Five runs against five give 0.008 at the least. A12 is
+how often a run of the first exceeds one of the second (0.5: neither does).
 
 `make paper` measures what is missing, two cells at a time, and goes on where it was interrupted; `make paper ONLY=NAME`
 measures one table; results are kept in `jostle-runs/paper`, and are measured again once they are removed.

@@ -17,7 +17,7 @@ class Comparison:
     test: str
     p: float  # two-sided
     effect: float  # how often one of the first exceeds one of the second, ties half
-    effect_name: str = "A12"  # Vargha and Delaney's: each with each, and not in pairs
+    pairs: str = ""  # what stands in place of Vargha and Delaney's A12, which compares each with each
 
     @property
     def significant(self) -> bool:
@@ -35,7 +35,7 @@ class Comparison:
 
     @property
     def figures(self) -> str:
-        return f"{_p(self.p)}, {self.effect_name} {self.effect:.2f}"
+        return f"{_p(self.p)}, {self.pairs or f'A12 {self.effect:.2f}'}"
 
     def __str__(self) -> str:
         return f"{self.test} {self.figures}"
@@ -56,12 +56,14 @@ def mann_whitney(first: Sequence[float], second: Sequence[float]) -> Comparison:
 
 
 def wilcoxon(first: Sequence[float], second: Sequence[float]) -> Comparison:
-    """Pairs, by signed ranks; those that tie count for neither in the test, and half in the share of larger ones."""
+    """Pairs, by signed ranks; those that tie count for neither."""
     pairs = list(zip(first, second, strict=True))
     differ = [one - other for one, other in pairs if one != other]
     p = float(stats.wilcoxon(differ).pvalue) if differ else 1.0
-    larger = sum((one > other) + 0.5 * (one == other) for one, other in pairs) / len(pairs)
-    return Comparison("Wilcoxon", p, larger, "larger in pairs")
+    larger = sum(difference > 0 for difference in differ)
+    smaller, count = len(differ) - larger, len(pairs)
+    told = f"larger in {larger} and smaller in {smaller} of {count} pairs"
+    return Comparison("Wilcoxon", p, 0.5 + (larger - smaller) / (2 * count), told)
 
 
 def fisher(found: int, of: int, found_second: int, of_second: int) -> Comparison:

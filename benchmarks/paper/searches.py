@@ -28,6 +28,11 @@ def row(name: str, runs: Sequence[First]) -> str:
     return f"| {name} | {len(hits)} of {len(runs)} | {spread(hits, ',.0f')} | {_median(runs)} |"
 
 
+WHOLE_BATCHES = "Executions count whole batches."
+ONLY_THE_START = (
+    "Unguided search changes the start alone and keeps nothing. A walk that keeps mutants by chance was not measured:"
+    " what is shown is what keeping mutants by novelty does, not how much of that is due to novelty."
+)
 HEAD = "| | runs that found it | executions, where found | median of all runs |\n|---|---|---|---|"
 
 
@@ -35,7 +40,7 @@ def tests(guided: Sequence[First], unguided: Sequence[First]) -> str:
     """Whether guidance finds more often, and sooner; a run that found nothing counts as later than all others."""
     sooner = mann_whitney(_ranked(unguided), _ranked(guided))
     oftener = fisher(found(guided), len(guided), found(unguided), len(unguided))
-    return f"Found by more runs: {oftener}. Executions, unguided above guided: {sooner}."
+    return f"More runs find it: {oftener}; sooner, in executions unguided above guided: {sooner}."
 
 
 def sooner_by_guidance(guided: Sequence[First], unguided: Sequence[First]) -> bool:

@@ -12,7 +12,7 @@ from jostle.subjects.torch_twins import TWINS
 from jostle.zoo import lenet5
 from mnist_data import held_out_images
 from paper.sample_statistics import mann_whitney, spread, wilcoxon
-from paper.searches import GUIDED, HEAD, UNGUIDED, First, first_finding, found, row
+from paper.searches import GUIDED, HEAD, ONLY_THE_START, UNGUIDED, WHOLE_BATCHES, First, first_finding, found, row
 from paper.table import Cell, Data, Result, Section, Table
 
 IMAGES, SEEDS, FIRST = 10, 5, 100  # settings were chosen on the first ten images and seeds
@@ -95,7 +95,8 @@ distance from all seen logits. TensorFuzz's own code, run again, found one for 3
 
 Digits with a disagreement, of each seed of randomness: guided {spread(shares[GUIDED], ".0f")} %, unguided
 {spread(shares[UNGUIDED], ".0f")} %; {mann_whitney(shares[GUIDED], shares[UNGUIDED])}.
-Seeds of randomness in which a digit has one, guided above unguided, by digit: {oftener}. {test_set}"""
+Seeds of randomness in which a digit has one, guided above unguided, by digit: {oftener}. {test_set}
+{WHOLE_BATCHES} {ONLY_THE_START}"""
     return Section(f"{holds}: {told}", body)
 
 

@@ -14,7 +14,19 @@ from gan_loss import NUMBERS, careless_loss, gan, guarded_loss, saturated
 from jostle import Budget, Campaign, FarFromSeen, Finite, NewestFew, Noise, Property, Seeds, TorchTarget
 from jostle.interfaces import Oracle
 from jostle.records import NO_LABEL
-from paper.searches import GUIDED, HEAD, UNGUIDED, First, first_finding, found, row, sooner_by_guidance, tests
+from paper.searches import (
+    GUIDED,
+    HEAD,
+    ONLY_THE_START,
+    UNGUIDED,
+    WHOLE_BATCHES,
+    First,
+    first_finding,
+    found,
+    row,
+    sooner_by_guidance,
+    tests,
+)
 from paper.table import Cell, Data, Result, Section, Table
 
 RUNS, FIRST, BUDGET = 10, 100, 50_000
@@ -74,7 +86,7 @@ def section(results: Mapping[str, Result]) -> Section:
         for how, first in zip((GUIDED, UNGUIDED), both, strict=True)
     ]
     budget = next(iter(results.values()))["budget"]
-    compared = "\n".join(f"- {DEFECTS[defect]}: {tests(*both)}" for defect, both in runs.items())
+    compared = "\n".join(f"- {DEFECTS[defect].capitalize()}. {tests(*both)}" for defect, both in runs.items())
     body = f"""The generator and discriminator of `examples/gan_loss.py`, trained on digits; what is fuzzed are the
 generator's {NUMBERS} random numbers, from 64 ordinary draws, σ 0.5 within -8..8, {len(results) // (2 * len(DEFECTS))}
 seeds of randomness, at most {budget:,} executions a run; novelty by distance from all scores seen.
@@ -82,7 +94,9 @@ seeds of randomness, at most {budget:,} executions a run; novelty by distance fr
 {HEAD}
 {chr(10).join(rows)}
 
-{compared}"""
+{compared}
+
+{WHOLE_BATCHES} {ONLY_THE_START}"""
     every = bool(runs) and all(found(guided) == len(guided) for guided, _ in runs.values())
     sooner = bool(runs) and all(sooner_by_guidance(*both) for both in runs.values())
     told = "; ".join(

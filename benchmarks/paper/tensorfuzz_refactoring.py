@@ -17,7 +17,19 @@ from jostle import Agreement, Budget, Campaign, Close, FarFromSeen, NewestFew, N
 from jostle.records import TWIN
 from jostle.zoo import lenet5
 from mnist_data import held_out_images
-from paper.searches import GUIDED, HEAD, UNGUIDED, First, first_finding, found, row, sooner_by_guidance, tests
+from paper.searches import (
+    GUIDED,
+    HEAD,
+    ONLY_THE_START,
+    UNGUIDED,
+    WHOLE_BATCHES,
+    First,
+    first_finding,
+    found,
+    row,
+    sooner_by_guidance,
+    tests,
+)
 from paper.table import Cell, Data, Result, Section, Table
 
 RUNS, FIRST = 10, 100  # one digit and seed of randomness each
@@ -103,7 +115,7 @@ at most {budget:,} executions a run. On the digits themselves both replacements 
 {row("exact flip, pixels and LeNet-5 behind it, guided and unguided", exact)}
 {chr(10).join(rows)}
 
-Hasty flip, seen by LeNet-5's answer only: {tests(*hasty["labels"])}"""
+Hasty flip, seen by LeNet-5's answer only. {tests(*hasty["labels"])} {WHOLE_BATCHES} {ONLY_THE_START}"""
     return Section(_verdict(exact, *hasty["labels"], hasty["pixels"][0]), body)
 
 

@@ -189,7 +189,7 @@ def test_a_strategy_that_ends_higher_is_named() -> None:
     better = runs("lenet5", "random", coverage=(10.0, 40.0))
     said = said_of_curves(*curves(30.0, 20.0), better)
     assert said.startswith("Holds in part: ")
-    assert "lower than random on LeNet-5, KMNC, random on LeNet-5, NBC" in said
+    assert "lower than random (LeNet-5, KMNC), random (LeNet-5, NBC)" in said
     assert said_of_curves(*curves(10.0, 20.0)).startswith("Does not hold: ")
 
 
