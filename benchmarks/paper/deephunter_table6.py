@@ -13,6 +13,7 @@ from paper.table import Cell, Data, Result, Section, Table
 
 RANDOM = "random"
 CORNERS = ("nbc", "snac", "tknc", "bknc")
+CORNERS_NOT_AHEAD = "not every criterion of corners finds more than KMNC and NC"
 Counts = Mapping[str, Mapping[str, Sequence[int]]]  # by subject and strategy, for each seed of randomness
 
 
@@ -57,7 +58,10 @@ def verdict(counts: Counts) -> str:
         f"significantly more in {more} and fewer in {fewer} of {len(compared)} cases"
     )
     totals = over_all_models(counts)
-    said = f"; over all models {_told(totals)}" if totals else ""
+    corners = (
+        "each criterion of corners finds more than KMNC and NC" if corners_find_more(totals) else CORNERS_NOT_AHEAD
+    )
+    said = f"; {corners}: over all models {_told(totals)}" if totals else ""
     said += guidance if compared else ""
     if none:
         kind = "Holds in part" if len(none) < len(cases) else "Does not hold"
