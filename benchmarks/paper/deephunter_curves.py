@@ -99,7 +99,8 @@ NOTE = (
     "transformations are combined greedily, going on with the newest image of each seed as long as neuron coverage"
     " (threshold 0.2) grows; unlike DeepTest it has no fog and no rain, moves an image once only, holds to "
     "Equation 1, works on all seeds in turn instead of one after another, and judges by labels. All count the same"
-    " neurons, of inputs that do not fail."
+    " neurons, of inputs that do not fail. DeepHunter is the recipe as it ships: half of its mutants come from seeds, "
+    "a share that was tried out on KMNC of LeNet-5 before."
 )
 FIGURE_COVERAGE = Table(
     "figure_coverage",

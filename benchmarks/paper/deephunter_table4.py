@@ -68,8 +68,8 @@ def _coverage(results: Mapping[str, Result], subjects: Sequence[str]) -> str:
     note = (
         "Of all neurons of the layers that the paper's code counts; the paper's runs took 24 hours on a V100. Coverage "
         "is that of seeds and kept tests, failing tests not included, as in its code. Half of the mutants come from "
-        "seeds, which is the recipe's default and beyond the paper. VGG-8 stands beside the paper's VGG-16, another "
-        "network; MobileNet and ResNet-50 have no trained weights here."
+        "seeds, which is the recipe's default and beyond the paper, and was tried out on KMNC of LeNet-5 before. VGG-8 "
+        "stands beside the paper's VGG-16, another network; MobileNet and ResNet-50 have no trained weights here."
     )
     return f"{markdown_table(header, rows)}\n\n{note}"
 
