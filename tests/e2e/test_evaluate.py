@@ -113,7 +113,7 @@ def test_a_person_gets_a_table_of_three_rounded_twins_unless_models_are_named(jo
     ended = jostle("evaluate", str(digits))
     assert (ended.code, ended.err) == (Exit.CLEAN, "")
     header, *rows, note = ended.out.splitlines()
-    assert note.startswith("left out: 0 seeds that some model gets wrong and 0 tests")
+    assert note.startswith("left out: 0 seeds that another model gets wrong and 0 tests")
     assert "accuracy on 60 seeds" in header and "tests answered otherwise" in header
     assert [row.split()[0] for row in rows] == [ZOO, "weights16:1%", "weights16:50%", "weights16"]
     assert rows[0].split()[1:] == ["100.00%", "100.00%", "0", "0"]

@@ -98,7 +98,7 @@ def failing_text(kept: int, failing: int) -> str:
     """How many failing tests a campaign met, and how many of those it kept."""
     if kept == failing:
         return f"{failing:,}, all kept"
-    return f"{kept:,} of {failing:,} kept, as many as --keep-failing says" if kept else f"{failing:,}, none kept"
+    return f"{failing:,}, {kept:,} of them kept (--keep-failing)"
 
 
 def figure_text(name: str, value: float) -> str:

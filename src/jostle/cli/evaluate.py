@@ -56,9 +56,9 @@ def evaluate(
 
 def _left_out(evaluation: Evaluation, all_seeds: bool) -> str:
     if all_seeds:
-        return "all seeds counted, whichever model gets them wrong"
+        return "counted: all seeds that the campaign began from, whichever other model gets them wrong"
     seeds, tests = counted(evaluation.seeds_left_out, "seed"), counted(evaluation.tests_left_out, "test")
-    return f"left out: {seeds} that some model gets wrong and {tests} made of them (--all-seeds counts them)"
+    return f"left out: {seeds} that another model gets wrong and {tests} made of them (--all-seeds counts them)"
 
 
 def _table(evaluation: Evaluation) -> Table:

@@ -40,11 +40,12 @@ def export_tests(
         print(json.dumps(asdict(written)))
         return
     only = " (its findings: the folder keeps no others)" if written.findings_only else ""
-    say(output(), f"{counted(written.tests, f'{tests} test')}{only} written to {written.out}{_use(format, out)}")
+    say(output(), f"{counted(written.tests, f'{tests} test')}{only} written to {written.out}{_use(format, out, tests)}")
 
 
-def _use(format: str, out: Path) -> str:
-    """How to go on with them."""
+def _use(format: str, out: Path, tests: str) -> str:
+    """How to go on with them; the model that failing tests come from gets all of them wrong, which must be forced."""
     if format == "torch-dataset":
         return f": from {SCRIPT.removesuffix('.py')} import tests, in that folder"
-    return f": jostle fuzz MODEL --seeds {out} begins from them"
+    force = " --force" if tests == FAILING else ""
+    return f": jostle fuzz MODEL --seeds {out}{force} begins from them"

@@ -111,7 +111,8 @@ class Retraining:
         gain = self.trained("clean").median - self.before.clean
         above = self.difference("clean").smallest > 0
         if gain <= 0 and above:
-            return "accuracy on held-out data fell, and by less than with clean inputs in place of failing tests"
+            kept = "fell by less than" if gain < 0 else "stayed, and fell"
+            return f"accuracy on held-out data {kept} with clean inputs in place of failing tests"
         if gain <= 0:
             return "failing tests add nothing to the accuracy on held-out data"
         if not above:
