@@ -58,6 +58,7 @@ class Run:
     saved: Callable[[Tensor], Tensor] | None = None
     keep_failing: int | None = None
     counter: Callable[[], CoverageCounter | None] = lambda: None
+    classes: Callable[[Tensor], Tensor] = lambda outputs: outputs.argmax(1)
 
     def __post_init__(self) -> None:
         self.campaign = Campaign(
@@ -71,7 +72,7 @@ class Run:
             seed=self.seed,
             batch=self.batch,
             saved=self.saved,
-            classes=lambda outputs: outputs.argmax(1),
+            classes=self.classes,
             keep_failing=self.keep_failing,
             counter=self.counter(),
         )

@@ -18,6 +18,7 @@ from jostle.storage.json_fields import counts, text, texts, whole
 from jostle.untrusted.files import read_plain
 
 JOURNAL = "journal.jsonl"
+REPAIR = "let the jostle fuzz command that wrote it go on, which mends it"
 
 
 @dataclass(frozen=True)
