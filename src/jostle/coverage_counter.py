@@ -20,6 +20,8 @@ class CoverageCounter:
 
     def count(self, candidates: Candidates, trace: Trace, failing: Failures) -> None:
         """Takes in a batch that has just run, and those of its inputs that fail."""
+        if not trace.ran.any():  # so that no layer was seen
+            return
         rows = self._counting(trace, failing)
         if len(rows) < len(candidates):
             candidates, trace = candidates.select(rows), trace.select(rows)

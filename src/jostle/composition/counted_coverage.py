@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jostle.catalogue import PartOptions, feedbacks_of, parts_named
 from jostle.coverage_counter import CoverageCounter
@@ -32,7 +32,7 @@ def counter_of(settings: Settings, context: PartContext) -> CoverageCounter | No
     if counted is None or counted == COUNTED_CORPUS:
         return None
     _refuse_uncountable(settings[PartOptions].coverage, counted)
-    return CoverageCounter(counted, feedbacks_of(settings, context))
+    return CoverageCounter(counted, feedbacks_of(settings, replace(context, measures_only=True)))
 
 
 def _refuse_uncountable(criteria: tuple[str, ...], counted: str) -> None:
