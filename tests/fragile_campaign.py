@@ -18,8 +18,9 @@ from jostle.mutators.noise import Noise
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.numeric import Finite
 from jostle.randomness import randomness
-from jostle.records import Candidates, History, Lesson, StepRecord, Trace
+from jostle.records import Candidates, Lesson, Trace
 from jostle.schedulers.recent import NewestFew, Uniform
+from jostle.step_records import History, StepRecord
 from jostle.storage.archive import open_archive, open_campaign
 from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.history import read_history

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from torch import Tensor
 
 from jostle.interfaces import Feedback
-from jostle.records import COUNTED_FAILING, Candidates, Failures, Trace, all_rows
+from jostle.records import Candidates, Failures, Trace, all_rows
+from jostle.step_records import COUNTED_FAILING
 
 
 class CoverageCounter:

@@ -11,7 +11,8 @@ from torch import Tensor
 from fragile_campaign import Run, interrupted
 from jostle.campaign import Budget
 from jostle.coverage_counter import CoverageCounter
-from jostle.records import COUNTED_FAILING, COUNTED_RUN, Candidates, Failures, Outcome, Trace
+from jostle.records import Candidates, Failures, Outcome, Trace
+from jostle.step_records import COUNTED_FAILING, COUNTED_RUN
 from jostle.targets.contained import Contained
 from making import batch_of
 

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 
 from jostle.campaign import Budget
-from jostle.records import COUNTED, StepRecord, Summary
+from jostle.step_records import COUNTED, StepRecord, Summary
 from jostle.triage.words import counted
 
 REFRESHES_PER_SECOND = 4

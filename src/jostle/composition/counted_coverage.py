@@ -11,7 +11,7 @@ from jostle.options.declaration import Theme, option
 from jostle.options.kinds import choice
 from jostle.options.schema import Settings
 from jostle.part import PartContext
-from jostle.records import COUNTED, COUNTED_CORPUS
+from jostle.step_records import COUNTED, COUNTED_CORPUS
 
 
 @dataclass(frozen=True)

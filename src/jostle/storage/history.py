@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from jostle.errors import OutputRefused
-from jostle.records import Candidates, History, Seeds, all_rows
+from jostle.records import Candidates, Seeds, all_rows
+from jostle.step_records import History
 from jostle.storage.findings import FINDINGS, FLAKY, is_whole, recorded
 from jostle.storage.journal import JOURNAL, REPAIR, read_journal
 from jostle.storage.quarantine import Quarantine

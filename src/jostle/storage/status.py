@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jostle.records import COUNTED, Summary
+from jostle.step_records import COUNTED, Summary
 from jostle.storage.files import read_json, write_json
 
 STATUS = "status.json"

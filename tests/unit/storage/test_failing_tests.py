@@ -12,7 +12,8 @@ from fragile_campaign import SEEDS, Fragile, Run, in_tenths
 from jostle.campaign import Budget
 from jostle.errors import OutputRefused
 from jostle.oracles.labels import LabelKept
-from jostle.records import NO_LABEL, Failures, StepRecord
+from jostle.records import NO_LABEL, Failures
+from jostle.step_records import StepRecord
 from jostle.storage.archive import open_archive
 from jostle.storage.failing_files import digest_of_failing, encode_failing, failing_path
 from jostle.storage.failing_tests import FailingTests, read_failing
