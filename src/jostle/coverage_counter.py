@@ -15,7 +15,7 @@ class CoverageCounter:
     """Counts what other inputs cover than those that guide, by criteria of its own that guide nothing."""
 
     def __init__(self, counted: str, feedbacks: Sequence[Feedback]):
-        """`counted` is one of COUNTED: which inputs count."""
+        """`counted` is one of COUNTED_INPUTS: which inputs count."""
         self.counted = counted
         self._feedbacks = feedbacks
 

@@ -11,7 +11,7 @@ from jostle.records import Candidates, Failures, Finding
 
 # Inputs whose coverage figures tell, by what a user calls them.
 COUNTED_CORPUS, COUNTED_RUN, COUNTED_FAILING = "corpus", "run", "failing"
-COUNTED: Mapping[str, str] = {
+COUNTED_INPUTS: Mapping[str, str] = {
     COUNTED_CORPUS: "inputs that violate nothing",
     COUNTED_RUN: "all inputs that ran",
     COUNTED_FAILING: "failing tests",
@@ -52,7 +52,7 @@ class Summary:
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
     rates: Mapping[str, float]  # inputs per second inside each variant
     failing_kept: int = 0  # failing tests that were kept
-    counted: str = COUNTED_CORPUS  # of COUNTED: the inputs whose coverage this is
+    counted: str = COUNTED_CORPUS  # of COUNTED_INPUTS: the inputs whose coverage this is
     tries: Mapping[str, Tries] = field(default_factory=dict)  # of this run, by transformation, where they can fail
 
     @property
