@@ -15,7 +15,7 @@ from real_networks import efficientnet_lite0, imagenet_images
 LENETS = {"lenet1": "LeNet-1", "lenet4": "LeNet-4", "lenet5": "LeNet-5"}
 CONSTRAINTS = ("light", "occlusion", "blackout")
 FIRST_DRAW = 100  # settings were chosen on draws 0 to 5 of the images
-PHOTOGRAPHS = 5  # of foolbox's twenty, drawn for each seed of randomness
+PHOTOGRAPHS = 2  # of foolbox's twenty, drawn for each seed of randomness
 ROUNDS_OF_PHOTOGRAPHS = 3  # one round makes about one mutant of each
 COUNTED_OF_PHOTOGRAPHS = ("*_swish", "*_fc")  # every activation, as the papers count
 

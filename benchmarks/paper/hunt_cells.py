@@ -33,9 +33,9 @@ class HuntBudget:
 
 
 BUDGETS = {
-    **dict.fromkeys(LENETS, HuntBudget(40_000, 100, 7)),
-    **dict.fromkeys((f"{name}{TRAINED}" for name in LENETS), HuntBudget(20_000, 100, 4)),
-    "resnet20": HuntBudget(3_000, 100, 10, batch=64, evaluating=12),
+    **dict.fromkeys(LENETS, HuntBudget(25_000, 100, 5)),
+    **dict.fromkeys((f"{name}{TRAINED}" for name in LENETS), HuntBudget(12_000, 100, 3)),
+    "resnet20": HuntBudget(2_400, 100, 8, batch=64, evaluating=8),
     "vgg8": HuntBudget(3_000, 100, 9, batch=64),
     "efficientnet_lite0": HuntBudget(100, 2, 14, batch=16, quick=48),
 }
