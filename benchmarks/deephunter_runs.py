@@ -18,7 +18,8 @@ from jostle.interfaces import Listener
 from jostle.part import TRIED
 from jostle.profile import Profile
 from jostle.recipes.deephunter import DEEPHUNTER
-from jostle.records import Seeds, Summary
+from jostle.records import Seeds
+from jostle.step_records import Summary
 from jostle.storage.archive import open_archive
 from jostle.subjects.instrument import instrument
 from jostle.subjects.torch_module import of_module

@@ -24,8 +24,9 @@ from jostle.part import TRIED
 from jostle.profile import Profile
 from jostle.recipes.deepxplore import DEEPXPLORE
 from jostle.recipes.dlfuzz import DLFUZZ
-from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Summary, Trace, Verdicts
+from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Verdicts
 from jostle.session.finish import InputFinisher
+from jostle.step_records import Summary
 from jostle.storage.archive import open_archive
 from jostle.storage.finding_record import FinishedArray
 from jostle.storage.findings import FINDINGS, recorded

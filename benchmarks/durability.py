@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from jostle.records import Failures, StepRecord, all_rows
+from jostle.records import Failures, all_rows
+from jostle.step_records import StepRecord
 from jostle.storage.failing_files import FAILING, digest_of_failing, encode_failing, failing_path
 from jostle.storage.files import make_folder, write_whole
 from sessions import fuzz_session

@@ -18,8 +18,9 @@ from jostle.mutators.noise import Noise
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.numeric import Finite
 from jostle.randomness import randomness
-from jostle.records import Candidates, History, Lesson, StepRecord, Trace
+from jostle.records import Candidates, Lesson, Trace
 from jostle.schedulers.recent import NewestFew, Uniform
+from jostle.step_records import History, StepRecord
 from jostle.storage.archive import open_archive, open_campaign
 from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.history import read_history
@@ -58,6 +59,7 @@ class Run:
     saved: Callable[[Tensor], Tensor] | None = None
     keep_failing: int | None = None
     counter: Callable[[], CoverageCounter | None] = lambda: None
+    classes: Callable[[Tensor], Tensor] = lambda outputs: outputs.argmax(1)
 
     def __post_init__(self) -> None:
         self.campaign = Campaign(
@@ -71,7 +73,7 @@ class Run:
             seed=self.seed,
             batch=self.batch,
             saved=self.saved,
-            classes=lambda outputs: outputs.argmax(1),
+            classes=self.classes,
             keep_failing=self.keep_failing,
             counter=self.counter(),
         )

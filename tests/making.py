@@ -17,8 +17,9 @@ from jostle.inputs.geometry import unmoved
 from jostle.interfaces import Feedback
 from jostle.lineage import Mutation, Untouched
 from jostle.options.schema import Given
-from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Lesson, Outcome, Seeds, Summary, Trace
+from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Lesson, Outcome, Seeds, Trace
 from jostle.session.session import Session
+from jostle.step_records import Summary
 from jostle.storage.failing_files import FAILING
 from jostle.storage.findings import SavedFinding, read_finding, recorded
 from jostle.storage.journal import JOURNAL, encode_line, read_journal

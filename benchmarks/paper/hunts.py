@@ -19,7 +19,8 @@ from jostle.options.campaign import BatchOptions
 from jostle.part import TRIED, PartContext
 from jostle.profile import Profile
 from jostle.recipes.deephunter import DEEPHUNTER
-from jostle.records import Candidates, Seeds, StepRecord, Summary, Trace
+from jostle.records import Candidates, Seeds, Trace
+from jostle.step_records import StepRecord, Summary
 from jostle.storage.archive import open_archive
 from jostle.storage.failing_tests import read_failing
 from jostle.subjects.instrument import instrument, layers_on

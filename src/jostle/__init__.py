@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jostle.oracles.properties import Element, Property
     from jostle.oracles.unanimity import Unanimous
     from jostle.profile import Profile
-    from jostle.records import Candidates, Seeds, StepRecord, Summary, Trace, Verdicts, Violation
+    from jostle.records import Candidates, Seeds, Trace, Verdicts, Violation
     from jostle.schedulers.adaptive import WhereGainsCome
     from jostle.schedulers.batch_pool import BatchPool
     from jostle.schedulers.best_of_seed import BestOfSeed
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from jostle.schedulers.recent import NewestFew, SmoothRecency, Uniform
     from jostle.schedulers.seed_list import SeedList
     from jostle.schedulers.with_seeds import WithSeeds
+    from jostle.step_records import StepRecord, Summary
     from jostle.storage.archive import Archive, open_archive
     from jostle.subjects.torch_target import TorchTarget
     from jostle.targets.contained import Contained
@@ -152,8 +153,6 @@ _NAMES = {
     "records": (
         "Candidates",
         "Seeds",
-        "StepRecord",
-        "Summary",
         "Trace",
         "Verdicts",
         "Violation",
@@ -169,6 +168,10 @@ _NAMES = {
     ),
     "schedulers.seed_list": ("SeedList",),
     "schedulers.with_seeds": ("WithSeeds",),
+    "step_records": (
+        "StepRecord",
+        "Summary",
+    ),
     "storage.archive": (
         "Archive",
         "open_archive",

@@ -12,8 +12,9 @@ from jostle.errors import UsageError
 from jostle.interfaces import CountsTries, Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
 from jostle.judgement import BatchJudge, Classes, Judgement, Saved
 from jostle.randomness import randomness
-from jostle.records import COUNTED_CORPUS, Candidates, History, Seeds, StepRecord, Summary, Trace
+from jostle.records import Candidates, Seeds, Trace
 from jostle.resume import Redone, Resumption
+from jostle.step_records import COUNTED_CORPUS, History, StepRecord, Summary
 from jostle.storage.corpus import Corpus
 from jostle.tally import Tally
 

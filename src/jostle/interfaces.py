@@ -8,18 +8,8 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from jostle.records import (
-    Candidates,
-    LayerGaps,
-    Lesson,
-    Linearised,
-    OnSeeds,
-    Seeds,
-    StepRecord,
-    Trace,
-    Tries,
-    Verdicts,
-)
+from jostle.records import Candidates, LayerGaps, Lesson, Linearised, OnSeeds, Seeds, Trace, Verdicts
+from jostle.step_records import StepRecord, Tries
 
 
 class Target(Protocol):

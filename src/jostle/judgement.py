@@ -144,7 +144,7 @@ class BatchJudge:
         if self._classes is None or MODEL not in trace.outputs:  # where no row has run yet, its outputs are unknown
             return torch.full((len(rows),), NO_LABEL)
         outputs = trace.outputs[MODEL].index_select(0, rows)
-        known = trace.ran[rows] & outputs.flatten(1).isfinite().all(1)
+        known = trace.ran[rows] & outputs.reshape(len(rows), -1).isfinite().all(1)
         return torch.where(known, self._classes(outputs), NO_LABEL)
 
     def _verdicts(self, candidates: Candidates, trace: Trace) -> list[Verdicts]:

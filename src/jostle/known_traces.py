@@ -49,7 +49,7 @@ class TraceSample:
     @property
     def _too_many(self) -> bool:
         rows = sum(map(len, self._points))
-        return rows > MOST_ROWS or rows * self._points[-1].shape[1] > MOST_VALUES
+        return rows > 1 and (rows > MOST_ROWS or rows * self._points[-1].shape[1] > MOST_VALUES)
 
     def taken(self) -> KnownTraces | None:
         """The rows that are finite; None if there are none, or the layers did not run."""

@@ -1,4 +1,4 @@
-"""What flows through the loop: seeds, candidates, traces, verdicts, findings."""
+"""What flows through the loop: seeds, candidates, traces, verdicts, findings, failures."""
 
 from __future__ import annotations
 
@@ -22,15 +22,6 @@ NO_BUG = -1
 
 MODEL = "model"  # the variant under test in Trace.outputs
 TWIN = "twin"
-
-
-# Inputs whose coverage figures tell, by what a user calls them.
-COUNTED_CORPUS, COUNTED_RUN, COUNTED_FAILING = "corpus", "run", "failing"
-COUNTED: Mapping[str, str] = {
-    COUNTED_CORPUS: "inputs that violate nothing",
-    COUNTED_RUN: "all inputs that ran",
-    COUNTED_FAILING: "failing tests",
-}
 
 
 class Outcome(IntEnum):
@@ -373,127 +364,6 @@ class Lesson:
     gains: Tensor  # [kept, criteria] by how much each row was new
     trace: Trace  # of the rows kept
     found: tuple[Mutation, ...]  # those that showed bugs not seen before
-
-
-ENOUGH_TRIES = 500  # to say that something hardly ever succeeds
-HARDLY_EVER = 0.001
-
-
-@dataclass(frozen=True)
-class Tries:
-    """What came of the tries of one transformation in this run."""
-
-    made: int
-    succeeded: int
-    needed: str  # what a try did that succeeded, and why others do not
-
-    @property
-    def in_vain(self) -> bool:
-        return self.made >= ENOUGH_TRIES and self.succeeded < HARDLY_EVER * self.made
-
-    def __str__(self) -> str:
-        return f"{self.succeeded:,} of {self.made:,} tries {self.needed}"
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What a campaign has done so far."""
-
-    steps: int  # after the planting
-    executions: int
-    seconds: float
-    corpus: int
-    admission_rate: float  # share of the mutants that were kept
-    coverage: Mapping[str, Mapping[str, float]]  # by criterion, of the inputs that count
-    findings: Mapping[str, int]  # distinct bugs by kind
-    flaky: Mapping[str, int]  # distinct bugs by kind that no input showed when it ran alone
-    violations: Mapping[str, int]  # violating inputs by kind
-    unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
-    rates: Mapping[str, float]  # inputs per second inside each variant
-    failing_kept: int = 0  # failing tests that were kept
-    counted: str = COUNTED_CORPUS  # of COUNTED: the inputs whose coverage this is
-    tries: Mapping[str, Tries] = field(default_factory=dict)  # of this run, by transformation, where they can fail
-
-    @property
-    def failing(self) -> int:
-        """Failing tests: inputs that violate a property, once for each property, confirmed or not."""
-        return sum(self.violations.values()) + sum(self.unconfirmed.values())
-
-    @property
-    def in_vain(self) -> dict[str, str]:
-        """Transformations of which hardly a try succeeded so far, each with how many were made and why."""
-        return {name: f"{name}: {tries}" for name, tries in self.tries.items() if tries.in_vain}
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "steps": self.steps,
-            "executions": self.executions,
-            "seconds": round(self.seconds, 3),
-            "executions_per_second": round(self.executions / max(self.seconds, 1e-9), 1),
-            "corpus": self.corpus,
-            "admission_rate": self.admission_rate,
-            "coverage": {name: dict(figures) for name, figures in self.coverage.items()},
-            "coverage_counts": self.counted,
-            "findings": dict(self.findings),
-            "flaky": dict(self.flaky),
-            "violating_inputs": dict(self.violations),
-            "unconfirmed_inputs": dict(self.unconfirmed),
-            "failing_tests": self.failing,
-            "failing_tests_kept": self.failing_kept,
-            "inputs_per_second_by_variant": {name: round(rate, 1) for name, rate in self.rates.items()},
-            "tries": {name: {"made": one.made, "succeeded": one.succeeded} for name, one in self.tries.items()},
-            "in_vain": list(self.in_vain.values()),
-        }
-
-
-@dataclass(frozen=True)
-class StepRecord:
-    """One turn of the loop, as its listeners see it; step 0 plants the seeds."""
-
-    step: int
-    planned: int  # inputs asked for; a mutator may make fewer
-    kept: Candidates  # what entered the corpus
-    findings: tuple[Finding, ...]  # bugs not seen before
-    flaky: tuple[Finding, ...]  # bugs not seen before that did not show again when the input ran alone
-    violations: Mapping[str, int]  # violating inputs of this step by kind
-    unconfirmed: Mapping[str, int]  # inputs of this step by kind that violate no more when saved
-    failing: Failures  # of those, the failing tests to keep
-    so_far: Summary
-
-
-@dataclass(frozen=True)
-class PastStep:
-    """One turn of the loop in an earlier run."""
-
-    step: int
-    executions: int  # so far
-    planned: int  # inputs asked for
-    kept: int  # entries
-    found: tuple[Mutation, ...] = ()  # those that showed bugs not seen before
-    digest: str = ""  # of what it kept
-    lost: bool = False  # what it kept can be read no more, so it must be done again
-    failing: int = 0  # failing tests that were kept
-    failing_digest: str = ""  # of those
-    failing_lost: bool = False  # they can be read no more, so they must be made again
-
-
-@dataclass(frozen=True)
-class History:
-    """Where an earlier run of the same campaign stopped."""
-
-    steps: tuple[PastStep, ...]  # from the planting on
-    seconds: float
-    kept: Candidates  # the corpus, without what was lost
-    bugs: frozenset[tuple[str, int]]  # (kind, number)
-    flaky: frozenset[tuple[str, int]]  # the same of bugs that did not show again alone
-    findings: Mapping[str, int]  # distinct bugs by kind
-    violations: Mapping[str, int]  # violating inputs by kind
-    unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
-    failing_kept: int = 0  # failing tests
-
-    @property
-    def executions(self) -> int:
-        return self.steps[-1].executions
 
 
 def all_rows(count: int) -> Tensor:

@@ -12,7 +12,8 @@ from jostle.coverage_counter import CoverageCounter
 from jostle.interfaces import Mutator, Scheduler, Target
 from jostle.judgement import BatchJudge
 from jostle.randomness import randomness
-from jostle.records import Candidates, Failures, History, Lesson, PastStep, Seeds, Trace
+from jostle.records import Candidates, Failures, Lesson, Seeds, Trace
+from jostle.step_records import History, PastStep
 
 # Takes a step that was done again, what it kept, and its failing tests; None of what had not been lost.
 Redone = Callable[[PastStep, Candidates | None, Failures | None], None]

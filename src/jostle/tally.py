@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jostle.judgement import Judgement
-from jostle.records import History, Outcome, Summary, Trace, Tries
+from jostle.records import Outcome, Trace
+from jostle.step_records import History, Summary, Tries
 
 
 @dataclass

@@ -17,6 +17,7 @@ from safetensors.torch import load_file
 from test_bad_input import check_refused, snapshot
 
 from jostle.cli.terminal import Exit
+from jostle.commands.exported_tests import TEST_FORMATS, ExportedTests
 from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.storage.failing_tests import read_failing
 from making import forget_failing
@@ -84,6 +85,13 @@ def test_a_torch_dataset_is_loaded_by_the_script_beside_it(campaign: Path, tmp_p
     assert ran.stdout == f"{len(tests)} tests of shapes [1, 28, 28] []\n"
 
 
+def test_the_name_of_an_input_runs_nothing_in_the_script() -> None:
+    name = "x\nraise SystemExit('ran')\n#"
+    tests = ExportedTests({name: torch.rand(2, 3)}, torch.zeros(2).long(), {}, (), None)
+    script = TEST_FORMATS["torch-dataset"].contents(tests)["dataset.py"].decode()
+    assert "SystemExit" in script and not [line for line in script.splitlines() if line.startswith("raise")]
+
+
 def test_kept_tests_are_exported_with_what_is_known_of_them(moved: Path, tmp_path: Path) -> None:
     out = exported(moved, "npz", tmp_path / "kept.npz", "--tests", "kept")
     with np.load(out, allow_pickle=False) as arrays:
@@ -124,6 +132,10 @@ def test_an_export_is_replaced_only_if_told_so_and_nothing_else_is(
         (out / "mine.txt").write_text("precious")
         check_refused(jostle(*call, "--overwrite"), "holds something else", "give another --out")
         assert (out / "mine.txt").read_text() == "precious"
+    else:
+        np.savez(out, x=np.zeros(3))
+        check_refused(jostle(*call, "--overwrite"), "holds something else", "give another --out")
+        assert [*np.load(out)] == ["x"]
 
 
 @pytest.mark.parametrize(

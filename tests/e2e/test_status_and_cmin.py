@@ -121,6 +121,13 @@ def test_cmin_refuses_a_damaged_corpus_and_an_unguided_campaign(
     assert ended.code == Exit.USAGE and "unguided" in ended.err
 
 
+def test_cmin_refuses_a_corpus_whose_inputs_cover_in_pairs(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "pairs")
+    jostle(*BASE, "--seeds", "ok.npz", "--recipe", "deephunter", "--coverage", "sscov", "--out", out)
+    ended = jostle("cmin", out)
+    assert ended.code == Exit.USAGE and "sscov counts pairs of inputs" in ended.err
+
+
 def test_a_share_of_what_a_corpus_covers_takes_far_fewer_inputs(jostle: Run, in_workshop: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "kmnc")
     jostle(*BASE, "--seeds", "ok.npz", "--recipe", "deephunter", "--executions", "1500", "--out", out)

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from jostle import CoverageMeter
-from jostle.records import Candidates, Summary, Trace
+from jostle.records import Candidates, Trace
 from jostle.session.assemble import assemble
+from jostle.step_records import Summary
 from jostle.targets.contained import Contained
 from jostle.zoo import lenet5, mnist_sample
 from making import options, run_session

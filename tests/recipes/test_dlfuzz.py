@@ -11,10 +11,11 @@ import torch
 
 from jostle.inputs.distances import as_image_file, relative_distances
 from jostle.inputs.seeds import SeedForm, load_seeds
-from jostle.records import NO_BUG, Summary
+from jostle.records import NO_BUG
 from jostle.session.assemble import assemble
 from jostle.session.finish import InputFinisher
 from jostle.session.session import Session
+from jostle.step_records import Summary
 from jostle.storage.journal import JournalLine, journal_line
 from jostle.subjects.torch_target import TorchTarget
 from jostle.zoo import lenet1, lenet4, lenet5, mnist_sample

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from jostle.recipes.tensorfuzz import tensorfuzz
-from jostle.records import Summary
+from jostle.step_records import Summary
 from jostle.subjects.registry import subject_of
 from jostle.subjects.subject import Subject
 from making import seeds_of

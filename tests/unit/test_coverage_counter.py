@@ -11,8 +11,10 @@ from torch import Tensor
 from fragile_campaign import Run, interrupted
 from jostle.campaign import Budget
 from jostle.coverage_counter import CoverageCounter
-from jostle.records import COUNTED_FAILING, COUNTED_RUN, Candidates, Trace
+from jostle.records import Candidates, Failures, Outcome, Trace
+from jostle.step_records import COUNTED_FAILING, COUNTED_RUN
 from jostle.targets.contained import Contained
+from making import batch_of
 
 BUDGET = Budget(executions=12 + 16 * 30)
 
@@ -74,3 +76,11 @@ def test_counting_guides_nothing_and_outlives_an_interruption(counted: str, tmp_
     again = Run(BUDGET, listeners=run.listeners, **choices).to_the_end(history)  # type: ignore[arg-type]
     assert again.journal() == whole.journal()[16:]
     assert again.summary.coverage == whole.summary.coverage == given.coverage()
+
+
+def test_a_batch_that_crashed_as_a_whole_is_not_looked_at() -> None:
+    given, batch = Given(), batch_of(torch.rand(2, 4))
+    crashed = Trace(torch.full((2,), int(Outcome.CRASHED)), {})
+    for counted in (COUNTED_RUN, COUNTED_FAILING):
+        CoverageCounter(counted, [given]).count(batch, crashed, Failures.none(batch))
+    assert not given.inputs

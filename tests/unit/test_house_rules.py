@@ -22,6 +22,7 @@ GROUND = {
             "layout",
             "lineage",
             "records",
+            "step_records",
             "interfaces",
             "errors",
             "foreign",
@@ -115,7 +116,8 @@ def test_a_room_knows_the_ground_floor_itself_and_few_others(room: str) -> None:
 def test_the_ground_floor_knows_no_part() -> None:
     assert own(HOUSE / "errors.py") == own(HOUSE / "lineage.py") == own(HOUSE / "domain.py") == set()
     assert own(HOUSE / "records.py") == {"jostle.domain", "jostle.foreign", "jostle.lineage"}
-    assert own(HOUSE / "interfaces.py") == {"jostle.records"}
+    assert own(HOUSE / "step_records.py") == {"jostle.lineage", "jostle.records"}
+    assert own(HOUSE / "interfaces.py") == {"jostle.records", "jostle.step_records"}
     assert own(HOUSE / "known_traces.py") == {"jostle.records"}
     ours = {"jostle.errors", "jostle.untrusted.files", "jostle.records", "jostle.known_traces"}
     assert own(HOUSE / "profile.py") == ours
@@ -123,7 +125,7 @@ def test_the_ground_floor_knows_no_part() -> None:
 
 
 def test_the_loop_knows_no_part_by_name() -> None:
-    needed = ("foreign", "errors", "interfaces", "lineage", "randomness", "records", "storage.corpus")
+    needed = ("foreign", "errors", "interfaces", "lineage", "randomness", "records", "step_records", "storage.corpus")
     known = {f"jostle.{name}" for name in (*LOOP, *needed)}
     assert {name for module in LOOP for name in own(HOUSE / f"{module}.py")} | {"jostle.campaign"} == known
 

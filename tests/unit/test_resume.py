@@ -32,12 +32,13 @@ from jostle.mutators.noise import Noise
 from jostle.oracles.agreement import Agreement
 from jostle.oracles.comparisons import SameTop
 from jostle.oracles.labels import LabelKept
-from jostle.records import TWIN, StepRecord
+from jostle.records import TWIN
 from jostle.schedulers.adaptive import WhereGainsCome
 from jostle.schedulers.batch_pool import BatchPool
 from jostle.schedulers.best_of_seed import BestOfSeed
 from jostle.schedulers.least_fuzzed import LeastFuzzed
 from jostle.schedulers.seed_list import SeedList
+from jostle.step_records import StepRecord
 from jostle.storage.archive import open_archive
 from jostle.storage.history import read_history
 from jostle.storage.journal import journal_line

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from jostle.campaign import Budget
 from jostle.interfaces import Listener
 from jostle.progress import Progress
-from jostle.records import StepRecord, Summary
+from jostle.step_records import StepRecord, Summary
 
 SECONDS_BETWEEN = 0.25
 Part = TypeVar("Part", bound=Sized)

@@ -20,10 +20,10 @@ from jostle.commands.triage import Triaged
 from jostle.errors import UsageError
 from jostle.inputs.tokens import TEXT
 from jostle.options.choices import unknown
-from jostle.records import Summary
 from jostle.report.contents import Contents
 from jostle.report.input_form import WHOLE, InputForm, InputForms, read_forms
 from jostle.session.session import Ended
+from jostle.step_records import Summary
 from jostle.storage.campaign_record import COPY, read_campaign
 from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS

@@ -42,10 +42,11 @@ def compare(
 
 
 def _groups(compared: GroupsCompared) -> Table:
-    table = Table("campaigns", "runs", *compared.figures, box=None, padding=(0, 2))
+    figures = (escape(visible(name)) for name in compared.figures)  # which a folder names, and it may be a stranger's
+    table = Table("campaigns", "runs", *figures, box=None, padding=(0, 2))
     for group in compared.groups:
-        figures = (_figure(group, name) for name in compared.figures)
-        table.add_row(escape(visible(group.name)), f"{len(group.runs):,}", *figures)
+        values = (_figure(group, name) for name in compared.figures)
+        table.add_row(escape(visible(group.name)), f"{len(group.runs):,}", *values)
     return table
 
 

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 
 from jostle.campaign import Budget
-from jostle.records import COUNTED, StepRecord, Summary
+from jostle.step_records import COUNTED_INPUTS, StepRecord, Summary
 from jostle.triage.words import counted
 
 REFRESHES_PER_SECOND = 4
@@ -90,7 +90,7 @@ def coverage_text(coverage: Mapping[str, Mapping[str, float]], counted: str | No
         f"{name}: " + ", ".join(f"{key} {figure_text(key, value)}" for key, value in figures.items())
         for name, figures in coverage.items()
     ]
-    told = "" if counted is None else f" (of {COUNTED[counted]})"
+    told = "" if counted is None else f" (of {COUNTED_INPUTS[counted]})"
     return "; ".join(parts) + told if parts else "unguided"
 
 

@@ -33,7 +33,8 @@ def export_tests(
 ) -> None:
     """Write the failing tests of a campaign, each under the label of its seed, for use elsewhere; without pickle.
 
-    Reads the folder only, and loads no model. Kept tests are made of the campaign's seeds, which must still be there.
+    Reads the folder only, and loads no model. Kept tests are made of the campaign's seeds, which must still be there; a
+    FILE.py:function that gave these runs again.
     """
     written = exported(campaign, format, out, tests, overwrite)
     if as_json:

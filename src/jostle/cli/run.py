@@ -19,9 +19,9 @@ from jostle.commands.report import write_report
 from jostle.commands.triage import triage
 from jostle.interfaces import Listener
 from jostle.progress import Progress
-from jostle.records import StepRecord, Summary
 from jostle.session.interrupts import stopping_gently
 from jostle.session.session import Ended, Session, remarks_on, run
+from jostle.step_records import StepRecord, Summary
 from jostle.triage.gate import Excess
 
 # Opens a session; the progress is of what takes long before it can run, and lines can be said.

@@ -12,7 +12,8 @@ from rich.table import Table
 from jostle.cli.display import corpus_text, coverage_text, failing_text, findings_text, rate_text
 from jostle.cli.triage import print_defects
 from jostle.commands.triage import Triaged
-from jostle.records import MODEL, Summary
+from jostle.records import MODEL
+from jostle.step_records import Summary
 from jostle.storage.beginnings import beginnings, divergences
 from jostle.storage.finding_record import FinishedArray
 from jostle.storage.findings import FINDINGS, FLAKY, recorded

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -19,7 +18,8 @@ from jostle.errors import OutputRefused, UsageError
 from jostle.feedback.cover import covering_rows
 from jostle.feedback.nearest import NearestOptions
 from jostle.feedback.neurons import NeuronCoverage
-from jostle.inputs.array_files import MADE_BY_CMIN
+from jostle.feedback.sign_pairs import SignPairs
+from jostle.inputs.array_files import MADE_BY_CMIN, has_mark
 from jostle.inputs.distances import relative_distances
 from jostle.inputs.seeds import load_seeds
 from jostle.inputs.several import layout_of
@@ -76,6 +76,10 @@ def _reduced(folder: Path, loaded: Loaded, out: Path, keep: float) -> Reduction:
     whole = _criteria(settings, context, {})
     corpus.plant(whole)
     before = _figures(whole)
+    if any(isinstance(one, SignPairs) for one in whole):
+        raise UsageError(
+            f"sscov counts pairs of inputs, so the corpus in {folder} cannot be chosen one by one: keep it"
+        )
     if keep < 1 and not any(isinstance(one, NeuronCoverage) for one in whole):
         raise UsageError(f"--keep is for neuron criteria, and {', '.join(before)} counts no units: leave it out")
     rows = smallest(corpus, whole, _criteria(settings, context, before), keep)
@@ -200,16 +204,8 @@ def _encoded(inputs: Mapping[str, Tensor], labels: Tensor) -> bytes:
 def _writable(out: Path) -> Path:
     if out.suffix != ".npz":
         raise OutputRefused(f"--out {out}: give a file that ends in .npz")
-    if out.exists() and not _is_ours(out):
+    if out.exists() and not has_mark(out, MADE_BY_CMIN):
         raise OutputRefused(f"{out} exists and is not ours to overwrite: give another --out")
     if not out.parent.is_dir():
         raise OutputRefused(f"--out {out}: its folder does not exist: make it first")
     return out
-
-
-def _is_ours(path: Path) -> bool:
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return MADE_BY_CMIN in arrays
-    except (OSError, ValueError, TypeError, EOFError, AttributeError, zipfile.BadZipFile):
-        return False

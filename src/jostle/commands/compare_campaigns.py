@@ -15,8 +15,8 @@ from jostle.commands.run_statistics import RankTest, Spread, ranked
 from jostle.commands.triage import triaged
 from jostle.digests import LENGTH
 from jostle.errors import OutputRefused, UsageError
-from jostle.records import COUNTED_CORPUS
 from jostle.report.curves import SHARES
+from jostle.step_records import COUNTED_CORPUS
 from jostle.storage.campaign_folder import campaign_in
 from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.finding_record import InputType

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from jostle.commands.failing_inputs import failures_in
-from jostle.errors import ModelRefused, UsageError
+from jostle.errors import ModelRefused, OutputRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.inputs.domains import domain_of
 from jostle.inputs.preflight import preflight
@@ -160,6 +160,8 @@ def _posed(folder: Path, seeds: Seeds, source: str) -> tuple[Posed, Posed]:
 def _failing(folder: Path, seeds: Seeds) -> Posed:
     """Tests that failed otherwise than by a crash, which no model can be asked about."""
     tests = failures_in(folder).confirmed_mutants().once_each()
+    if bool(((tests.roots < 0) | (tests.roots >= len(seeds))).any()):
+        raise OutputRefused(f"a failing test in {folder} is made of a seed that is none: get the folder again")
     asked = tests.select(torch.tensor([kind != CRASH for kind in tests.kinds], dtype=torch.bool).nonzero().squeeze(1))
     return Posed(asked.inputs, seeds.labels[asked.roots], asked.roots)
 

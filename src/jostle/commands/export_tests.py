@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from jostle.commands.exported_tests import TEST_FORMATS, ExportedTests, holds_only_exported
+from jostle.commands.exported_tests import TEST_FORMATS, ExportedTests, is_exported
 from jostle.commands.failing_inputs import failures_in
 from jostle.errors import OutputRefused, UsageError
 from jostle.inputs.seeds import load_seeds
@@ -17,6 +17,7 @@ from jostle.options.choices import chosen
 from jostle.records import NO_PARENT
 from jostle.session.load import digest_of_all, seed_form
 from jostle.session.reopen import Reopened, recorded_campaign
+from jostle.storage.campaign_record import CONFIG
 from jostle.storage.files import make_folder, move, refuse_link, remove, temporary, write_plain, write_whole
 from jostle.storage.history import read_kept
 
@@ -53,7 +54,7 @@ def export_tests(folder: Path, format: str, out: Path, source: str = FAILING, ov
 
 def _failing(folder: Path, campaign: Reopened) -> tuple[ExportedTests, bool]:
     failures = failures_in(folder)
-    tests = failures.tests.once_each() if len(failures.tests) else failures.tests
+    tests = failures.tests.once_each()
     if not len(tests):
         raise UsageError(f"the campaign in {folder} has no failing tests: let it run longer, or give --tests {KEPT}")
     facts = {
@@ -86,7 +87,11 @@ def _kept(folder: Path, campaign: Reopened) -> ExportedTests:
 def _by_name(campaign: Reopened, inputs: Tensor) -> dict[str, Tensor]:
     """Several inputs by their names, the only one as inputs."""
     layout = campaign.record.origin.layout
-    return {"inputs": inputs} if layout is None else layout.unpacked(inputs)
+    if layout is None:
+        return {"inputs": inputs}
+    if inputs.ndim != 2 or inputs.shape[1] != sum(field.size for field in layout.fields):
+        raise OutputRefused(f"tests of shape {list(inputs.shape[1:])} are not those of {CONFIG}: get the folder again")
+    return layout.unpacked(inputs)
 
 
 def _check_out(out: Path, suffix: str, overwrite: bool) -> None:
@@ -100,7 +105,7 @@ def _check_out(out: Path, suffix: str, overwrite: bool) -> None:
         return
     if not overwrite:
         raise OutputRefused(f"{out} exists and is not overwritten: give another --out, or --overwrite")
-    if out.is_dir() == bool(suffix) or (out.is_dir() and not holds_only_exported(out)):
+    if out.is_dir() == bool(suffix) or not is_exported(out):
         raise OutputRefused(f"{out} holds something else than an export of tests: give another --out")
 
 

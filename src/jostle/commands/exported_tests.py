@@ -16,10 +16,11 @@ from PIL import Image
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.inputs.array_files import MADE_BY_EXPORT
+from jostle.inputs.array_files import MADE_BY_EXPORT, has_mark
 from jostle.inputs.distances import LEVELS, are_image_files
 from jostle.records import NO_LABEL
 
+OF_SAVEZ = ("file", "allow_pickle")  # arguments of np.savez, which no array can be called
 TENSORS, SCRIPT, INDEX = "tests.safetensors", "dataset.py", "tests.csv"
 DATASET = '''"""Tests of a neural network, as a torch dataset of inputs and labels: `from dataset import tests`."""
 
@@ -47,7 +48,7 @@ class ExportedTests:
     bounds: tuple[float, float] | None  # black and white, where inputs may be images
 
     def __post_init__(self) -> None:
-        taken = sorted(self.inputs.keys() & {"labels", "kinds", MADE_BY_EXPORT, *self.facts})
+        taken = sorted(self.inputs.keys() & {"labels", "kinds", MADE_BY_EXPORT, *OF_SAVEZ, *self.facts})
         if taken:
             raise UsageError(f"an input of the model is called {taken[0]}, as what is told of tests: rename the input")
 
@@ -71,8 +72,12 @@ class TestFormat:
         return not self.suffix
 
 
-def holds_only_exported(folder: Path) -> bool:
-    """Whether all files in a folder are those of an export."""
+def is_exported(path: Path) -> bool:
+    """Whether a file is an export, or all files in a folder are those of one."""
+    return _holds_only_exported(path) if path.is_dir() else has_mark(path, MADE_BY_EXPORT)
+
+
+def _holds_only_exported(folder: Path) -> bool:
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
     if INDEX not in there:
         return there == {TENSORS, SCRIPT}
@@ -90,7 +95,6 @@ def _npz(tests: ExportedTests) -> dict[str, bytes]:
     arrays |= {name: values.numpy() for name, values in tests.numbers.items()}
     if tests.kinds:
         arrays["kinds"] = np.array(tests.kinds)
-    arrays[MADE_BY_EXPORT] = np.array(1)
     content = BytesIO()
     np.savez(content, **arrays)
     return {"": content.getvalue()}
@@ -100,7 +104,8 @@ def _torch_dataset(tests: ExportedTests) -> dict[str, bytes]:
     """Tensors, and a script that makes a dataset of them."""
     arrays = {name: values.clone().contiguous() for name, values in tests.numbers.items()}
     given = ", ".join(f"ARRAYS[{name!r}]" for name in tests.inputs)
-    script = DATASET.format(tensors=TENSORS, names=", ".join(arrays), given=given)
+    names = ", ".join(map(repr, arrays))  # a name is a stranger's, and must not end the comment that it stands in
+    script = DATASET.format(tensors=TENSORS, names=names, given=given)
     return {TENSORS: safetensors.torch.save(arrays), SCRIPT: script.encode()}
 
 

@@ -52,7 +52,7 @@ def split_failing(folder: Path, held_out: float, rng: torch.Generator) -> Failin
             f"the campaign in {folder} found changed labels from {counted(len(roots), 'seed')}, and some must be held "
             f"out: run jostle fuzz --recipe dlfuzz with more seeds"
         )
-    if (flips.labels == NO_LABEL).any():
+    if (flips.labels < 0).any():  # NO_LABEL, or what no class has
         raise UsageError(f"the model of the campaign in {folder} gives several labels at once, and training needs one")
     held = roots[torch.randperm(len(roots), generator=rng)[: _held(held_out, len(roots))]]
     measured = torch.isin(flips.roots, held)

@@ -32,7 +32,7 @@ from jostle.options.campaign import (
     CHANNELS_LAST,
     BatchOptions,
     BudgetOptions,
-    CountedOptions,
+    CountedLayerOptions,
     DoubtOptions,
     FailingOptions,
     FindingOptions,
@@ -170,7 +170,7 @@ def watching(recipe: Recipe, given: Given) -> Instrumentation:
     return Instrumentation(
         given.of(WatchOptions),
         given.of(InputOptions),
-        counted=given.of(CountedOptions).counted if any(part.neurons for part in parts) else None,
+        counted=given.of(CountedLayerOptions).counted if any(part.neurons for part in parts) else None,
         extremes=any(part.extremes for part in parts),
         twin_gradients=given.get("goal") == DISAGREE,
     )

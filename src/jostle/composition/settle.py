@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jostle.catalogue import PART_GROUPS, PartOptions, parts_named, readers_of
-from jostle.composition.counted_coverage import CountOptions
+from jostle.composition.counted_coverage import CountedInputOptions
 from jostle.composition.recipe import Recipe, RecipeOptions
 from jostle.errors import UsageError
 from jostle.options.campaign import (
@@ -32,7 +32,7 @@ from jostle.triage.gate import GateOptions
 # All that `jostle fuzz` can be told.
 FUZZ = Schema(
     *(InputOptions, RecipeOptions, PartOptions, ModelOptions, WatchOptions, TaskOptions),
-    *(FindingOptions, FailingOptions, CountOptions),
+    *(FindingOptions, FailingOptions, CountedInputOptions),
     *PART_GROUPS,
     *(WithSeedsOptions, BudgetOptions, BatchOptions, RunOptions, GateOptions, DoubtOptions, IsolationOptions),
 )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.options.campaign import CountedOptions
+from jostle.options.campaign import CountedLayerOptions
 from jostle.part import Part, first_line
 from jostle.profile import Layers, layers_in, neurons_in
 from jostle.records import Candidates, Trace
@@ -136,4 +136,4 @@ def _digests(points: Tensor) -> Wholes:
     return found
 
 
-NLC = Part(first_line(LayerCovariance), lambda settings, _: LayerCovariance(), (CountedOptions,), neurons=True)
+NLC = Part(first_line(LayerCovariance), lambda settings, _: LayerCovariance(), (CountedLayerOptions,), neurons=True)

@@ -18,7 +18,7 @@ from jostle.feedback.criteria import (
     Sections,
 )
 from jostle.feedback.neurons import NeuronCoverage
-from jostle.options.campaign import ActivityOptions, CountedOptions
+from jostle.options.campaign import ActivityOptions, CountedLayerOptions
 from jostle.options.declaration import Theme, option
 from jostle.options.kinds import TEXT
 from jostle.options.schema import Settings
@@ -50,7 +50,7 @@ def _counting(
     def begun(settings: Settings, context: PartContext) -> NeuronCoverage:
         return NeuronCoverage(name, lambda layers: make(settings, _watched(layers)))
 
-    return Part(line, begun, (CountedOptions, *options), neurons=True, extremes=extremes)
+    return Part(line, begun, (CountedLayerOptions, *options), neurons=True, extremes=extremes)
 
 
 def _ranging(
@@ -61,7 +61,7 @@ def _ranging(
     def begun(settings: Settings, context: PartContext) -> NeuronCoverage:
         return NeuronCoverage(name, lambda layers: make(settings, _fitting(context.profile, _watched(layers))))
 
-    return Part(line, begun, (CountedOptions, ProfileOptions, SectionOptions, *options), neurons=True, ranges=True)
+    return Part(line, begun, (CountedLayerOptions, ProfileOptions, SectionOptions, *options), neurons=True, ranges=True)
 
 
 def _watched(layers: Layers) -> Layers:

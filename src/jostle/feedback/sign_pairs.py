@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from jostle.errors import UsageError
-from jostle.options.campaign import CountedOptions
+from jostle.options.campaign import CountedLayerOptions
 from jostle.part import Part
 from jostle.profile import Layers, layers_in, neurons_in
 from jostle.records import Candidates, Trace
@@ -188,6 +188,6 @@ def _among(values: Codes, known: Codes) -> Signs:
 SSCOV = Part(
     "Pairs of neurons of adjacent layers where the sign of one alone turns that of the other (sign-sign cover, MC/DC).",
     lambda settings, context: SignPairs(every_row=context.measures_only),
-    (CountedOptions,),
+    (CountedLayerOptions,),
     neurons=True,
 )

@@ -18,7 +18,7 @@ from jostle.errors import UsageError
 from jostle.feedback.neuron_parts import ProfileOptions
 from jostle.feedback.new_units import NewUnits
 from jostle.known_traces import KnownTraces, by_class, points_in, predicted_in
-from jostle.options.campaign import CountedOptions
+from jostle.options.campaign import CountedLayerOptions
 from jostle.options.declaration import Theme, option
 from jostle.options.kinds import COUNT, number
 from jostle.options.schema import Settings
@@ -201,7 +201,9 @@ def _part(
         surprise = make(settings, known)
         return SurpriseCoverage(name, known.layers, surprise, chosen.surprise_buckets, chosen.surprise_limit)
 
-    return Part(line, begun, (CountedOptions, ProfileOptions, SurpriseOptions, *options), neurons=True, ranges=True)
+    return Part(
+        line, begun, (CountedLayerOptions, ProfileOptions, SurpriseOptions, *options), neurons=True, ranges=True
+    )
 
 
 def _known(name: str, profile: Profile | None, layers: Sequence[str]) -> KnownTraces:

@@ -32,6 +32,17 @@ def arrays_in(path: Path) -> dict[str, np.ndarray[Any, Any]]:
     return arrays
 
 
+def has_mark(path: Path, mark: str) -> bool:
+    """Whether the file is one of ours that holds an array of this name."""
+    if not path.is_file():
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return f"{mark}.npy" in archive.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return False
+
+
 def _arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
     check_regular(path)
     with warnings.catch_warnings():

@@ -20,7 +20,8 @@ from jostle.options.campaign import InputOptions
 from jostle.options.choices import chosen
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
-from jostle.records import Candidates, Lesson, Seeds, Tries
+from jostle.records import Candidates, Lesson, Seeds
+from jostle.step_records import Tries
 
 TOGETHER = 1 / 3  # how often each of the other inputs changes too
 OF_WHOLE_ROWS = ("gradient",)  # mutators that need all inputs at once

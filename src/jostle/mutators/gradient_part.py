@@ -19,7 +19,7 @@ from jostle.mutators.neuron_choice import STRATEGIES, NeuronChoice
 from jostle.mutators.perturbations import PERTURBATIONS, SPATIAL
 from jostle.options.campaign import (
     ActivityOptions,
-    CountedOptions,
+    CountedLayerOptions,
     FindingOptions,
     InputOptions,
     PanelOptions,
@@ -176,7 +176,7 @@ def _strengths(known: Tensor | None, size: int) -> Tensor:
 GRADIENT = Part(
     first_line(Ascent),
     in_domain(ascent),
-    (GradientOptions, StepOptions, ActivityOptions, CountedOptions),
+    (GradientOptions, StepOptions, ActivityOptions, CountedLayerOptions),
     cost=PASSES,
     neurons=True,
     extremes=True,

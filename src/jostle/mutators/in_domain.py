@@ -14,7 +14,8 @@ from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import CountsTries, Differentiable, Learner, Mutator
 from jostle.options.schema import Settings
 from jostle.part import PartContext
-from jostle.records import Candidates, Lesson, Linearised, Seeds, Tries
+from jostle.records import Candidates, Lesson, Linearised, Seeds
+from jostle.step_records import Tries
 
 Make = Callable[[Settings, PartContext], Mutator]
 

@@ -20,7 +20,8 @@ from jostle.options.declaration import Theme, check, option
 from jostle.options.kinds import NAMES, choice, number, whole
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
-from jostle.records import NO_PARENT, Candidates, Tries
+from jostle.records import NO_PARENT, Candidates
+from jostle.step_records import Tries
 
 MOST_TRIES = 1000
 AT_ONCE = ((1, 2, 7), (10, 10, MOST_TRIES))  # tries made at once; the second draw is for the few rows on which ten fail

@@ -11,7 +11,8 @@ from torch import Tensor
 from jostle.interfaces import CountsTries, Learner, Mutator
 from jostle.lineage import Change, Mutation
 from jostle.mutators.earned_shares import EarnedShares
-from jostle.records import Candidates, Lesson, Tries
+from jostle.records import Candidates, Lesson
+from jostle.step_records import Tries
 
 
 @dataclass(frozen=True)

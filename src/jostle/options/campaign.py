@@ -35,7 +35,7 @@ HOME = Path("jostle-runs")  # where campaigns live that were given no folder
 DEFAULT_BUDGET = 60.0  # seconds
 USUAL_RANGE = (0.0, 1.0)  # of input values
 CHANNEL_MEANS, EVERY_UNIT = UNITS = ("channels", "every")  # what a neuron is: the mean of a channel, or every unit
-BEHIND_ACTIVATIONS, EVERY_LAYER = COUNTED = ("activated", "every")  # layers whose neurons are counted
+BEHIND_ACTIVATIONS, EVERY_LAYER = COUNTED_LAYERS = ("activated", "every")  # layers whose neurons are counted
 TOKEN = whole(0)
 LENGTH = whole(1, 10_000_000)
 SEED = whole(0, say="give a whole number from 0 to 2^63 - 1")
@@ -336,11 +336,11 @@ class ActivityOptions:
 
 
 @dataclass(frozen=True)
-class CountedOptions:
+class CountedLayerOptions:
     """Whose neurons are counted, by criteria and for gradient ascent."""
 
     counted: str = option(
-        choice(lambda: COUNTED),
+        choice(lambda: COUNTED_LAYERS),
         "Whose neurons count: layers behind their activations, as in papers (activated), or every layer's (every)",
         Theme.GUIDES,
         default=BEHIND_ACTIVATIONS,

@@ -15,9 +15,9 @@ from jostle.commands.replay import Replay, ReplayStatus, Verdict
 from jostle.commands.triage import Triaged
 from jostle.errors import JostleError
 from jostle.options.campaign import ModelOptions
-from jostle.records import Summary
 from jostle.session.reopen import recorded_campaign
 from jostle.session.session import Ended
+from jostle.step_records import Summary
 from jostle.storage.campaign_record import CONFIG, COPY, held_names, read_campaign
 from jostle.storage.defect_case import BESIDE, DefectCase, cases_in, read_case, write_case
 from jostle.storage.defect_record import CASE, Defect

@@ -10,7 +10,6 @@ from typing import Any
 
 from jostle.errors import OutputRefused
 from jostle.held import shown_name
-from jostle.records import COUNTED
 from jostle.report.cards import CardMaker
 from jostle.report.contents import Contents, DefectCard, Fact, LayerFigures, TwinFigures
 from jostle.report.curves import coverage_curves, growth_curves
@@ -19,6 +18,7 @@ from jostle.report.input_form import read_forms
 from jostle.report.sentences import Workload, duration, found_sentence, joined, workload_sentence
 from jostle.report.sheets import Sheets
 from jostle.report.yields import yields
+from jostle.step_records import COUNTED_INPUTS
 from jostle.storage.ancestry import Ancestry
 from jostle.storage.beginnings import Beginnings, beginnings, divergences
 from jostle.storage.campaign_record import CampaignRecord
@@ -177,7 +177,7 @@ def _figures(defects: Sequence[Defect], found: Sequence[Found], tested: Workload
     for name, values in (status.coverage or {}).items():
         covered = values.get("covered")
         if covered is not None and 0 <= covered <= 1:
-            inputs = f" by {COUNTED[status.counted]}" if status.counted else ""
+            inputs = f" by {COUNTED_INPUTS[status.counted]}" if status.counted else ""
             figures.append(Fact(f"{name} covered{inputs}", f"{covered:.1%}"))
     return figures
 

@@ -20,10 +20,10 @@ from jostle.isolation.process import Limits, most_memory
 from jostle.options.campaign import BudgetOptions, RunOptions
 from jostle.options.schema import Settings
 from jostle.recipes.frameworks import frameworks
-from jostle.records import StepRecord
 from jostle.session.finish_frameworks import GraphFinisher
 from jostle.session.identity import folder_of, record_of
 from jostle.session.session import Session
+from jostle.step_records import StepRecord
 from jostle.storage.archive import open_campaign
 from jostle.storage.finding_record import InputType
 from jostle.storage.graph_files import GraphFiles

@@ -16,7 +16,7 @@ from jostle.mutators.noise import NoiseOptions
 from jostle.options.campaign import FindingOptions, InputOptions, ModelOptions
 from jostle.options.schema import Given, Settings
 from jostle.profile import Layers, counted_text
-from jostle.records import Summary
+from jostle.step_records import Summary
 from jostle.storage.beginnings import beginnings, divergences
 from jostle.storage.findings import FINDINGS, recorded
 from jostle.storage.wrong_on_seeds import WRONG_ON_SEEDS

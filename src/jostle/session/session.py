@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from jostle.campaign import Budget, Campaign
 from jostle.interfaces import Listener
 from jostle.progress import Progress, quietly
-from jostle.records import History, Summary
+from jostle.step_records import History, Summary
 from jostle.storage.archive import Archive, closed_after
 from jostle.triage.deadline import never
 from jostle.triage.gate import Gate

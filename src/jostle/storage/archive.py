@@ -34,7 +34,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from jostle.errors import OutputRefused
-from jostle.records import Candidates, Failures, Finding, PastStep, StepRecord, Summary
+from jostle.records import Candidates, Failures, Finding
+from jostle.step_records import PastStep, StepRecord, Summary
 from jostle.storage.background_writer import BackgroundWriter
 from jostle.storage.campaign_record import CONFIG, COPY, CampaignRecord, write_campaign
 from jostle.storage.class_names import campaign_class_names

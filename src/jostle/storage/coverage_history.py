@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jostle.records import Summary
+from jostle.step_records import Summary
 from jostle.storage.files import Appended, parsed_json
 from jostle.untrusted.files import read_plain
 

@@ -19,9 +19,7 @@ from jostle.errors import OutputRefused
 from jostle.lineage import Mutation
 from jostle.storage.failing_files import TEXT, bugs_in, failing_path, read_arrays
 from jostle.storage.files import parsed_json
-from jostle.storage.journal import JOURNAL, JournalLine, read_journal
-
-REPAIR = "let the jostle fuzz command that wrote it go on, which mends it"
+from jostle.storage.journal import JOURNAL, REPAIR, JournalLine, read_journal
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,11 @@ class FailingTests:
 
     def __len__(self) -> int:
         return len(self.kinds)
+
+    @property
+    def form(self) -> tuple[torch.Size, torch.dtype]:
+        """Of one input."""
+        return self.inputs.shape[1:], self.inputs.dtype
 
     def select(self, rows: Tensor) -> FailingTests:
         """These rows, given as positions."""
@@ -110,6 +113,8 @@ def read_failing(folder: Path) -> FailingTests:
             if tests is None:
                 raise OutputRefused(f"the failing tests in {folder} are damaged at step {line.step}: {REPAIR}")
             parts.append(tests)
+            if tests.form != parts[0].form:
+                raise OutputRefused(f"the failing tests in {folder} change their shape at step {line.step}: {REPAIR}")
     return FailingTests.joined(parts)
 
 

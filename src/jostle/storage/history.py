@@ -8,9 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from jostle.errors import OutputRefused
-from jostle.records import Candidates, History, Seeds, all_rows
+from jostle.records import Candidates, Seeds, all_rows
+from jostle.step_records import History
 from jostle.storage.findings import FINDINGS, FLAKY, is_whole, recorded
-from jostle.storage.journal import JOURNAL, read_journal
+from jostle.storage.journal import JOURNAL, REPAIR, read_journal
 from jostle.storage.quarantine import Quarantine
 from jostle.storage.repair import (
     entries_path,
@@ -79,6 +80,3 @@ def read_kept(folder: Path, seeds: Seeds) -> Candidates:
                 raise OutputRefused(f"the corpus in {folder} is damaged at step {line.step}: {REPAIR}")
             parts.append(entries)
     return Candidates.joined(parts)
-
-
-REPAIR = "let the jostle fuzz command that wrote it go on, which mends it"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jostle.errors import OutputRefused
 from jostle.lineage import Mutation
-from jostle.records import PastStep, StepRecord
+from jostle.step_records import PastStep, StepRecord
 from jostle.storage.checksums import with_checksum, without_checksum
 from jostle.storage.entries import digest_of_entries
 from jostle.storage.failing_files import digest_of_failing
@@ -18,6 +18,7 @@ from jostle.storage.json_fields import counts, text, texts, whole
 from jostle.untrusted.files import read_plain
 
 JOURNAL = "journal.jsonl"
+REPAIR = "let the jostle fuzz command that wrote it go on, which mends it"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jostle.records import COUNTED, Summary
+from jostle.step_records import COUNTED_INPUTS, Summary
 from jostle.storage.files import read_json, write_json
 
 STATUS = "status.json"
@@ -45,9 +45,9 @@ class Statistics:
 
     @property
     def counted(self) -> str | None:
-        """Which inputs those figures count, one of COUNTED."""
+        """Which inputs those figures count, one of COUNTED_INPUTS."""
         counted = self.content.get("coverage_counts")
-        return counted if isinstance(counted, str) and counted in COUNTED else None
+        return counted if isinstance(counted, str) and counted in COUNTED_INPUTS else None
 
     @property
     def written(self) -> datetime | None:

@@ -11,7 +11,7 @@ from jostle.composition.disagreement import HALVINGS, ITERATIONS, toward_disagre
 from jostle.composition.settle import FUZZ
 from jostle.errors import UsageError
 from jostle.recipes.all_recipes import recipe_of
-from jostle.records import Summary
+from jostle.step_records import Summary
 from jostle.subjects.torch_module import of_module
 from jostle.zoo import lenet1, mnist_sample
 from making import seeds_of

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from jostle.errors import UsageError
-from jostle.records import Summary
 from jostle.session.assemble import assemble
 from jostle.session.load import load
 from jostle.session.session import Session
+from jostle.step_records import Summary
 from jostle.storage.campaign_record import read_campaign
 from making import options, run_session
 

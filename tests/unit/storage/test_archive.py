@@ -19,7 +19,8 @@ import torch
 
 from jostle.errors import OutputRefused, WriteFailed
 from jostle.inputs.geometry import Border, Placements, unmoved
-from jostle.records import Candidates, Failures, Finding, PastStep, StepRecord, Summary, Violation
+from jostle.records import Candidates, Failures, Finding, Violation
+from jostle.step_records import PastStep, StepRecord, Summary
 from jostle.storage import archive as archives
 from jostle.storage.archive import Archive, open_archive, open_campaign
 from jostle.storage.campaign_record import FORMAT, CampaignRecord, read_campaign

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jostle.records import Summary
+from jostle.step_records import Summary
 from jostle.storage.coverage_history import (
     COVERAGE,
     CoverageHistory,

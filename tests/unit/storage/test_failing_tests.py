@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fragile_campaign import SEEDS, Fragile, Run, in_tenths
 from jostle.campaign import Budget
 from jostle.errors import OutputRefused
 from jostle.oracles.labels import LabelKept
-from jostle.records import NO_LABEL, Failures, StepRecord
+from jostle.records import NO_LABEL, Failures
+from jostle.step_records import StepRecord
 from jostle.storage.archive import open_archive
 from jostle.storage.failing_files import digest_of_failing, encode_failing, failing_path
 from jostle.storage.failing_tests import FailingTests, read_failing
@@ -23,10 +24,9 @@ BUDGET = Budget(executions=1000)
 
 
 def campaign(folder: Path, **choices: object) -> Run:
-    archive = open_archive(folder, {})
-    run = Run(BUDGET, listeners=(archive,), **choices).to_the_end()  # type: ignore[arg-type]
-    archive.conclude(run.summary)
-    archive.release()
+    with open_archive(folder, {}, pictures=False) as archive:
+        run = Run(BUDGET, listeners=(archive,), **choices).to_the_end()  # type: ignore[arg-type]
+        archive.conclude(run.summary)
     return run
 
 
@@ -82,6 +82,19 @@ def test_the_answer_is_the_class_that_the_model_gave(tmp_path: Path) -> None:
     assert torch.equal(tests.answers[sound], Fragile()(tests.inputs[sound]).argmax(1))
 
 
+class OneScore(nn.Module):
+    """One number for each input, as models give that say yes or no; infinite where the first value exceeds 0.9."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return torch.where(inputs[:, 0] > 0.9, torch.inf, inputs.sum(1))
+
+
+def test_answers_are_read_of_a_model_that_gives_one_number_for_each_input(tmp_path: Path) -> None:
+    campaign(tmp_path, module=OneScore(), classes=lambda outputs: (outputs > 1).long())
+    tests = read_failing(tmp_path)
+    assert set(tests.kinds) == {"nan"} and (tests.answers == NO_LABEL).all()
+
+
 ARRAYS = {
     "images": torch.rand(3, 1, 4, 4),
     "doubles": torch.rand(3, 5, dtype=torch.float64),
@@ -102,11 +115,9 @@ def test_inputs_come_back_to_the_bit_whatever_they_are(name: str, tmp_path: Path
 def written(folder: Path, *steps: Failures) -> FailingTests:
     """What is read of a campaign whose steps failed so."""
     record = Run(Budget(executions=12)).to_the_end().records[0]
-    archive = open_archive(folder, {})
-    for number, failing in enumerate(steps):
-        archive(StepRecord(**{**vars(record), "step": number, "failing": failing}))
-    archive.wait()
-    archive.release()
+    with open_archive(folder, {}, pictures=False) as archive:
+        for number, failing in enumerate(steps):
+            archive(StepRecord(**{**vars(record), "step": number, "failing": failing}))
     return read_failing(folder)
 
 
@@ -140,10 +151,9 @@ def test_so_many_are_kept_the_first_and_how_many_were_not_is_known(most: int, fo
 
 def test_the_bound_holds_over_an_interruption(tmp_path: Path) -> None:
     for executions in (12 + 16 * 40, 12 + 16 * 80):
-        archive = open_archive(tmp_path, {})
-        run = Run(Budget(executions=executions), listeners=(archive,), keep_failing=12)
-        run.to_the_end(read_history(tmp_path, SEEDS))
-        archive.release()
+        with open_archive(tmp_path, {}, pictures=False) as archive:
+            run = Run(Budget(executions=executions), listeners=(archive,), keep_failing=12)
+            run.to_the_end(read_history(tmp_path, SEEDS))
     assert run.summary.failing > 12 == run.summary.failing_kept == len(read_failing(tmp_path))
 
 
@@ -160,9 +170,8 @@ def test_files_of_a_step_that_was_cut_off_are_removed(tmp_path: Path) -> None:
         if int(later.stem) > last:
             later.unlink()
     (tmp_path / "failing" / ".00000099.safetensors.tmp").write_bytes(b"half")
-    archive = open_archive(tmp_path, {})
-    assert read_history(tmp_path, SEEDS, archive.quarantine) is not None
-    archive.release()
+    with open_archive(tmp_path, {}, pictures=False) as archive:
+        assert read_history(tmp_path, SEEDS, archive.quarantine) is not None
     assert not failing_path(tmp_path, last).exists() and not archive.quarantine.warnings
     assert not list((tmp_path / "failing").glob(".*"))
 
@@ -183,3 +192,8 @@ def test_a_file_that_is_not_the_one_that_was_written_is_refused(content: bytes, 
     failing_path(tmp_path, 0).write_bytes(content)
     with pytest.raises(OutputRefused, match="damaged at step 0"):
         read_failing(tmp_path)
+
+
+def test_inputs_of_another_shape_than_the_others_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(OutputRefused, match="change their shape at step 1"):
+        written(tmp_path, failing_of(torch.rand(3, 2), "nan"), failing_of(torch.rand(3, 4), "nan"))
