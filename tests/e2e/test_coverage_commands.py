@@ -15,7 +15,7 @@ from jostle.cli.terminal import Exit
 Run = Callable[..., Ended]
 ZOO = "jostle.zoo:lenet5"
 UNRANGED = ["nc", "tknc", "bknc", "nlc", "sscov"]
-ALL = ["nc", "kmnc", "nbc", "snac", "tknc", "bknc"]
+ALL = ["nc", "kmnc", "nbc", "snac", "tknc", "bknc", "lsa", "dsa", "nlc", "sscov"]
 
 
 def figures(ended: Ended) -> dict[str, Any]:
@@ -105,11 +105,11 @@ def test_the_same_digits_cover_the_same_from_a_file_and_a_function(jostle: Run, 
 
 
 def test_a_folder_of_images_is_data_too(jostle: Run, in_workshop: Path) -> None:
-    # Eight bits hold these digits exactly, and order does not matter.
+    # Eight bits hold these digits exactly, and order matters to the spread of nlc only.
     folder = figures(jostle("coverage", ZOO, "digits", "--profile", "digits", "--json"))
     function = figures(jostle("coverage", ZOO, "models.py:dataset", "--profile", "models.py:dataset", "--json"))
     assert folder.keys() == function.keys()
-    for name in folder:
+    for name in folder.keys() - {"nlc"}:
         assert folder[name] == pytest.approx(function[name], abs=0.002), name
 
 
