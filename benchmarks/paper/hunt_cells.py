@@ -37,7 +37,7 @@ BUDGETS = {
     **dict.fromkeys((f"{name}{TRAINED}" for name in LENETS), HuntBudget(12_000, 100, 3)),
     "resnet20": HuntBudget(2_400, 100, 8, batch=64, evaluating=8),
     "vgg8": HuntBudget(3_000, 100, 9, batch=64),
-    "efficientnet_lite0": HuntBudget(100, 2, 14, batch=16, quick=48),
+    "efficientnet_lite0": HuntBudget(60, 2, 12, batch=16, quick=48),
 }
 
 
