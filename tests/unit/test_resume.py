@@ -39,7 +39,8 @@ from jostle.schedulers.best_of_seed import BestOfSeed
 from jostle.schedulers.least_fuzzed import LeastFuzzed
 from jostle.schedulers.seed_list import SeedList
 from jostle.step_records import StepRecord
-from jostle.storage.archive import open_archive
+from jostle.storage.archive import open_archive, open_campaign
+from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.history import read_history
 from jostle.storage.journal import journal_line
 from jostle.subjects.torch_target import TorchTarget
@@ -255,7 +256,7 @@ def test_failing_tests_that_are_lost_are_made_again_to_the_byte(damage: str, tmp
     corpus = {path: path.stat().st_mtime_ns for path in (tmp_path / "corpus").iterdir()}
     for path in files:
         path.write_bytes(path.read_bytes()[:-1]) if damage == "cut" else path.unlink()
-    archive = open_archive(tmp_path, {})
+    archive = open_campaign(tmp_path, CampaignRecord({}))
     history = read_history(tmp_path, SEEDS, archive.quarantine)
     assert history is not None and sum(past.failing_lost for past in history.steps) == len(before) > 0
     run = Run(budget, listeners=(archive,), saved=in_tenths)
