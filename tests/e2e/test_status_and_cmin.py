@@ -20,7 +20,7 @@ BASE = ["fuzz", "jostle.zoo:lenet5", "--executions", "700", "--batch", "64"]
 CHOICES = {
     "nearest": "--seeds ok.npz --oracle nan",
     "several": "--seeds ok.npy --coverage nearest,magnitude,nc",
-    "neurons": "--seeds ok.npz --recipe deephunter --ranges paper --coverage kmnc,tknc",
+    "neurons": "--seeds ok.npz --recipe deephunter --ranges paper --coverage kmnc,tknc --sections 100",
     "list": "--seeds ok.npz --scheduler list --coverage nc",
     "gradient": "--seeds ok.npz --recipe dlfuzz --no-minimise",
 }
