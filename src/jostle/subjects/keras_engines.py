@@ -43,7 +43,7 @@ def keras_on(engine: str | None, what: str) -> Any:
             f"Keras computes with {current} in this process, not with {engine}: leave out --no-isolate, so that "
             f"{what} gets a process of its own"
         )
-    with silenced():
+    with silenced(native=True):  # on some processors TensorFlow says how it computes, with no level to stop it
         return _imported(engine)
 
 
@@ -69,7 +69,7 @@ def tensorflow() -> Any:
     """TensorFlow, on as many threads as torch has."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-    with silenced():
+    with silenced(native=True):
         import tensorflow as tf
 
     with suppress(RuntimeError):  # it computes already

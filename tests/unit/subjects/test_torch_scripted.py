@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,10 @@ def pair(folder: Path, way: str) -> tuple[Subject, Subject]:
 def test_layers_have_the_names_and_values_of_the_modules(tmp_path: Path, way: str) -> None:
     own, scripted = pair(tmp_path, way)
     layers = layers_on_one(own, ROWS[:1])
-    assert layers_on_one(scripted, ROWS[:1]) == layers and scores_layer(layers) == "head"
+    unfollowed = [
+        replace(layer, handed_on=False) for layer in layers
+    ]  # who uses an output cannot be seen in TorchScript
+    assert layers_on_one(scripted, ROWS[:1]) == unfollowed and scores_layer(layers) == "head"
     for units in ("channels", "every"):
         watch = Watch([layer.name for layer in layers], units, extremes=True)
         ours, theirs = own.target(watch).run(batch_of(ROWS)), scripted.target(watch).run(batch_of(ROWS))
