@@ -35,8 +35,8 @@ class HuntBudget:
 BUDGETS = {
     **dict.fromkeys(LENETS, HuntBudget(25_000, 100, 5)),
     **dict.fromkeys((f"{name}{TRAINED}" for name in LENETS), HuntBudget(12_000, 100, 3)),
-    "resnet20": HuntBudget(2_400, 100, 8, batch=64, evaluating=8),
-    "vgg8": HuntBudget(3_000, 100, 9, batch=64),
+    "resnet20": HuntBudget(1_500, 50, 5, batch=64, evaluating=4),
+    "vgg8": HuntBudget(1_500, 50, 5, batch=64),
     "efficientnet_lite0": HuntBudget(60, 2, 12, batch=16, quick=48),
 }
 
