@@ -9,13 +9,14 @@ import torch
 
 from deepxplore_lenets import counted_layers, network, seed_images
 from dlfuzz_runs import Run, fuzz, survivors
+from jostle import Budget
 from paper.table import Data, Result
 from real_networks import efficientnet_lite0, imagenet_images
 
 LENETS = {"lenet1": "LeNet-1", "lenet4": "LeNet-4", "lenet5": "LeNet-5"}
 CONSTRAINTS = ("light", "occlusion", "blackout")
 FIRST_DRAW = 100  # settings were chosen on draws 0 to 5 of the images
-PHOTOGRAPHS = 2  # of foolbox's twenty, drawn for each seed of randomness
+PHOTOGRAPHS, EXECUTIONS_ON_PHOTOGRAPHS = 3, 60  # of foolbox's twenty, drawn for each seed of randomness
 ROUNDS_OF_PHOTOGRAPHS = 3  # one round makes about one mutant of each
 COUNTED_OF_PHOTOGRAPHS = ("*_swish", "*_fc")  # every activation, as the papers count
 
@@ -44,12 +45,20 @@ def deepxplore(data: Data, name: str, draw: int, images: int, constraint: str) -
     )
 
 
-def dlfuzz_on_photographs(draw: int, images: int) -> Run:
+def dlfuzz_on_photographs(draw: int, images: int, executions: int) -> Run:
     pictures, labels = imagenet_images()
     chosen = torch.randperm(len(pictures), generator=torch.Generator().manual_seed(draw))[:images]
     model = efficientnet_lite0()
-    layers, rounds = COUNTED_OF_PHOTOGRAPHS, ROUNDS_OF_PHOTOGRAPHS
-    return fuzz(model, pictures[chosen], labels[chosen], layers, rounds=rounds, seed=draw, minimise=False)
+    return fuzz(
+        model,
+        pictures[chosen],
+        labels[chosen],
+        COUNTED_OF_PHOTOGRAPHS,
+        Budget(executions=executions),
+        rounds=ROUNDS_OF_PHOTOGRAPHS,
+        seed=draw,
+        minimise=False,
+    )
 
 
 def figures(run: Run, images: int) -> Result:

@@ -7,6 +7,7 @@ from typing import Any
 
 from paper.dlfuzz_subjects import (
     CONSTRAINTS,
+    EXECUTIONS_ON_PHOTOGRAPHS,
     FIRST_DRAW,
     LENETS,
     PHOTOGRAPHS,
@@ -49,9 +50,9 @@ def cells(data: Data) -> Sequence[Cell]:
         for how in (DLFUZZ, *CONSTRAINTS)
         for draw in data.seeds(DRAWS, FIRST_DRAW)
     ]
-    photographs = data.budget(PHOTOGRAPHS, 1)
+    budget = {"images": data.budget(PHOTOGRAPHS, 1), "executions": data.budget(EXECUTIONS_ON_PHOTOGRAPHS, 10)}
     return digits + [
-        Cell(f"{PHOTOGRAPH_MODEL}/draw{draw}", 35, on_photographs, {"draw": draw, "images": photographs})
+        Cell(f"{PHOTOGRAPH_MODEL}/draw{draw}", 45, on_photographs, {"draw": draw, **budget})
         for draw in data.seeds(DRAWS_OF_PHOTOGRAPHS, FIRST_DRAW)
     ]
 
@@ -62,8 +63,8 @@ def measured(data: Data, name: str, how: str, draw: int, images: int) -> Result:
     return {"name": name, "how": how, "images": images, **figures(run, images), "surviving": kept}
 
 
-def on_photographs(data: Data, draw: int, images: int) -> Result:
-    run = dlfuzz_on_photographs(draw, images)
+def on_photographs(data: Data, draw: int, images: int, executions: int) -> Result:
+    run = dlfuzz_on_photographs(draw, images, executions)
     return {"name": PHOTOGRAPH_MODEL, "how": DLFUZZ, "images": images, **figures(run, images)}
 
 
@@ -158,7 +159,8 @@ def _photographs(runs: Sequence[Result]) -> str:
 
 Paper, on VGG-16, VGG-19 and ResNet-50: 72 to 89 adversarial inputs of 20 images, relative L2 0.010 to 0.017.
 {runs[0]["images"]} of the twenty photographs that foolbox ships, drawn for each of {len(runs)} seeds of randomness;
-each entry of the seed list is mutated {ROUNDS_OF_PHOTOGRAPHS} times; neurons are the channels of all activations.
+at most {EXECUTIONS_ON_PHOTOGRAPHS} executions, each
+entry of the seed list mutated {ROUNDS_OF_PHOTOGRAPHS} times; neurons are the channels of all activations.
 Relative L2 {distance}.
 
 {HEAD}
