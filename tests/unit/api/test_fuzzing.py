@@ -364,7 +364,7 @@ def test_profiling_and_finishing_are_shown_too(monkeypatch: pytest.MonkeyPatch) 
 def test_coverage_of_arrays_is_that_of_the_meter() -> None:
     model = lenet1()
     figures = jostle.coverage(model, DIGITS)
-    meter = jostle.CoverageMeter(model, ["nc", "tknc", "bknc"])
+    meter = jostle.CoverageMeter(model, ["nc", "tknc", "bknc", "nlc", "sscov"])
     meter.add(DIGITS)
     assert figures == meter.coverage()
     assert set(jostle.coverage(model, DIGITS, profile=DIGITS, criteria="all")) >= {"kmnc", "nbc", "snac"}
