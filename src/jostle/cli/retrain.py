@@ -90,6 +90,8 @@ def _print(result: Retraining) -> None:
         note(f"medians of {len(result.repeats)} repeats; difference in points, smallest to largest in brackets")
     note("control: trained as long, with clean inputs in place of failing tests")
     note(result.verdict)
+    if result.met:
+        note(f"{counted(result.met, 'input')} of --test left out: trained on, or failing tests made of them are")
     if result.trained("clean").median < result.before.clean:
         note("accuracy on held-out data fell: give more of the training data, or a smaller --rate or --share")
     counts = f"{counted(result.data, 'input')} and {counted(result.findings, 'failing test')}"

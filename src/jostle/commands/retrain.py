@@ -51,6 +51,8 @@ class TrainingOptions:
                 raise UsageError(f"--{name.replace('_', '-')} {getattr(self, name)}: give a share above 0 and below 1")
         if not 0 < self.rate <= LARGEST_RATE:
             raise UsageError(f"--rate {self.rate}: give a learning rate above 0, such as 0.001")
+        if self.batch < 2:
+            raise UsageError(f"--batch {self.batch}: give at least 2, one of the data and one failing test")
         if self.repeats < 1:
             raise UsageError(f"--repeats {self.repeats}: give at least 1")
 
@@ -78,6 +80,7 @@ class Retraining:
 
     data: int  # inputs trained on besides failing tests
     held_out: int  # inputs measured on
+    met: int  # inputs of --test that were left out, because they or failing tests made of them are trained on
     findings: int  # failing tests trained on
     unseen: int  # failing tests measured on only
     findings_only: bool  # these are one for each bug, because the campaign keeps no others
@@ -150,7 +153,8 @@ def retrain(
     _check_out(out := out or folder / "retrained.safetensors", untrained)
     rng = torch.Generator().manual_seed(training.seed)
     failing = split_failing(folder, training.held_out, rng)
-    kept, measured = split_data(inputs, data, test, training.held_out, rng)
+    split = split_data(inputs, data, test, failing.trained_seeds, training.held_out, rng)
+    kept, measured = split.trained, split.measured
     _check(partial(_accuracy, untrained.target, given.of(BatchOptions).batch), kept, failing.trained)
 
     def accuracy(model: Trainable) -> Accuracy:
@@ -162,6 +166,7 @@ def retrain(
         return fresh
 
     before = accuracy(untrained)
+    untrained.saved(out.suffix, measured.inputs[:1])  # what cannot be saved says so before hours of training
     models = ((trained(failing.trained, repeat), trained(kept, repeat)) for repeat in range(training.repeats))
     pairs: list[TrainedPair] = []
     content = b""
@@ -172,6 +177,7 @@ def retrain(
     return Retraining(
         data=len(kept),
         held_out=len(measured),
+        met=split.met,
         findings=len(failing.trained),
         unseen=len(failing.unseen),
         findings_only=failing.findings_only,
@@ -213,8 +219,8 @@ def fit(
     Batches hold the same rows of the data in the same order, whatever is extra, and dropout draws the same.
     """
     order, choice = randomness(training.seed, 2 * repeat), randomness(training.seed, 2 * repeat + 1)
-    extras = max(1, round(training.share * training.batch))
-    plain = max(1, training.batch - extras)
+    extras = min(training.batch - 1, max(1, round(training.share * training.batch)))
+    plain = training.batch - extras
 
     def chosen() -> Iterator[Tensor]:
         for _ in range(training.epochs):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from jostle.commands.failing_inputs import failures_in, of_kind
+from jostle.digests import digest_of
 from jostle.errors import SeedsRefused, UsageError
 from jostle.inputs.domains import domain_of
 from jostle.inputs.preflight import check_inside, check_normalisation
@@ -16,6 +17,7 @@ from jostle.inputs.seeds import load_seeds
 from jostle.options.campaign import InputOptions
 from jostle.records import NO_LABEL
 from jostle.session.load import seed_form
+from jostle.storage.ancestry import planted_seeds
 from jostle.triage.words import counted
 
 
@@ -39,6 +41,7 @@ class FailingSplit:
 
     trained: Labelled
     unseen: Labelled
+    trained_seeds: Tensor  # [n, ...] the seeds that those trained on were made of
     findings_only: bool  # the campaign keeps no failing tests besides its findings
 
 
@@ -57,23 +60,48 @@ def split_failing(folder: Path, held_out: float, rng: torch.Generator) -> Failin
     held = roots[torch.randperm(len(roots), generator=rng)[: _held(held_out, len(roots))]]
     measured = torch.isin(flips.roots, held)
     known = Labelled(flips.inputs, flips.labels)
-    return FailingSplit(known.select(~measured), known.select(measured), failures.findings_only)
+    trained_seeds = planted_seeds(folder, flips.roots[~measured])
+    return FailingSplit(known.select(~measured), known.select(measured), trained_seeds, failures.findings_only)
+
+
+@dataclass(frozen=True)
+class DataSplit:
+    """Data to train on and to measure on; what is measured on is not known from training in any form."""
+
+    trained: Labelled
+    measured: Labelled
+    met: int  # inputs of --test that are not measured on: trained on, or failing tests made of them are
 
 
 def split_data(
-    inputs: InputOptions, data: str, test: str | None, held_out: float, rng: torch.Generator
-) -> tuple[Labelled, Labelled]:
-    """Data to train on and data to measure on."""
+    inputs: InputOptions, data: str, test: str | None, met: Tensor, held_out: float, rng: torch.Generator
+) -> DataSplit:
+    """The data and what is measured on, which holds none of the inputs that were met [n, ...]."""
     known = _labelled(inputs, "--data", data)
     if test is not None:
-        return known, _labelled(inputs, "--test", test)
-    if len(known) < 2:
-        raise SeedsRefused(
-            f"--data {data} holds {counted(len(known), 'input')}, and some must be held out: give more, or --test"
-        )
+        return _tested(known, _labelled(inputs, "--test", test), test, met)
     order = torch.randperm(len(known), generator=rng)
-    held = _held(held_out, len(known))
-    return known.select(order[held:]), known.select(order[:held])
+    strange = order[~among(known.inputs, met)[order]]
+    if len(known) < 2 or not len(strange):
+        raise SeedsRefused(
+            f"--data {data} holds {counted(len(strange), 'input')} that no failing test is made of, and some must be "
+            f"held out: give more, or --test"
+        )
+    held = strange[: _held(held_out, len(known))]
+    return DataSplit(known.select(order[~torch.isin(order, held)]), known.select(held), met=0)
+
+
+def _tested(known: Labelled, tested: Labelled, test: str, met: Tensor) -> DataSplit:
+    seen = among(tested.inputs, known.inputs) | among(tested.inputs, met)
+    if seen.all():
+        raise SeedsRefused(f"--test {test} holds nothing but what is trained on: give inputs that are not in --data")
+    return DataSplit(known, tested.select(~seen), int(seen.sum()))
+
+
+def among(inputs: Tensor, others: Tensor) -> Tensor:
+    """[n] bool: which of the inputs [n, ...] are equal to one of the others [m, ...]."""
+    known = set(map(digest_of, others))
+    return torch.tensor([digest_of(one) in known for one in inputs], dtype=torch.bool)
 
 
 def _held(share: float, count: int) -> int:

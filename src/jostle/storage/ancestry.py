@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
@@ -105,3 +106,15 @@ def read_entries(path: Path) -> StepEntries:
     except (OSError, SafetensorError, KeyError, ValueError, TypeError, IndexError):
         return StepEntries(path)
     return StepEntries(path, parents, mutations) if rows == len(parents) == len(mutations) else StepEntries(path)
+
+
+def planted_seeds(folder: Path, roots: Tensor) -> Tensor:
+    """[n, ...] the seeds of these numbers, but for those that the corpus does not hold or cannot give."""
+    path = entries_path(folder, 0)
+    try:
+        check_plain(path)
+        with safe_open(path, "pt") as file:
+            inputs, planted = file.get_tensor("inputs"), file.get_tensor("roots")
+        return inputs[torch.isin(planted, roots)]
+    except (OSError, SafetensorError, KeyError, ValueError, IndexError, RuntimeError):
+        return torch.empty(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from jostle.commands.retrain import Accuracy, Retraining, TrainedPair, TrainingOptions, fit, retrain
-from jostle.commands.training_data import Labelled, split_failing
+from jostle.commands.training_data import Labelled, among, split_data, split_failing
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
+from jostle.options.campaign import InputOptions
 from jostle.options.schema import Given
 from jostle.session.assemble import assemble
 from jostle.storage.failing_tests import read_failing
@@ -188,7 +189,7 @@ def retraining(before: float, *pairs: tuple[float, float]) -> Retraining:
         return Accuracy(share, 0.5, 0.5)
 
     repeats = tuple(TrainedPair(on_clean(after), on_clean(control)) for after, control in pairs)
-    return Retraining(1, 1, 1, 1, False, on_clean(before), repeats, "out")
+    return Retraining(1, 1, 0, 1, 1, False, on_clean(before), repeats, "out")
 
 
 @pytest.mark.parametrize(
@@ -231,7 +232,64 @@ def test_weights_that_the_last_step_breaks_are_seen() -> None:
         fit(TorchTrainable(net, TorchTarget(net)), some_data(6), some_data(6), TrainingOptions(epochs=1, rate=1e6))
 
 
+def test_what_cannot_be_saved_is_told_before_training(
+    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_reached(*_: object) -> None:
+        pytest.fail("it was trained first")
+
+    monkeypatch.setattr(TorchTrainable, "train", not_reached)
+    monkeypatch.setattr("jostle.subjects.torch_training._exported", lambda *_: 1 / 0)
+    with pytest.raises(OutputRefused, match=r"cannot be exported .*: save as \.safetensors"):
+        train(to=tmp_path / "model.pt2")
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("batch", [2, 3, 32])
+def test_a_step_holds_as_many_inputs_as_were_asked_for(share: float, batch: int) -> None:
+    class Listening:
+        def train(self, batches: Iterable[tuple[Tensor, Tensor]], rate: float) -> None:
+            self.sizes = [len(labels) for _, labels in batches]
+
+    model = Listening()
+    fit(model, some_data(64), some_data(), TrainingOptions(epochs=1, batch=batch, share=share))  # type: ignore[arg-type]
+    assert max(model.sizes) == batch
+
+
 # Splitting
+
+
+def saved_data(path: Path, *parts: Tensor) -> str:
+    inputs = torch.cat(parts)
+    np.savez(path, x=inputs.numpy(), y=np.zeros(len(inputs), int))
+    return str(path)
+
+
+def test_what_is_measured_on_was_neither_trained_on_nor_made_failing_tests_of(tmp_path: Path) -> None:
+    images = mnist_sample()[0]
+    seeds, data, other = images[:10], images[10:30], images[30:50]
+    options, rng = given(tmp_path).of(InputOptions), torch.Generator()
+    known = saved_data(tmp_path / "data.npz", data)
+    split = split_data(options, known, saved_data(tmp_path / "test.npz", seeds, other, data[:3]), seeds, 0.5, rng)
+    assert torch.equal(split.measured.inputs, other) and split.met == 13
+
+    split = split_data(options, saved_data(tmp_path / "both.npz", data, seeds), None, seeds, 0.9, rng)
+    assert len(split.measured) == 20 and not among(split.measured.inputs, seeds).any()
+    assert among(seeds, split.trained.inputs).all()
+
+
+@pytest.mark.parametrize("tested", [True, False])
+def test_data_that_holds_nothing_new_cannot_be_measured_on(tmp_path: Path, tested: bool) -> None:
+    seeds = mnist_sample()[0][:10]
+    known = saved_data(tmp_path / "data.npz", seeds)
+    with pytest.raises(SeedsRefused, match="give inputs that are not in --data" if tested else "give more, or --test"):
+        split_data(given(tmp_path).of(InputOptions), known, known if tested else None, seeds, 0.5, torch.Generator())
+
+
+def test_the_seeds_of_failing_tests_that_are_trained_on_are_known(out: Path) -> None:
+    parts = split_failing(out, 0.5, torch.Generator().manual_seed(0))
+    expected = mnist_sample()[0][sorted(roots_of(parts.trained, out))]
+    assert len(parts.trained_seeds) == len(expected) and among(expected, parts.trained_seeds).all()
 
 
 @pytest.fixture
@@ -326,7 +384,7 @@ def test_without_test_data_some_of_the_data_is_held_out(train: Train) -> None:
         ({"data": "cropped.npz"}, UsageError, "[1, 20, 20]", "give data as"),
         ({"data": "beyond.npz", "test": None}, ModelRefused, "for labels up to 1", "data of its classes"),
         ({"data": "beyond.npz"}, ModelRefused, "for labels up to 1", "data of its classes"),
-        ({"data": "one.npz", "test": None}, SeedsRefused, "holds 1 input, and some must be held out", "or --test"),
+        ({"data": "one.npz", "test": None}, SeedsRefused, "holds 1 input that no failing test is made of", "or --test"),
         ({"model": "torch:relu"}, ModelRefused, "gives outputs of shape [1, 28, 28]", "give a classifier"),
     ],
 )
