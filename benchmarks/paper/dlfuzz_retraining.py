@@ -135,7 +135,7 @@ def _verdict(runs: Mapping[str, Sequence[Result]]) -> str:
     )
     if due == len(runs):
         return f"Holds: {told}"
-    return f"{'Holds in part' if due else 'Does not hold: the gain is that of more training'}: {told}"
+    return f"{'Holds in part' if due else 'Does not hold'}: {told}"
 
 
 RETRAINING = Table(
