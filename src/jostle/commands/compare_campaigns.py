@@ -149,7 +149,7 @@ def _run(folder: Path) -> CampaignRun:
         "executions": float(journal.lines[-1].executions),
         **_covered(folder, record),
         DEFECTS: float(len(triaged(folder).defects)),
-        FAILED: float(sum(sum(line.violations.values()) for line in mutants)),
+        FAILED: float(sum(line.failed for line in mutants)),
     }
     return CampaignRun(folder, record, figures, is_at_work(folder))
 
