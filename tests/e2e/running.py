@@ -20,7 +20,7 @@ from jostle.cli.main import main
 
 JOSTLE = str(Path(sys.executable).with_name("jostle"))
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
-PATIENCE = 120  # seconds for one process, on a slow machine
+PATIENCE = 600  # seconds for one process, also where many others run beside
 NOT_SHOWN = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)  # by Python's own choice
 
 

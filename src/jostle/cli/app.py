@@ -1,69 +1,81 @@
-"""Every subcommand of `jostle`, by the name that a user types."""
+"""Every subcommand of `jostle` by the name that a user types; each is imported when it runs: torch takes seconds."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from jostle import __version__
-from jostle.cli.cmin import cmin
-from jostle.cli.compare import compare
-from jostle.cli.coverage import coverage
-from jostle.cli.demo import demo
-from jostle.cli.doctor import doctor
-from jostle.cli.evaluate import evaluate
-from jostle.cli.export import export
-from jostle.cli.export_tests import export_tests
-from jostle.cli.frameworks import frameworks
-from jostle.cli.fuzz import fuzz
-from jostle.cli.init import init
-from jostle.cli.inspect import inspect
-from jostle.cli.list_parts import list_parts
-from jostle.cli.profile import profile
-from jostle.cli.promote import promote
-from jostle.cli.replay import replay
-from jostle.cli.report import report
-from jostle.cli.retrain import retrain
-from jostle.cli.run_campaigns import run_campaigns
-from jostle.cli.status import status
-from jostle.cli.tmin import tmin
-from jostle.cli.triage import triage
-from jostle.cli.watch import watch
 from jostle.errors import UsageError
 
-COMMANDS: Mapping[str, Callable[..., Any]] = {
-    "fuzz": fuzz,
-    "init": init,
-    "run": run_campaigns,
-    "frameworks": frameworks,
-    "inspect": inspect,
-    "triage": triage,
-    "replay": replay,
-    "tmin": tmin,
-    "promote": promote,
-    "coverage": coverage,
-    "profile": profile,
-    "status": status,
-    "report": report,
-    "export": export,
-    "export-tests": export_tests,
-    "watch": watch,
-    "cmin": cmin,
-    "compare": compare,
-    "evaluate": evaluate,
-    "retrain": retrain,
-    "demo": demo,
-    "doctor": doctor,
-    "list": list_parts,
+# By name the function, which stands in the module of the same name.
+COMMANDS: Mapping[str, str] = {
+    "fuzz": "fuzz",
+    "init": "init",
+    "run": "run_campaigns",
+    "frameworks": "frameworks",
+    "inspect": "inspect",
+    "triage": "triage",
+    "replay": "replay",
+    "tmin": "tmin",
+    "promote": "promote",
+    "coverage": "coverage",
+    "profile": "profile",
+    "status": "status",
+    "report": "report",
+    "export": "export",
+    "export-tests": "export_tests",
+    "watch": "watch",
+    "cmin": "cmin",
+    "compare": "compare",
+    "evaluate": "evaluate",
+    "retrain": "retrain",
+    "demo": "demo",
+    "doctor": "doctor",
+    "list": "list_parts",
 }
+SHARED: Mapping[str, Any] = {"add_completion": False, "pretty_exceptions_enable": False}
+
+
+class ImportedWhenRun(TyperGroup):
+    """Lists commands by what their source says of them, and imports the one that runs."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, listed if name is None else imported(name), rest
+
+
+def imported(name: str) -> Any:
+    """The command as it runs."""
+    function = COMMANDS[name]
+    command = typer.Typer(**SHARED)
+    command.command(name)(getattr(import_module(f"jostle.cli.{function}"), function))
+    return typer.main.get_command(command)
+
+
+def listed(function: str) -> Callable[[], None]:
+    """What stands for a command in the list of all: its docstring, read from the source."""
+    tree = ast.parse(Path(__file__).with_name(f"{function}.py").read_text(encoding="utf-8"))
+    (definition,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
+
+    def told() -> None:
+        raise AssertionError("the command itself runs in place of this")
+
+    told.__doc__ = ast.get_docstring(definition)
+    return told
+
 
 app = typer.Typer(
+    cls=ImportedWhenRun,
     help="Coverage-guided fuzzing for neural networks: finds NaNs, crashes, flipped labels and disagreeing twins.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    **SHARED,
 )
 
 
@@ -79,5 +91,5 @@ def jostle(
         raise UsageError(f"which command? {', '.join(COMMANDS)} (see jostle --help)")
 
 
-for name, command in COMMANDS.items():
-    app.command(name)(command)
+for name, function in COMMANDS.items():
+    app.command(name)(listed(function))

@@ -37,7 +37,7 @@ def run_campaigns(
     every: Annotated[bool, typer.Option("--all", help="Run all of them, in the file's order.")] = False,
     as_json: AsJson = False,
 ) -> Exit:
-    """Run campaigns that jostle.toml names in tables such as [campaign.nightly], or list them.
+    """Run campaigns that jostle.toml names in tables such as campaign.nightly, or list them.
 
     Options are flags over those of the table over those above all tables. Several run one after another, and each
     prints what came of it. The exit code is the worst of theirs, as `jostle fuzz` has them: 1 if any found something.
