@@ -11,7 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
-PATIENCE = 30  # seconds, on a slow machine
+PATIENCE = 120  # seconds, on a slow and busy machine
 ARGUMENTS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--no-first-run"),

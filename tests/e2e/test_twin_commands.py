@@ -193,7 +193,7 @@ def test_a_run_that_is_killed_while_it_makes_twins_leaves_nothing_broken(
         assert list(temporary.glob("jostle-*/tmp*")), "it was making a twin"
         os.kill(run.pid, signal.SIGKILL)
     assert not out.exists()
-    again = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200)
+    again = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert again.returncode == Exit.FINDINGS, again.stderr
     assert set(contents(out / "twins")) == {"int8-static.onnx", "onnx.onnx"}
     assert not list(temporary.glob("jostle-*"))

@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 
 NOTEBOOKS = Path(__file__).parents[2] / "examples" / "notebooks"
 NAMES = ("model_to_report", "own_criterion", "twin_before_release")
-PATIENCE = 300  # seconds for one cell, on a busy machine
+PATIENCE = 600  # seconds for one cell, on a busy machine
 every_notebook = pytest.mark.parametrize("name", NAMES)
 
 

@@ -38,7 +38,7 @@ def net():
     return Net()
 """
 EDGE, NO_EDGE = "0.81", "9.0"  # above which the answer is infinite
-PATIENCE = 200  # seconds
+PATIENCE = 600  # seconds
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ CLEAN, FINDINGS = 0, 1
 
 def ran(command: str, folder: Path, code: int) -> str:
     done = subprocess.run(
-        [str(JOSTLE), *shlex.split(command)[1:]], cwd=folder, capture_output=True, text=True, timeout=300
+        [str(JOSTLE), *shlex.split(command)[1:]], cwd=folder, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == code, done.stderr
     return done.stdout

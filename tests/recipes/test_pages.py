@@ -59,7 +59,7 @@ def test_the_commands_run_one_after_another(page: Page, tmp_path: Path) -> None:
             *shlex.split(command)[1:],
             *(FINISHING if " fuzz " in command and "--finishing" not in command else ()),
         ]
-        ran = subprocess.run([str(jostle), *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        ran = subprocess.run([str(jostle), *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=600)
         assert ran.returncode == (FINDINGS if " fuzz " in command else 0), ran.stderr
         assert "Traceback" not in ran.stderr and ran.stdout
     assert list(tmp_path.glob("*/findings/*/picture.png"))

@@ -38,7 +38,7 @@ def test_each_example_finds_its_bug(command: str, tmp_path: Path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     jostle = Path(sys.executable).with_name("jostle")
     ran = subprocess.run(
-        [str(jostle), *shlex.split(command)[1:], "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=300
+        [str(jostle), *shlex.split(command)[1:], "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=600
     )
     assert ran.returncode == 1, ran.stderr
     told = json.loads(ran.stdout)

@@ -13,7 +13,7 @@ from pathlib import Path
 JOSTLE = str(Path(sys.executable).with_name("jostle"))
 MEASURING = str(Path(__file__).with_name("measuring_process.py"))
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
-PATIENCE = 120  # seconds, on a slow and busy machine
+PATIENCE = 600  # seconds, on a slow and busy machine
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from jostle.inputs.seeds import SeedForm, load_seeds
 from soaking import times
 
 LOADER = Path(__file__).with_name("loading_each.py")
-SECONDS, MEMORY, PATIENCE = 10, 10**9, 300
+SECONDS, MEMORY, PATIENCE = 10, 10**9, 900
 LONGEST = 1000  # characters of a message
 
 PLACES = (

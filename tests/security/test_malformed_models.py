@@ -17,7 +17,7 @@ from jostle.cli.terminal import Exit
 from soaking import times
 
 SECONDS, MEMORY = 10, 10**9  # for each file
-PATIENCE = times(300, 3600)  # seconds for all
+PATIENCE = times(900, 3600)  # seconds for all
 LOADER = Path(__file__).with_name("loading_each.py")
 # One of each kind of damage, and of each format, for the whole command.
 SAMPLE = (

@@ -26,7 +26,7 @@ from jostle.held import PREFIX
 from jostle.oracles.properties import Element
 from jostle.zoo import lenet1, mnist_sample
 
-PATIENCE = 300  # seconds for one process, on a busy machine
+PATIENCE = 600  # seconds for one process, on a busy machine
 QUICK = {"executions": 400, "confirm": False, "quiet": True}
 FAR = {"mutator": "noise", "sigma": 0.3, "radius": 1.0, "range": (0, 1)}
 DIGITS, LABELS = (values[:40] for values in mnist_sample())
