@@ -13,7 +13,7 @@ import numpy as np
 
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
-from jostle.untrusted.files import check_regular, check_unpacked
+from jostle.untrusted.files import LARGEST_MODEL, check_unpacked, name_of_opened, opened_bounded
 
 MADE_BY_CMIN = "made_by_jostle_cmin"  # an array by which a file of `jostle cmin` is told for ours
 MADE_BY_EXPORT = "made_by_jostle_export_tests"  # the same of `jostle export-tests`
@@ -37,20 +37,21 @@ def has_mark(path: Path, mark: str) -> bool:
     if not path.is_file():
         return False
     try:
-        with zipfile.ZipFile(path) as archive:
+        with opened_bounded(path, LARGEST_MODEL) as file, zipfile.ZipFile(file) as archive:
             return f"{mark}.npy" in archive.namelist()
     except (OSError, ValueError, zipfile.BadZipFile):
         return False
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
-    check_regular(path)
-    with warnings.catch_warnings():
+    with opened_bounded(path, LARGEST_MODEL) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what numpy thinks of the header
         if path.suffix == ".npy":
-            return {"x": np.lib.format.open_memmap(path, mode="r")}  # which is as large as it says, or fails
-        with zipfile.ZipFile(path) as archive:
-            check_unpacked(archive.infolist(), max(UNPACKED, RATIO * path.stat().st_size))
+            return {
+                "x": np.lib.format.open_memmap(name_of_opened(file, path), mode="r")
+            }  # which is as large as it says, or fails
+        with zipfile.ZipFile(file) as archive:
+            check_unpacked(archive.infolist(), max(UNPACKED, RATIO * file.seek(0, 2)))
             return {info.filename.removesuffix(".npy"): _member(archive, info) for info in archive.infolist()}
 
 

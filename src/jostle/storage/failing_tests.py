@@ -18,8 +18,10 @@ from torch import Tensor
 from jostle.errors import OutputRefused
 from jostle.lineage import Mutation
 from jostle.storage.failing_files import TEXT, bugs_in, failing_path, read_arrays
-from jostle.storage.files import parsed_json
 from jostle.storage.journal import JOURNAL, REPAIR, JournalLine, read_journal
+from jostle.untrusted.json_text import parsed_json
+
+MOST_KINDS = 100  # properties of one campaign
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ def _of_step(folder: Path, line: JournalLine) -> FailingTests | None:
 def _decoded(arrays: Mapping[str, Tensor], step: int) -> FailingTests:
     text = parsed_json(arrays[TEXT].numpy().tobytes())
     input_of = arrays["input_of"]
+    _check_once_each(input_of, arrays["kind_of"], len(text["kinds"]))
     return FailingTests(
         inputs=arrays["inputs"].index_select(0, input_of),
         input_ids=input_of,
@@ -166,3 +169,10 @@ def _decoded(arrays: Mapping[str, Tensor], step: int) -> FailingTests:
         parents=arrays["parents"],
         mutations=tuple(Mutation.parsed(str(text["mutations"][row])) for row in input_of.tolist()),
     )
+
+
+def _check_once_each(input_of: Tensor, kind_of: Tensor, kinds: int) -> None:
+    """An input violates each of a few properties once; were it named without end, its copies would fill the memory."""
+    pairs = torch.stack([input_of, kind_of], 1)
+    if kinds > MOST_KINDS or len(torch.unique(pairs, dim=0)) < len(pairs):
+        raise ValueError("an input that violates a property more than once")

@@ -14,11 +14,11 @@ from jostle.options.choices import chosen
 from jostle.options.declaration import Theme, option
 from jostle.options.kinds import LARGEST, NAMES, TEXT, Kind
 from jostle.storage.defect_record import Defect
-from jostle.storage.files import parsed_json
 from jostle.storage.json_fields import json_object, records, text
 from jostle.triage.kinds import KINDS, family
 from jostle.triage.words import counted
 from jostle.untrusted.files import HEADER_LIMIT, read_bounded
+from jostle.untrusted.json_text import parsed_json
 from jostle.visible import one_line
 
 NUMBER = re.compile(r"[+-]?[0-9][0-9._]*")
