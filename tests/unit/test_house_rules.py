@@ -75,6 +75,7 @@ OPENING = {
 # What is called the same and opens no file, or one that is open already.
 OPENS_NO_FILE = {
     *("Image.open", "wave.open", "archive.open"),
+    "read_text",  # of inputs.text
     *("backends.open", "self.open", "service.open", "self._service.open"),
 }
 # Where files are opened all the same, and why.
