@@ -63,7 +63,7 @@ def number_of(folder: Path) -> int:
 
 def finding_folders(findings: Path) -> list[Path]:
     """Those of ours, in order; what else lies there, links too, is not ours to touch."""
-    if not findings.is_dir():
+    if findings.is_symlink() or not findings.is_dir():
         return []
     with os.scandir(findings) as entries:
         names = [entry.name for entry in entries if FOLDER.match(entry.name) and entry.is_dir(follow_symlinks=False)]
