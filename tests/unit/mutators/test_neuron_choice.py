@@ -181,10 +181,10 @@ def test_a_hundred_thousand_neurons_take_under_a_second(name: str) -> None:
     values = torch.rand(rows, neurons)
     extremes = {"wide": torch.tensor([[0.0, 1.0]]).expand(rows, 2)}
     trace = trace_of(torch.zeros(rows, 2), activations={"wide": values}, extremes=extremes)
-    started = time.monotonic()
+    started = time.process_time()  # of the processor, whatever else the machine does
     choice.learn(replace(lesson(batch_of(torch.zeros(rows, 1)), torch.ones(rows, 1)), trace=trace))
     wide = Linearised({"model": torch.zeros(rows, 2)}, {"wide": values}, extremes, pull=lambda *_: values)
     chosen = choice.chosen(wide, randomness(0, 1))
     choice.weights(chosen, 1.0)
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
     assert chosen.shape == (rows, 10)
