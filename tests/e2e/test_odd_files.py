@@ -32,7 +32,7 @@ READING: dict[str, Callable[[Path], list[str]]] = {
     "compare": lambda out: ["compare", str(out), str(out)],
     "evaluate": lambda out: ["evaluate", str(out), "float16"],
     "replay": lambda out: ["replay", str(finding_folders(out / "findings")[0])],
-    "promote": lambda out: ["promote", str(finding_folders(out / "findings")[0]), "--to", str(out.parent / "cases")],
+    "promote": lambda out: ["promote", str(finding_folders(out / "findings")[0]), str(out.parent / "cases")],
 }
 
 

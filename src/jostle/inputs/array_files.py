@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 import zipfile
 from functools import partial
@@ -13,6 +12,7 @@ import numpy as np
 
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
+from jostle.untrusted.array_files import read_array
 from jostle.untrusted.files import LARGEST_MODEL, check_unpacked, name_of_opened, opened_bounded
 
 MADE_BY_CMIN = "made_by_jostle_cmin"  # an array by which a file of `jostle cmin` is told for ours
@@ -56,12 +56,5 @@ def _arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
-    """An array that is as large as its header says; numpy would allocate that before it looks."""
     with archive.open(info) as member:
-        version = np.lib.format.read_magic(member)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(member)
-        if math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
-            raise ValueError(f"{info.filename[:100]} claims shape {str(list(shape))[:100]}, which is not what it holds")
-    with archive.open(info) as member:
-        return np.lib.format.read_array(member, allow_pickle=False)
+        return read_array(member, info.file_size, info.filename)

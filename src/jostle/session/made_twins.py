@@ -9,9 +9,8 @@ from pathlib import Path
 
 from jostle.isolation.orphans import clean_up, new_folder
 from jostle.storage.files import make_folder, write_whole
+from jostle.storage.own_folders import TWINS
 from jostle.untrusted.files import read_plain
-
-TWINS = "twins"  # where in a campaign's folder they are kept
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from jostle.storage.findings import FINDINGS, FLAKY
 from jostle.storage.quarantine import QUARANTINE
 from jostle.storage.repair import CORPUS
 
-TWINS, GRAPHS = "twins", "graphs"
+TWINS = "twins"  # models that were made of the campaign's own
+GRAPHS = "graphs"  # models of a campaign over frameworks
 OWN = (CORPUS, FAILING, FINDINGS, FLAKY, QUARANTINE, DEFECTS, TWINS, GRAPHS)
 
 
