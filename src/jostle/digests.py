@@ -9,6 +9,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from jostle.untrusted.files import LARGEST_MODEL, opened_regular
+
 LENGTH = 16  # characters of a digest
 
 
@@ -25,7 +27,7 @@ def digest_of_files(*paths: Path) -> str:
     """Equal for files of equal content in the same order."""
     digest = hashlib.sha256()
     for path in paths:
-        with path.open("rb") as file:
+        with opened_regular(path, LARGEST_MODEL) as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:LENGTH]
 
@@ -48,7 +50,7 @@ def digest_of_file(spec: str) -> str | None:
     path = Path(spec.rpartition(":")[0] if ".py:" in spec else spec)
     if not spec or not path.is_file():
         return None
-    with path.open("rb") as file:
+    with opened_regular(path, LARGEST_MODEL) as file:
         return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
 
 

@@ -11,13 +11,14 @@ from typing import Any
 
 import safetensors.torch
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.known_traces import KnownTraces, TraceSample
 from jostle.records import Trace
-from jostle.untrusted.files import check_safetensors
+from jostle.untrusted.json_text import parsed_json
+from jostle.untrusted.tensor_files import opened_named_tensors, opened_tensors
 
 NAMED = 8  # layers
 NARROWEST = 1e-30  # a range that can still be divided in float32
@@ -106,19 +107,20 @@ def _digest(*arrays: Tensor) -> str:
 
 def is_profile(path: Path) -> bool:
     try:
-        check_safetensors(path)
-        with safe_open(path, "pt") as file:
+        with opened_named_tensors(path) as file:
             return "profile" in (file.metadata() or {})
     except (OSError, ValueError, SafetensorError):
         return False
 
 
-def load_profile(path: Path, belongs_to: Mapping[str, Any]) -> Profile:
-    """The profile in this file, if it is of the same model, watched and fed in the same way."""
+def load_profile(path: Path, belongs_to: Mapping[str, Any], kept: bool = False) -> Profile:
+    """The profile in this file, if it is of the same model, watched and fed in the same way.
+
+    One that a campaign's folder keeps is no link.
+    """
     try:
-        check_safetensors(path)
-        with safe_open(path, "pt") as file:
-            content = json.loads((file.metadata() or {})["profile"])
+        with (opened_tensors if kept else opened_named_tensors)(path) as file:
+            content = parsed_json((file.metadata() or {})["profile"])
             low, high = file.get_tensor("low"), file.get_tensor("high")
             traces = [file.get_tensor(name) for name in (POINTS, PREDICTED)] if POINTS in file.keys() else []  # noqa: SIM118
         layers = tuple((str(name), int(size)) for name, size in content["layers"])

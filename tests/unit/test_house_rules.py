@@ -44,7 +44,7 @@ LOOP = ("campaign", "resume", "judgement", "admission", "tally", "coverage_count
 # A room, and the other rooms that it may know.
 KNOWS: dict[str, tuple[str, ...]] = {
     "untrusted": (),
-    "options": (),
+    "options": ("untrusted",),
     "isolation": (),
     "inputs": ("options", "untrusted"),
     "targets": ("isolation",),
@@ -58,7 +58,7 @@ KNOWS: dict[str, tuple[str, ...]] = {
     "frameworks": ("options", "isolation", "untrusted"),
     "report": ("inputs", "storage", "triage", "untrusted"),
     "export": ("storage", "triage"),
-    "pytest_plugin": ("api", "commands", "composition", "options", "session", "storage", "triage"),
+    "pytest_plugin": ("api", "commands", "composition", "options", "session", "storage", "triage", "untrusted"),
 }
 # Where Exception may be caught, and why.
 CATCH_BROADLY = {
@@ -66,6 +66,36 @@ CATCH_BROADLY = {
     "untrusted/exported_program.py",  # torch raises anything on a damaged archive
     "storage/background_writer.py",  # hands what failed in its thread to the loop
     "cli/main.py",  # the last resort, which says that the defect is ours
+}
+# What opens a file by its name, or reads it.
+OPENING = {
+    *("open", "read_text", "read_bytes", "open_memmap", "memmap", "fromfile", "loadtxt", "genfromtxt"),
+    *("safe_open", "load_file", "copyfile", "copy2"),
+}
+# What is called the same and opens no file, or one that is open already.
+OPENS_NO_FILE = {
+    *("Image.open", "wave.open", "archive.open"),
+    "read_text",  # of inputs.text
+    *("backends.open", "self.open", "service.open", "self._service.open"),
+}
+# Where files are opened all the same, and why.
+OPENED_HERE: dict[str, set[str]] = {
+    "untrusted/files.py": {"open", "os.open"},  # the one place
+    "untrusted/tensor_files.py": {"safe_open"},  # what is open already, by its descriptor
+    "inputs/array_files.py": {"np.lib.format.open_memmap"},  # the same
+    "storage/files.py": {"open", "os.open"},  # to write
+    "isolation/shared_arrays.py": {"self._path.open"},  # to write what a worker shares
+    "untrusted/hdf5_probe.py": {"Path(path).open"},  # a process of its own, with little time
+    "report/render.py": {"path.read_text"},  # our own templates
+    "storage/environment.py": {"Path('/proc/cpuinfo').read_text"},
+    "subjects/silence.py": {"Path(os.devnull).open"},  # to write
+    "frameworks/backends/onnx/signals.py": {"Path(file.name).read_bytes"},  # a temporary file of our own
+    "zoo/cifar10_images.py": {"tarfile.open", "(inner / name).read_bytes"}
+    | {  # that ships, or whose digest is known
+        "files('jostle.zoo').joinpath('data', 'cifar10_sample.npz').open",
+    },
+    "zoo/mnist.py": {"files('jostle.zoo').joinpath('data', 'mnist_sample.npz').open"},
+    "zoo/shipped_weights.py": {"files('jostle.zoo').joinpath('data', f'{name}.safetensors').read_bytes"},
 }
 HEAVY = (
     *("jinja2", "plotly"),
@@ -119,7 +149,8 @@ def test_the_ground_floor_knows_no_part() -> None:
     assert own(HOUSE / "step_records.py") == {"jostle.lineage", "jostle.records"}
     assert own(HOUSE / "interfaces.py") == {"jostle.records", "jostle.step_records"}
     assert own(HOUSE / "known_traces.py") == {"jostle.records"}
-    ours = {"jostle.errors", "jostle.untrusted.files", "jostle.records", "jostle.known_traces"}
+    read = {"jostle.untrusted.json_text", "jostle.untrusted.tensor_files"}
+    ours = {"jostle.errors", "jostle.records", "jostle.known_traces", *read}
     assert own(HOUSE / "profile.py") == ours
     assert own(HOUSE / "scaling.py") == {"jostle.profile"}
 
@@ -212,6 +243,14 @@ def test_torch_load_and_numpy_load_never_unpickle_but_for_the_trusted_model() ->
                 assert isinstance(node.value, ast.Constant) and node.value.value is False, name_of(path)
             if isinstance(node, ast.keyword) and node.arg == "weights_only" and not node.value.value:
                 assert name_of(path) == "subjects/torch_pickled.py"
+
+
+def test_files_are_opened_in_one_place_and_looked_at_there() -> None:
+    """Whatever else opens one by its name may wait for a pipe for ever, follow a link, or read without end."""
+    for path in sources():
+        called = {ast.unparse(node.func) for node in nodes(path) if isinstance(node, ast.Call)}
+        opening = {name for name in called if name.rpartition(".")[2] in OPENING and name not in OPENS_NO_FILE}
+        assert opening <= OPENED_HERE.get(name_of(path), set()), name_of(path)
 
 
 def broad(handler: ast.ExceptHandler) -> bool:

@@ -16,6 +16,7 @@ from jostle.cli.terminal import output, say
 from jostle.commands.evaluate import KEPT, TESTS, Evaluation
 from jostle.commands.evaluate import evaluate as scored
 from jostle.composition.settle import FUZZ
+from jostle.options.kinds import MOST_REPEATS
 from jostle.session.isolate import named_models
 from jostle.session.reopen import reopen
 from jostle.triage.words import counted
@@ -32,7 +33,9 @@ def evaluate(
         list[str] | None,
         typer.Argument(help="Models or twins (weights16:50%, int8, …); if none is given, three 16-bit twins."),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Draws of a twin with random weights, averaged.")] = 5,
+    repeats: Annotated[
+        int, typer.Option(min=1, max=MOST_REPEATS, help="Draws of a twin with random weights, averaged.")
+    ] = 5,
     all_seeds: Annotated[
         bool, typer.Option("--all-seeds", help="Count seeds too that some model gets wrong, and tests made of them.")
     ] = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 import traceback
@@ -18,6 +19,7 @@ from jostle.errors import JostleError, UsageError
 from jostle.isolation.ahead import MODEL_WORKER, started_ahead
 
 CLICKS_INTERRUPTED = 130
+LONGEST = 60  # characters of a name that a refusal shows
 
 
 def main() -> None:
@@ -35,9 +37,14 @@ def main() -> None:
         code = _told(str(error), Exit.OUR_ERROR)
     except (KeyboardInterrupt, Abort):
         code = _told("interrupted", Exit.INTERRUPTED)
-    except Exception:
-        traceback.print_exc()
-        code = _told("this is a defect in Jostle itself; what was found so far is saved", Exit.OUR_ERROR)
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            code = _refused(
+                f"{str(error.filename)[:LONGEST]}…: the name is longer than the file system takes: shorten it"
+            )
+        else:
+            traceback.print_exc()
+            code = _told("this is a defect in Jostle itself; what was found so far is saved", Exit.OUR_ERROR)
     sys.exit(int(code or Exit.CLEAN))
 
 

@@ -20,6 +20,7 @@ from jostle.commands.retrain import Retraining, TrainingOptions
 from jostle.commands.retrain import retrain as trained
 from jostle.commands.run_statistics import Spread
 from jostle.composition.settle import FUZZ
+from jostle.options.kinds import LARGEST, MOST_HELD, MOST_REPEATS
 from jostle.session.isolate import named_models
 from jostle.session.reopen import reopen
 from jostle.triage.words import counted
@@ -33,14 +34,17 @@ def retrain(
     data: Annotated[str, typer.Option(help="Labelled training data: folder of classes, .npz, FILE.py:function.")],
     model: Annotated[str | None, typer.Option(help="The model to train (the campaign's own).")] = None,
     test: Annotated[str | None, typer.Option(help="Labelled data to measure on (a part of --data).")] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="How often the data is gone through.")] = 5,
+    epochs: Annotated[int, typer.Option(min=1, max=MOST_REPEATS, help="How often the data is gone through.")] = 5,
     rate: Annotated[float, typer.Option(help="Learning rate.")] = 1e-3,
-    batch: Annotated[int, typer.Option(min=2, help="Inputs in a step of training.")] = 128,
+    batch: Annotated[int, typer.Option(min=2, max=MOST_HELD, help="Inputs in a step of training.")] = 128,
     share: Annotated[float, typer.Option(help="Share of each batch that are failing tests.")] = 0.1,
     held_out: Annotated[float, typer.Option(help="Share of failing tests (and of --data) measured on only.")] = 0.2,
-    seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST - MOST_REPEATS, help="Of all randomness.")] = 0,
     repeats: Annotated[
-        int, typer.Option(min=1, help="Trainings with failing tests and as many without; the time grows with it.")
+        int,
+        typer.Option(
+            min=1, max=MOST_REPEATS, help="Trainings with failing tests and as many without; the time grows with it."
+        ),
     ] = 3,
     out: Annotated[
         Path | None, typer.Option(help="Where to save: .safetensors (weights) or .pt2 (model); in the campaign.")

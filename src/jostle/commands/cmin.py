@@ -171,7 +171,9 @@ def _calibrated(settings: Settings, figures: Mapping[str, float]) -> Settings:
 
 def _context(folder: Path, loaded: Loaded) -> PartContext:
     ranged = needs_profile(loaded.settings)
-    return loaded.prepared.context(load_profile(folder / PROFILE, loaded.model.belongs_to) if ranged else None)
+    return loaded.prepared.context(
+        load_profile(folder / PROFILE, loaded.model.belongs_to, kept=True) if ranged else None
+    )
 
 
 def _figures(feedbacks: Sequence[Feedback]) -> Figures:

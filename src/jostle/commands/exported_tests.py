@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from io import BytesIO, StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from jostle.errors import UsageError
 from jostle.inputs.array_files import MADE_BY_EXPORT, has_mark
 from jostle.inputs.distances import LEVELS, are_image_files
 from jostle.records import NO_LABEL
+from jostle.untrusted.files import opened_plain
 
 OF_SAVEZ = ("file", "allow_pickle")  # arguments of np.savez, which no array can be called
 TENSORS, SCRIPT, INDEX = "tests.safetensors", "dataset.py", "tests.csv"
@@ -82,7 +83,7 @@ def _holds_only_exported(folder: Path) -> bool:
     if INDEX not in there:
         return there == {TENSORS, SCRIPT}
     try:
-        with (folder / INDEX).open(newline="", encoding="utf-8") as file:
+        with TextIOWrapper(opened_plain(folder / INDEX), newline="", encoding="utf-8") as file:
             listed = {row["file"] for row in csv.DictReader(file)}
     except (OSError, ValueError, KeyError, csv.Error):
         return False

@@ -21,6 +21,7 @@ from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.interfaces import ModelTarget
 from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
+from jostle.options.kinds import LARGEST, MOST_HELD, MOST_REPEATS, shown
 from jostle.options.schema import Given
 from jostle.progress import Progress, quietly
 from jostle.randomness import randomness, seeded
@@ -31,6 +32,12 @@ from jostle.subjects.subject import Trainable, Watch
 
 LARGEST_RATE = 1e30  # beyond which float32 cannot hold what Adam makes of it
 MEASURES = ("clean", "unseen", "trained")
+
+
+WHOLE_NUMBERS = (
+    *(("epochs", 1, MOST_REPEATS), ("repeats", 1, MOST_REPEATS)),
+    *(("batch", 2, MOST_HELD), ("seed", 0, LARGEST - MOST_REPEATS)),
+)
 
 
 @dataclass(frozen=True)
@@ -51,10 +58,9 @@ class TrainingOptions:
                 raise UsageError(f"--{name.replace('_', '-')} {getattr(self, name)}: give a share above 0 and below 1")
         if not 0 < self.rate <= LARGEST_RATE:
             raise UsageError(f"--rate {self.rate}: give a learning rate above 0, such as 0.001")
-        if self.batch < 2:
-            raise UsageError(f"--batch {self.batch}: give at least 2, one of the data and one failing test")
-        if self.repeats < 1:
-            raise UsageError(f"--repeats {self.repeats}: give at least 1")
+        for name, low, high in WHOLE_NUMBERS:
+            if not low <= getattr(self, name) <= high:
+                raise UsageError(f"--{name} {shown(getattr(self, name))}: give at least {low} and at most {high}")
 
 
 @dataclass(frozen=True)

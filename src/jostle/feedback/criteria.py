@@ -17,7 +17,7 @@ from jostle.errors import UsageError
 from jostle.feedback.new_units import NewUnits
 from jostle.options.campaign import ActivityOptions
 from jostle.options.declaration import Theme, check, option
-from jostle.options.kinds import COUNT
+from jostle.options.kinds import HELD
 from jostle.profile import Layers, Profile
 from jostle.scaling import layer_numbers, spans
 
@@ -29,21 +29,21 @@ ROUNDING = 1e-5  # of a range: in batches of another size, the same input differ
 class SectionOptions:
     """How finely the range of a neuron is cut."""
 
-    sections: int = option(COUNT, "Sections of a neuron's range (kmnc)", Theme.GUIDES, default=1000)
+    sections: int = option(HELD, "Sections of a neuron's range (kmnc)", Theme.GUIDES, default=1000)
 
 
 @dataclass(frozen=True)
 class BucketOptions:
     """How far beyond the range of a neuron is counted."""
 
-    buckets: int = option(COUNT, "Sections counted beyond a range (nbc, snac)", Theme.GUIDES, default=10)
+    buckets: int = option(HELD, "Sections counted beyond a range (nbc, snac)", Theme.GUIDES, default=10)
 
 
 @dataclass(frozen=True)
 class RankOptions:
     """How many neurons of a layer count as its most or least active."""
 
-    top: int = option(COUNT, "How many of a layer count (tknc, bknc)", Theme.GUIDES, default=10)
+    top: int = option(HELD, "How many of a layer count (tknc, bknc)", Theme.GUIDES, default=10)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class LevelOptions:
     """How the search is led to neurons that are not active yet."""
 
     levels: int = option(
-        COUNT, "Levels below that, which lead the search and count for nothing (dlfuzz 100)", Theme.GUIDES, default=10
+        HELD, "Levels below that, which lead the search and count for nothing (dlfuzz 100)", Theme.GUIDES, default=10
     )
 
 

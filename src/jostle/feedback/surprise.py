@@ -20,7 +20,7 @@ from jostle.feedback.new_units import NewUnits
 from jostle.known_traces import KnownTraces, by_class, points_in, predicted_in
 from jostle.options.campaign import CountedLayerOptions
 from jostle.options.declaration import Theme, option
-from jostle.options.kinds import COUNT, number
+from jostle.options.kinds import HELD, number
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext
 from jostle.profile import Profile
@@ -36,7 +36,7 @@ LEAST_RIDGE = 1e-10  # of the mean variance, added until a covariance can be inv
 class SurpriseOptions:
     """How surprise is cut to buckets."""
 
-    surprise_buckets: int = option(COUNT, "Buckets of surprise (lsa, dsa)", Theme.GUIDES, default=1000)
+    surprise_buckets: int = option(HELD, "Buckets of surprise (lsa, dsa)", Theme.GUIDES, default=1000)
     surprise_limit: float | None = option(
         number("give a surprise above 0, such as 2 for dsa", above=0),
         "Surprise above which nothing counts (dsa 2; lsa twice the largest of known data)",

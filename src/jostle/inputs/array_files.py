@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 import zipfile
 from functools import partial
@@ -13,7 +12,8 @@ import numpy as np
 
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
-from jostle.untrusted.files import check_regular, check_unpacked
+from jostle.untrusted.array_files import read_array
+from jostle.untrusted.files import LARGEST_MODEL, check_unpacked, name_of_opened, opened_bounded
 
 MADE_BY_CMIN = "made_by_jostle_cmin"  # an array by which a file of `jostle cmin` is told for ours
 MADE_BY_EXPORT = "made_by_jostle_export_tests"  # the same of `jostle export-tests`
@@ -37,30 +37,24 @@ def has_mark(path: Path, mark: str) -> bool:
     if not path.is_file():
         return False
     try:
-        with zipfile.ZipFile(path) as archive:
+        with opened_bounded(path, LARGEST_MODEL) as file, zipfile.ZipFile(file) as archive:
             return f"{mark}.npy" in archive.namelist()
     except (OSError, ValueError, zipfile.BadZipFile):
         return False
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
-    check_regular(path)
-    with warnings.catch_warnings():
+    with opened_bounded(path, LARGEST_MODEL) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what numpy thinks of the header
         if path.suffix == ".npy":
-            return {"x": np.lib.format.open_memmap(path, mode="r")}  # which is as large as it says, or fails
-        with zipfile.ZipFile(path) as archive:
-            check_unpacked(archive.infolist(), max(UNPACKED, RATIO * path.stat().st_size))
+            return {
+                "x": np.lib.format.open_memmap(name_of_opened(file, path), mode="r")
+            }  # which is as large as it says, or fails
+        with zipfile.ZipFile(file) as archive:
+            check_unpacked(archive.infolist(), max(UNPACKED, RATIO * file.seek(0, 2)))
             return {info.filename.removesuffix(".npy"): _member(archive, info) for info in archive.infolist()}
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
-    """An array that is as large as its header says; numpy would allocate that before it looks."""
     with archive.open(info) as member:
-        version = np.lib.format.read_magic(member)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(member)
-        if math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
-            raise ValueError(f"{info.filename[:100]} claims shape {str(list(shape))[:100]}, which is not what it holds")
-    with archive.open(info) as member:
-        return np.lib.format.read_array(member, allow_pickle=False)
+        return read_array(member, info.file_size, info.filename)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +13,10 @@ from jostle.domain import Domain
 from jostle.errors import UsageError
 from jostle.options.choices import nearest, unknown
 from jostle.options.kinds import finite
-from jostle.untrusted.files import read_bounded
+from jostle.untrusted.files import check_regular
+from jostle.untrusted.toml_text import read_toml
 
 DOMAIN_FILE = "domain.toml"  # in the folder of a campaign
-LARGEST = 16 * 2**20  # bytes
 HEADING = "# What inputs may be, as this campaign keeps it. Edit a copy, and give it as --domain FILE.\n"
 
 
@@ -94,8 +93,9 @@ def read_domain_file(file: str) -> Section:
     """All of a domain file, in which no key is looked at yet."""
     path = Path(file)
     try:
-        return Section(file, (), tomllib.loads(read_bounded(path, LARGEST).decode("utf-8")))
-    except (tomllib.TOMLDecodeError, ValueError, OSError, RecursionError) as error:
+        check_regular(path)
+        return Section(file, (), read_toml(path))
+    except (OSError, ValueError) as error:
         raise UsageError(
             f"--domain {file} cannot be read: give a TOML file such as a campaign's {DOMAIN_FILE} ({error})"
         ) from error

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
-from jostle.untrusted.files import check_regular
+from jostle.untrusted.files import opened_bounded
 
 # Not every format that Pillow recognises: it hands some, whatever the name of the file, to other programs.
 FORMATS = ("PNG", "JPEG", "BMP", "DIB", "GIF", "TIFF", "WEBP", "PPM")
@@ -69,11 +69,11 @@ def _opened(file: Path, whole: bool = False) -> Image.Image:
 
 
 def _decoded(file: Path, whole: bool) -> Image.Image:
-    check_regular(file)
+    content = opened_bounded(file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a decoder thinks of the file
         warnings.simplefilter("error", Image.DecompressionBombWarning)
-        image = Image.open(file, formats=FORMATS)
+        image = Image.open(content, formats=FORMATS)
         if whole:
             image.load()
     return image

@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow
 from pyarrow import parquet
 
+from jostle.untrusted.files import LARGEST_MODEL, opened_bounded
+
 LONGEST = 10_000  # characters of a text, which is read again for each row
 TEXT = "BYTE_ARRAY"  # the physical type of texts and bytes
 SHARED_STARTS = "DELTA_BYTE_ARRAY"  # an encoding in which a value is a few bytes and the start of the one before
@@ -15,11 +17,11 @@ SHARED_STARTS = "DELTA_BYTE_ARRAY"  # an encoding in which a value is a few byte
 
 def columns_of(path: Path, most_cells: int, most_bytes: int) -> tuple[list[str], list[list[Any]]]:
     """The names of columns, and the values of each, of which equal texts are one object."""
-    with parquet.ParquetFile(path) as file:
+    with opened_bounded(path, LARGEST_MODEL) as opened, parquet.ParquetFile(opened) as file:
         _check_flat(file.schema_arrow)
         _check_size(file, most_cells, most_bytes)
         texts = [column.path for column in _schema(file) if column.physical_type == TEXT]
-    with parquet.ParquetFile(path, read_dictionary=texts) as file:
+    with opened_bounded(path, LARGEST_MODEL) as opened, parquet.ParquetFile(opened, read_dictionary=texts) as file:
         table = file.read()
     return list(table.column_names), [_values(column) for column in table.columns]
 

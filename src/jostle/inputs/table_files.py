@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from jostle.inputs.inferred_table import inferred_table
 from jostle.layout import WHOLE_UP_TO
 from jostle.options.choices import unknown
 from jostle.records import NO_LABEL, Seeds
-from jostle.untrusted.files import check_regular
+from jostle.untrusted.files import check_regular, opened_bounded
 
 TABLES = (".csv", ".parquet")
 LABEL_COLUMNS = ("label", "target", "y")  # columns that are labels unless the user says which
@@ -69,7 +70,7 @@ def _csv(path: Path) -> Cells:
     check_regular(path)
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(f"it is larger than {MOST_BYTES:,} bytes: keep fewer rows, or give an .npy file")
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with io.TextIOWrapper(opened_bounded(path, MOST_BYTES), encoding="utf-8-sig", newline="") as file:
         heading = next(_lines(file))
         file.seek(0)
         rows = csv.reader(_lines(file), delimiter=max(DELIMITERS, key=heading.count), strict=True)

@@ -17,7 +17,7 @@ from jostle.errors import SeedsRefused
 from jostle.foreign import Crash, attempt
 from jostle.inputs.audio import Audio
 from jostle.records import Seeds
-from jostle.untrusted.files import check_regular
+from jostle.untrusted.files import opened_bounded
 
 SUFFIX = ".wav"
 FIX = "save it as PCM of 8, 16, 24 or 32 bits, or remove it"
@@ -91,8 +91,7 @@ def _read(file: Path) -> Wave:
 
 
 def _decoded(file: Path) -> Wave:
-    check_regular(file)
-    with wave.open(str(file), "rb") as content:
+    with opened_bounded(file) as opened, wave.open(opened, "rb") as content:
         count, channels, width = content.getnframes(), content.getnchannels(), content.getsampwidth()
         held = content.readframes(count)
         if not count or len(held) != count * channels * width or width > 4:

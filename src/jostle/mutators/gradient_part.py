@@ -26,7 +26,7 @@ from jostle.options.campaign import (
     StepOptions,
 )
 from jostle.options.declaration import Theme, option
-from jostle.options.kinds import choice, choices, number, whole
+from jostle.options.kinds import HELD, LARGEST, choice, choices, number, whole
 from jostle.options.schema import Settings
 from jostle.part import TRIED, Part, PartContext, first_line
 from jostle.profile import Layers
@@ -58,13 +58,13 @@ class GradientOptions:
         default=("frequent",),
     )
     neurons: int = option(
-        whole(0, say="give a whole number from 0 to 2^63 - 1"),
+        whole(0, LARGEST, "give a whole number from 0 to 2^63 - 1"),
         "How many neurons `gradient` activates",
         Theme.GRADIENTS,
         default=10,
     )
     balance: float = option(NOT_NEGATIVE, "What a neuron weighs beside the label", Theme.GRADIENTS, default=0.25)
-    others: int | None = option(whole(1), f"Other classes that `gradient` heads for ({OTHERS})", Theme.GRADIENTS)
+    others: int | None = option(HELD, f"Other classes that `gradient` heads for ({OTHERS})", Theme.GRADIENTS)
     perturbation: str = option(
         choice(lambda: PERTURBATIONS),
         "How gradients change inputs: gradient, sign, light, occlusion, blackout",

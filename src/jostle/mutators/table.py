@@ -15,7 +15,7 @@ from jostle.inputs.table_groups import Together
 from jostle.lineage import MADE, THEN, UNCHANGED, Mutation
 from jostle.mutators.noise import SIGMA_SHARE, NoiseOptions
 from jostle.options.declaration import Theme, check, option
-from jostle.options.kinds import COUNT, number
+from jostle.options.kinds import HELD, number
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
 from jostle.records import Candidates
@@ -28,7 +28,7 @@ REMEMBERED = 2**16  # mutations by their columns, because making one takes longe
 class TableOptions:
     """How many columns change, and whether they change together."""
 
-    columns: int = option(COUNT, "Most columns of a table that differ from the root seed", Theme.MUTATION, default=3)
+    columns: int = option(HELD, "Most columns of a table that differ from the root seed", Theme.MUTATION, default=3)
     joint: float = option(
         number("give a share from 0 to 1", at_least=0, at_most=1),
         "Share of children that take columns together from another seed",

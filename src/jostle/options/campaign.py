@@ -14,7 +14,9 @@ from jostle.options.kinds import (
     DEVIATIONS,
     DURATION,
     FLAG,
+    HELD,
     INPUTS,
+    LARGEST,
     NAMES,
     NUMBERS,
     RANGE,
@@ -23,6 +25,7 @@ from jostle.options.kinds import (
     TEXT,
     WHOLES,
     choice,
+    duration,
     number,
     whole,
 )
@@ -36,9 +39,12 @@ DEFAULT_BUDGET = 60.0  # seconds
 USUAL_RANGE = (0.0, 1.0)  # of input values
 CHANNEL_MEANS, EVERY_UNIT = UNITS = ("channels", "every")  # what a neuron is: the mean of a channel, or every unit
 BEHIND_ACTIVATIONS, EVERY_LAYER = COUNTED_LAYERS = ("activated", "every")  # layers whose neurons are counted
-TOKEN = whole(0)
+TOKEN = whole(0, LARGEST)
 LENGTH = whole(1, 10_000_000)
-SEED = whole(0, say="give a whole number from 0 to 2^63 - 1")
+SAMPLES = whole(1, 1_000_000_000)
+VOCABULARY = whole(1, 2**31)
+WAITED = duration(20 * 86_400.0)  # what one call of the system waits at most
+SEED = whole(0, LARGEST, say="give a whole number from 0 to 2^63 - 1")
 
 
 @dataclass(frozen=True)
@@ -112,14 +118,14 @@ class InputOptions:
     )
     channels: int | None = option(CHANNELS, "Read image files as 1 (grey) or 3 (colour) channels", Theme.WHAT)
     size: tuple[int, int] | None = option(SIZE, "Resize image files to HEIGHT,WIDTH", Theme.WHAT)
-    rate: int | None = option(COUNT, "Samples a second of waves; .wav files tell theirs", Theme.WHAT)
+    rate: int | None = option(SAMPLES, "Samples a second of waves; .wav files tell theirs", Theme.WHAT)
     length: int | None = option(
         LENGTH, "Pad and cut to so many: samples of waves, tokens of texts (texts: 128)", Theme.WHAT
     )
     input: tuple[str, ...] = option(
         INPUTS, "Of several inputs, one to change, and how: --input image=metamorphic", Theme.MUTATION, default=()
     )
-    vocabulary: int | None = option(COUNT, "How many tokens there are (the embedding's size)", Theme.WHAT)
+    vocabulary: int | None = option(VOCABULARY, "How many tokens there are (the embedding's size)", Theme.WHAT)
     pad: int | None = option(TOKEN, "The token that fills rows up (what fills only tails of the seeds)", Theme.WHAT)
     special: tuple[int, ...] = option(
         WHOLES, "Tokens that stay where they are: 101,102 (what begins or ends every seed)", Theme.WHAT, default=()
@@ -272,7 +278,7 @@ class RunOptions:
 class BatchOptions:
     """How many inputs run at once."""
 
-    batch: int = option(COUNT, "Inputs run at once", Theme.BUDGET, default=256)
+    batch: int = option(HELD, "Inputs run at once", Theme.BUDGET, default=256)
 
 
 @dataclass(frozen=True)
@@ -301,7 +307,7 @@ class IsolationOptions:
         may_change=True,
     )
     timeout: float | None = option(
-        DURATION, "Longest time for a batch in the model's own process (5m)", Theme.SAFETY, may_change=True
+        WAITED, "Longest time for a batch in the model's own process (5m)", Theme.SAFETY, may_change=True
     )
     rss_limit: int | None = option(
         BYTES,

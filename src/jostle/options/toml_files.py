@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jostle.errors import UsageError
 from jostle.options.schema import Given, Schema
+from jostle.untrusted.toml_text import read_toml
 
 CONFIG_FILE = "jostle.toml"
 LARGEST = 2**20  # bytes of a file of options
@@ -56,11 +56,9 @@ def table_at(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
     try:
-        if path.stat().st_size > LARGEST:
-            raise ValueError(f"it is larger than {LARGEST} bytes")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, ValueError, OSError, RecursionError) as error:
+        return read_toml(path, LARGEST)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: fix it or move it away ({error})") from error

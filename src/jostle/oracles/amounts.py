@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from typing import Any
 
-from jostle.options.kinds import Kind, shown
+from jostle.options.kinds import FARTHEST, Bounds, Kind, shown
 
 ABSOLUTE, SHARE, TIMES = "", "%", "x"
 FORM = re.compile(r"(\d{1,30}(?:\.\d*)?(?:e[+-]?\d{1,2})?|\.\d+)\s*([%x]?)")
@@ -24,7 +23,7 @@ class Amount:
     def parsed(text: str) -> Amount:
         """The amount that a user typed; ValueError where it is none."""
         match = FORM.fullmatch(text.strip())
-        if match is None or not math.isfinite(float(match[1])):
+        if match is None or float(match[1]) > FARTHEST:
             raise ValueError(f"{text!r} is no amount")
         return Amount(float(match[1]) / (100 if match[2] == SHARE else 1), match[2])
 
@@ -43,4 +42,5 @@ def amount(*units: str, say: str) -> Kind:
         return text
 
     others = tuple(f"3{unit}" for unit in (SHARE, TIMES) if unit not in units)
-    return Kind("AMOUNT", str, check, ("", "-1", "much", "nan", "1e999", "5 apples", True, *others))
+    bad = ("", "-1", "much", "nan", "1e999", "1e31", "5 apples", True, 10**5000, *others)
+    return Kind("AMOUNT", shown, check, bad, bounds=Bounds(0, FARTHEST), spelled=lambda number: f"{number!r}{units[0]}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from jostle.digests import bug_number
 from jostle.errors import UsageError
-from jostle.options.kinds import Kind, NotThisName, shown
+from jostle.options.kinds import FARTHEST, Kind, NotThisName, shown
 from jostle.task import NO_LABEL_READING, LabelReading
 
 LABELS, AUTO = "labels", "auto"
@@ -153,15 +153,15 @@ def comparison_named(name: str, reading: LabelReading = NO_LABEL_READING, margin
         return SameLabels(reading)
     if name == "argmax":
         return SameTop(margin=margin)
-    if name.startswith("top") and name[3:].isdigit() and int(name[3:]) > 0:
-        return SameTop(int(name[3:]), margin)
+    if top := re.fullmatch(r"top([1-9][0-9]{0,8})", name):
+        return SameTop(int(top[1]), margin)
     try:
         tolerance = float(name)
     except ValueError:
         tolerance = -1.0
-    if not 0 <= tolerance < math.inf:
+    if not 0 <= tolerance <= FARTHEST:
         raise UsageError(
-            f"--agree {name!r}: give argmax, topK (such as top5), labels, a tolerance (such as 1e-3) or auto"
+            f"--agree {name[:40]!r}: give argmax, topK (such as top5), labels, a tolerance (such as 1e-3) or auto"
         )
     return Close(tolerance)
 
@@ -176,4 +176,6 @@ def _comparison(value: Any) -> str:
     return shown(value)
 
 
-COMPARISON = Kind("TEXT", str, _comparison, ("most", "nan", "top0", "top", "-1", "1e999", "argmax,,1e-3"))
+COMPARISON = Kind(
+    "TEXT", str, _comparison, ("most", "nan", "top0", "top", "-1", "1e999", "1e31", "top" + "9" * 5000, "argmax,,1e-3")
+)

@@ -162,7 +162,7 @@ class ToleranceOptions:
     """How far predictions may move."""
 
     tolerance: str = option(
-        Kind("AMOUNT", str, _tolerance, (*ONE.bad, "1,10%", "1,,2")),
+        Kind("AMOUNT", str, _tolerance, (*ONE.bad, "1,10%", "1,,2"), bounds=ONE.bounds, spelled=ONE.spelled),
         "How far `moved` lets predictions move: 0.5, 10%, or 3x what nearest seeds differ by",
         Theme.DEFECTS,
         default="3x",

@@ -11,9 +11,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from jostle.inputs.edit_distance import edit_distances
+from jostle.options.campaign import TOKEN
 from jostle.options.choices import chosen
 from jostle.options.declaration import Theme, option
-from jostle.options.kinds import LONGEST, Kind, shown, whole
+from jostle.options.kinds import LONGEST, Kind, shown
 from jostle.options.schema import Settings
 from jostle.oracles.amounts import ABSOLUTE, SHARE, Amount, amount
 from jostle.oracles.answers import finite_rows
@@ -47,7 +48,7 @@ class SequenceOptions:
     field: str | None = option(
         FIELD, "Tokens that must not change at all: START:END, or the name of an output", Theme.DEFECTS
     )
-    end_token: int | None = option(whole(0), "The token that ends a sequence", Theme.DEFECTS)
+    end_token: int | None = option(TOKEN, "The token that ends a sequence", Theme.DEFECTS)
 
 
 class SequenceKept:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -13,6 +12,7 @@ from typing import Any
 from jostle.errors import UsageError
 from jostle.options.choices import nearest
 from jostle.triage.kinds import matches
+from jostle.untrusted.toml_text import read_toml
 
 FILE = "jostle-accepted.toml"
 KEYS = ("defect", "reason", "until", "test")
@@ -57,7 +57,7 @@ def read_accepted(root: Path) -> Acceptances:
     """What the file at the root of the tests says; nothing is accepted where there is none."""
     path = root / FILE
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = read_toml(path)
     except FileNotFoundError:
         return Acceptances()
     except (OSError, ValueError) as error:

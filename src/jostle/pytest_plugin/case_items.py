@@ -102,14 +102,24 @@ class CaseReplays:
 
     def _like(self, folder: Path) -> list[Path]:
         """Other cases that the same model is loaded for; none beside a case of twins, which its seed calibrates."""
-        from jostle.storage.campaign_record import COPY
         from jostle.storage.defect_case import read_case
 
         if folder in self._alone or read_case(folder).campaign.all_settings.get("twin"):
             return []
-        content = (folder / COPY).read_bytes()
+        content = _campaign_copy(folder)
         others = (one for one in self._folders if one != folder and one not in self._alone | self._done.keys())
-        return [one for one in others if (one / COPY).is_file() and (one / COPY).read_bytes() == content]
+        return [one for one in others if content and _campaign_copy(one) == content]
+
+
+def _campaign_copy(folder: Path) -> bytes:
+    """What the record of a case's campaign says, nothing where it cannot be read."""
+    from jostle.storage.campaign_record import COPY
+    from jostle.untrusted.files import HEADER_LIMIT, read_plain
+
+    try:
+        return read_plain(folder / COPY, HEADER_LIMIT)
+    except (OSError, ValueError):
+        return b""
 
 
 REPLAYS = pytest.StashKey[CaseReplays]()

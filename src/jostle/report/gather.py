@@ -28,7 +28,6 @@ from jostle.storage.defect_record import Defect
 from jostle.storage.defects import DEFECTS_FILE, read_defects
 from jostle.storage.divergence_plots import BAND, MOST_LAYERS
 from jostle.storage.environment import ENVIRONMENT
-from jostle.storage.files import parsed_json
 from jostle.storage.finding_record import RECORD, FindingRecord, InputType
 from jostle.storage.findings import FLAKY, finding_folders
 from jostle.storage.journal import JOURNAL, Journal, read_journal
@@ -38,6 +37,7 @@ from jostle.triage.causes import fewest_classes
 from jostle.triage.grouping import defects_of
 from jostle.triage.triaged_finding import gather as triaged
 from jostle.triage.words import Words, counted
+from jostle.untrusted.json_text import parsed_json
 
 
 def gather(folder: Path, record: CampaignRecord, classes: ClassNames, renamed: bool = False) -> Contents:

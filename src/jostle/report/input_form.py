@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import Any
 
 from torch import Tensor
 
-from jostle.inputs.domain_files import DOMAIN_FILE, LARGEST
+from jostle.inputs.domain_files import DOMAIN_FILE
 from jostle.inputs.table_columns import shortest
 from jostle.inputs.value_range import IMAGE
 from jostle.layout import Layout
-from jostle.untrusted.files import named_file, read_bounded
+from jostle.untrusted.files import named_file
+from jostle.untrusted.toml_text import read_toml
 
 WHOLE = ""  # the name of the only input of a model that has one
 
@@ -68,8 +68,8 @@ class InputForms:
 def read_forms(folder: Path, layout: Layout | None) -> InputForms:
     """What the campaign in this folder keeps of its inputs; arrays where that cannot be read."""
     try:
-        content = tomllib.loads(read_bounded(named_file(folder, DOMAIN_FILE), LARGEST).decode("utf-8"))
-    except (OSError, ValueError, RecursionError):
+        content = read_toml(named_file(folder, DOMAIN_FILE))
+    except (OSError, ValueError):
         return InputForms({}, layout)
     several = content.get("input")
     if isinstance(several, dict):

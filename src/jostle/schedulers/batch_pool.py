@@ -11,7 +11,7 @@ from torch import Tensor
 from jostle.inputs.distances import changed_by
 from jostle.options.campaign import ChangeOptions, InputOptions
 from jostle.options.declaration import Theme, check, option
-from jostle.options.kinds import COUNT
+from jostle.options.kinds import HELD
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
 from jostle.records import Candidates, Lesson
@@ -25,7 +25,7 @@ LEAST_POTENTIAL = 1e-6
 class PoolOptions:
     """How much of a batch is mutated at once."""
 
-    sample: int = option(COUNT, "Entries of a batch that `pool` mutates at once", Theme.SCHEDULING, default=64)
+    sample: int = option(HELD, "Entries of a batch that `pool` mutates at once", Theme.SCHEDULING, default=64)
 
 
 class BatchPool:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from jostle.options.declaration import Theme, check, option
-from jostle.options.kinds import COUNT, number
+from jostle.options.kinds import HELD, number
 from jostle.part import Part, first_line
 
 
@@ -16,7 +16,7 @@ from jostle.part import Part, first_line
 class RecentOptions:
     """How few are the newest few."""
 
-    newest: int = option(COUNT, "How many of the newest entries `recent` prefers", Theme.SCHEDULING, default=5)
+    newest: int = option(HELD, "How many of the newest entries `recent` prefers", Theme.SCHEDULING, default=5)
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,8 @@ from jostle.storage.archive import open_campaign
 from jostle.storage.finding_record import InputType
 from jostle.storage.graph_files import GraphFiles
 from jostle.storage.history import read_history
+from jostle.storage.own_folders import GRAPHS
 from jostle.storage.ownership import check_folder
-
-GRAPHS = "graphs"  # where models stand in a campaign's folder
 
 
 def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None) -> Session:

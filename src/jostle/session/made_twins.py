@@ -9,8 +9,8 @@ from pathlib import Path
 
 from jostle.isolation.orphans import clean_up, new_folder
 from jostle.storage.files import make_folder, write_whole
-
-TWINS = "twins"  # where in a campaign's folder they are kept
+from jostle.storage.own_folders import TWINS
+from jostle.untrusted.files import read_plain
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def twins_folder(campaign: Path | None) -> Iterator[Path]:
     try:
         if campaign is not None:
             for path in _files(campaign / TWINS):
-                shutil.copyfile(path, folder / path.name)
+                write_whole(folder / path.name, read_plain(path))
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -38,7 +38,7 @@ def keep_twins(folder: Path, campaign: Path) -> None:
     for path in _files(folder):
         if _twin(path) in incomplete:
             make_folder(campaign / TWINS)
-            write_whole(campaign / TWINS / path.name, path.read_bytes(), synced=True)
+            write_whole(campaign / TWINS / path.name, read_plain(path), synced=True)
 
 
 def _twin(path: Path) -> str:

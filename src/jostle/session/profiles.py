@@ -39,7 +39,7 @@ def saved_profile(folder: Path, model: Instrumented) -> Profile | None:
     if not (folder / PROFILE).exists():
         return None
     try:
-        return load_profile(folder / PROFILE, model.belongs_to)
+        return load_profile(folder / PROFILE, model.belongs_to, kept=True)
     except UsageError:
         return None
 

@@ -8,16 +8,16 @@ from itertools import accumulate
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from torch import Tensor
 
 from jostle.lineage import Change, Mutation
 from jostle.records import NO_PARENT
-from jostle.storage.files import parsed_json
 from jostle.storage.finding_record import FindingRecord
 from jostle.storage.journal import JOURNAL, read_journal
 from jostle.storage.repair import entries_path
-from jostle.untrusted.files import check_plain
+from jostle.untrusted.json_text import parsed_json
+from jostle.untrusted.tensor_files import opened_tensors
 
 LONGEST = 100_000  # generations; more are a damaged corpus
 
@@ -81,7 +81,7 @@ class Ancestry:
         entries, row = self._entry(number)
         if row >= len(entries.parents):
             return None
-        with safe_open(entries.path, "pt") as file:
+        with opened_tensors(entries.path) as file:
             array: Tensor = file.get_slice("inputs")[row : row + 1]
         return array[0]
 
@@ -98,8 +98,7 @@ class Ancestry:
 def read_entries(path: Path) -> StepEntries:
     """What stands in the file of one step."""
     try:
-        check_plain(path)
-        with safe_open(path, "pt") as file:
+        with opened_tensors(path) as file:
             parents = tuple(map(int, file.get_tensor("parents").tolist()))
             mutations = tuple(map(str, parsed_json((file.metadata() or {})["steps"])))
             rows = file.get_slice("inputs").get_shape()[0]
@@ -110,10 +109,8 @@ def read_entries(path: Path) -> StepEntries:
 
 def planted_seeds(folder: Path, roots: Tensor) -> Tensor:
     """[n, ...] the seeds of these numbers, but for those that the corpus does not hold or cannot give."""
-    path = entries_path(folder, 0)
     try:
-        check_plain(path)
-        with safe_open(path, "pt") as file:
+        with opened_tensors(entries_path(folder, 0)) as file:
             inputs, planted = file.get_tensor("inputs"), file.get_tensor("roots")
         return inputs[torch.isin(planted, roots)]
     except (OSError, SafetensorError, KeyError, ValueError, IndexError, RuntimeError):

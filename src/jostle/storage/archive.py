@@ -63,6 +63,7 @@ from jostle.storage.quarantine import QUARANTINE, Quarantine
 from jostle.storage.repair import CORPUS, entries_path, repair_findings
 from jostle.storage.status import STATUS, write_status
 from jostle.storage.write_ahead_log import WriteAheadLog
+from jostle.untrusted.files import check_plain, read_plain
 
 SECONDS_BETWEEN_STATUS = 1.0
 PATIENCE = 0.5  # seconds for the lock, because somebody may just be looking whether it is held
@@ -75,7 +76,7 @@ class Archive:
         self.folder = folder
         self._input_type = input_type
         self.quarantine = quarantine
-        self._config = (folder / CONFIG).read_bytes()
+        self._config = read_plain(folder / CONFIG)
         self._written = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())  # bytes
         self._logged = 0  # bytes
         self._lock = lock
@@ -251,8 +252,19 @@ def _in_order(folder: Path) -> Quarantine:
 def _locked(folder: Path) -> FileLock:
     try:
         make_folder(folder)
+        _check_lock(folder / "lock")
         lock = FileLock(folder / "lock")
         lock.acquire(timeout=PATIENCE)
         return lock
     except Timeout as error:
         raise OutputRefused(f"another process is at work in {folder}: wait for it or give another --out") from error
+
+
+def _check_lock(path: Path) -> None:
+    """Refuses a lock that is no file: whoever takes it empties what it leads to."""
+    try:
+        check_plain(path)
+    except FileNotFoundError:
+        return
+    except ValueError as error:
+        raise OutputRefused(f"{path} cannot be used ({error}): move it away, or give another --out") from error

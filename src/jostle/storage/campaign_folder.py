@@ -8,12 +8,14 @@ from jostle.errors import ResumeRefused
 from jostle.storage.campaign_record import CONFIG, COPY, CampaignRecord, read_campaign
 from jostle.storage.findings import FINDINGS, finding_folders
 from jostle.storage.journal import JOURNAL
+from jostle.storage.own_folders import refuse_linked_folders
 
 GIVE_CAMPAIGN = f"give the folder that jostle fuzz wrote to (or jostle frameworks), with a {CONFIG} in it"
 
 
 def campaign_in(folder: Path, name: str = CONFIG) -> CampaignRecord:
     """The campaign in this folder, as its record of this name tells of it; refused if there is none."""
+    refuse_linked_folders(folder)
     try:
         return read_campaign(folder, name)
     except FileNotFoundError as error:

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import UsageError
-from jostle.storage.files import parsed_json, write_json
+from jostle.storage.files import write_json
+from jostle.untrusted.files import read_bounded
+from jostle.untrusted.json_text import parsed_json
 
 CLASS_NAMES = "classes.json"  # in a campaign's folder
 MOST = 1_000_000  # bytes of such a file
@@ -21,16 +23,10 @@ ClassNames = Mapping[int, str]
 def read_class_names(path: Path) -> ClassNames:
     """The names by class; refused where the file is none of the three forms."""
     try:
-        content = path.read_bytes()
-        text = content[:MOST].decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise UsageError(f"--classes {path}: {reason}: {FORMS}") from error
-    if len(content) > MOST:
-        raise UsageError(f"--classes {path} is larger than {MOST:,} bytes: {FORMS}")
-    try:
-        names = _named(text)
-    except ValueError as error:
+        names = _named(read_bounded(path, MOST).decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--classes {path}: it is no text: {FORMS}") from error
+    except (OSError, ValueError) as error:
         raise UsageError(f"--classes {path}: {error}: {FORMS}") from error
     if not names:
         raise UsageError(f"--classes {path} names no class: {FORMS}")

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from jostle.step_records import Summary
-from jostle.storage.files import Appended, parsed_json
+from jostle.storage.files import Appended
 from jostle.untrusted.files import read_plain
+from jostle.untrusted.json_text import parsed_json
 
 COVERAGE = "coverage.jsonl"
 GROWTH = 1.01  # executions from one point to the next, which bounds the file: 1,400 points in a billion executions

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import safetensors.numpy
 import torch
-from safetensors import safe_open
 from torch import Tensor
 
 from jostle.digests import digest_of
 from jostle.inputs.geometry import Border, are_moved, border_of, placed, unmoved
 from jostle.lineage import Lineage, Mutation, Untouched
 from jostle.records import Candidates, Seeds
-from jostle.storage.files import parsed_json
+from jostle.untrusted.json_text import parsed_json
+from jostle.untrusted.tensor_files import opened_tensors
 
 
 def encode_entries(kept: Candidates) -> bytes:
@@ -37,7 +37,7 @@ def _mutations(kept: Candidates) -> str:
 
 def decode_entries(path: Path, seeds: Seeds) -> Candidates:
     """The entries in a file; what does not fit together or to the seeds raises ValueError."""
-    with safe_open(path, "pt") as file:
+    with opened_tensors(path) as file:
         inputs, parents, roots, placements = (
             file.get_tensor(name) for name in ("inputs", "parents", "roots", "placements")
         )

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import safetensors.numpy
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from torch import Tensor
 
 from jostle.digests import digest_of
 from jostle.records import NO_LABEL, Failures
-from jostle.storage.files import parsed_json
-from jostle.untrusted.files import check_plain
+from jostle.untrusted.json_text import parsed_json
+from jostle.untrusted.tensor_files import opened_tensors
 
 FAILING = "failing"
 INPUTS = "inputs"  # [inputs, ...] each once, also where it violates several properties
@@ -78,8 +78,7 @@ def _classes(labels: Tensor) -> Tensor:
 def bugs_in(path: Path) -> Counter[tuple[str, int]]:
     """How many tests of a file show each bug, by kind and number, without reading inputs; none of a damaged file."""
     try:
-        check_plain(path)
-        with safe_open(path, "pt") as file:
+        with opened_tensors(path) as file:
             kinds, bugs, text = (file.get_tensor(name) for name in ("kind_of", "bugs", TEXT))
         names = parsed_json(text.numpy().tobytes())["kinds"]
         return Counter((str(names[kind]), bug) for kind, bug in zip(kinds.tolist(), bugs.tolist(), strict=True))
@@ -90,8 +89,7 @@ def bugs_in(path: Path) -> Counter[tuple[str, int]]:
 def read_arrays(path: Path, digest: str) -> dict[str, Tensor] | None:
     """What a file holds, None if that is not what has this digest."""
     try:
-        check_plain(path)
-        with safe_open(path, "pt") as file:
+        with opened_tensors(path) as file:
             arrays = {name: file.get_tensor(name) for name in (INPUTS, *NUMBERS, TEXT)}
     except (OSError, SafetensorError, ValueError):
         return None

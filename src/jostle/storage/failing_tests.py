@@ -18,8 +18,10 @@ from torch import Tensor
 from jostle.errors import OutputRefused
 from jostle.lineage import Mutation
 from jostle.storage.failing_files import TEXT, bugs_in, failing_path, read_arrays
-from jostle.storage.files import parsed_json
 from jostle.storage.journal import JOURNAL, REPAIR, JournalLine, read_journal
+from jostle.untrusted.json_text import parsed_json
+
+MOST_VIOLATED = 100  # properties, by one input
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ def _of_step(folder: Path, line: JournalLine) -> FailingTests | None:
 def _decoded(arrays: Mapping[str, Tensor], step: int) -> FailingTests:
     text = parsed_json(arrays[TEXT].numpy().tobytes())
     input_of = arrays["input_of"]
+    _check_few_each(input_of)
     return FailingTests(
         inputs=arrays["inputs"].index_select(0, input_of),
         input_ids=input_of,
@@ -166,3 +169,10 @@ def _decoded(arrays: Mapping[str, Tensor], step: int) -> FailingTests:
         parents=arrays["parents"],
         mutations=tuple(Mutation.parsed(str(text["mutations"][row])) for row in input_of.tolist()),
     )
+
+
+def _check_few_each(input_of: Tensor) -> None:
+    """An input violates a few properties; were it named without end, its copies would fill the memory."""
+    _, counts = torch.unique(input_of, return_counts=True)
+    if len(counts) and int(counts.max()) > MOST_VIOLATED:
+        raise ValueError(f"an input violates more than {MOST_VIOLATED} properties")

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from jostle.errors import OutputRefused, WriteFailed
-from jostle.untrusted.files import HEADER_LIMIT, read_plain
+from jostle.untrusted.files import AT_ONCE, HEADER_LIMIT, NO_LINKS, read_plain
+from jostle.untrusted.json_text import parsed_json
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 OF_THE_DISK = {*NO_ROOM, errno.EIO}  # nobody asked for the wrong thing
 IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY}
-NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # not on Windows
 READ_AND_WRITE = 0o666  # by all whom the user's umask does not keep out, as open() has it
-DEEPEST = 100  # levels of JSON, of which we write fewer than ten
 
 
 def write_all(folder: Path, files: Mapping[str, bytes]) -> int:
@@ -78,7 +77,7 @@ def _opened_anew(path: Path) -> BinaryIO:
 
 
 def _not_through_links(path: str, flags: int) -> int:
-    return os.open(path, flags | NO_LINKS, READ_AND_WRITE)
+    return os.open(path, flags | NO_LINKS | AT_ONCE, READ_AND_WRITE)
 
 
 def temporary(path: Path) -> Path:
@@ -109,31 +108,13 @@ def read_json(path: Path) -> Any:
     return parsed_json(read_plain(path, HEADER_LIMIT))
 
 
-def parsed_json(content: bytes | str) -> Any:
-    """What the JSON says; ValueError if it is none, or nested so deeply that working with it could fail."""
-    try:
-        value = json.loads(content if isinstance(content, str) else content.decode("utf-8"))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    _check_depth(value, DEEPEST)
-    return value
-
-
-def _check_depth(value: Any, left: int) -> None:
-    if left == 0:
-        raise ValueError("nested too deeply")
-    if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            _check_depth(item, left - 1)
-
-
 class Appended:
     """A file that only grows; an append that fails leaves it as it was."""
 
     def __init__(self, path: Path):
         self._path = path
         with _as_write_failed(path):
-            self._file = path.open("ab", buffering=0)
+            self._file = open(path, "ab", buffering=0, opener=_not_through_links)  # noqa: SIM115
             _sync(path.parent)  # else a power failure could take the file with all that was synced into it
 
     def append(self, content: bytes, synced: bool = False) -> int:
@@ -201,7 +182,8 @@ def sync_folders(folders: Iterable[Path]) -> None:
     there = [folder for folder in folders if folder.is_dir()]  # somebody may have moved one away meanwhile
     for folder in there:
         with _as_write_failed(folder):
-            for path in [*folder.iterdir(), folder]:
+            files = [path for path in folder.iterdir() if path.is_file() and not path.is_symlink()]
+            for path in [*files, folder]:
                 _sync(path)
     for parent in sorted({folder.parent for folder in there}):
         with _as_write_failed(parent):
@@ -211,7 +193,7 @@ def sync_folders(folders: Iterable[Path]) -> None:
 def _sync(path: Path) -> None:
     if os.name == "nt" and path.is_dir():
         return  # Windows opens no folders, and keeps their entries safe by itself
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY | AT_ONCE)
     try:
         os.fsync(descriptor)
     finally:

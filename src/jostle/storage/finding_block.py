@@ -15,8 +15,9 @@ from torch import Tensor
 
 from jostle.records import Candidates, Finding
 from jostle.storage.campaign_record import COPY
-from jostle.storage.files import parsed_json, portable
+from jostle.storage.files import portable
 from jostle.storage.finding_record import RECORD, FindingRecord, InputType, encode_record, record_as_json
+from jostle.untrusted.json_text import parsed_json
 
 # The arrays of a finding, and what blocks call those of all findings of a step.
 ARRAYS = {"input": "inputs", "reference": "references"}

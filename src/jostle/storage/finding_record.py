@@ -14,8 +14,9 @@ from typing import Any
 from jostle.errors import OutputRefused
 from jostle.lineage import SEED, Change, Mutation
 from jostle.storage.checksums import with_checksum, without_checksum
-from jostle.storage.files import as_json, parsed_json, portable
+from jostle.storage.files import as_json, portable
 from jostle.storage.json_fields import fields, flag, json_object, number, records, text, texts, whole
+from jostle.untrusted.json_text import parsed_json
 
 RECORD = "finding.json"
 INPUT_TYPE = "input type"

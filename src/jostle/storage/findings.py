@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -32,6 +31,7 @@ from jostle.storage.finding_record import (
     record_as_json,
 )
 from jostle.storage.quarantine import portable_name
+from jostle.untrusted.array_files import read_array
 from jostle.untrusted.files import HEADER_LIMIT, opened_plain, read_plain
 
 FINDINGS, FLAKY = "findings", "flaky"  # where bugs stand that show again when their input runs alone, and others
@@ -63,7 +63,7 @@ def number_of(folder: Path) -> int:
 
 def finding_folders(findings: Path) -> list[Path]:
     """Those of ours, in order; what else lies there, links too, is not ours to touch."""
-    if not findings.is_dir():
+    if findings.is_symlink() or not findings.is_dir():
         return []
     with os.scandir(findings) as entries:
         names = [entry.name for entry in entries if FOLDER.match(entry.name) and entry.is_dir(follow_symlinks=False)]
@@ -213,6 +213,6 @@ def array_in(folder: Path, name: str) -> Tensor | None:
     """The array of a finding under this name, None if it has none; ValueError where that is a link."""
     try:
         with opened_plain(folder / f"{name}.npy") as file:
-            return torch.from_numpy(np.load(file, allow_pickle=False))
+            return torch.from_numpy(read_array(file, os.fstat(file.fileno()).st_size))
     except FileNotFoundError:
         return None

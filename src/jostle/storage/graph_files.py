@@ -7,6 +7,9 @@ from pathlib import Path
 
 from jostle.errors import OutputRefused
 from jostle.storage.files import make_folder, write_whole
+from jostle.untrusted.files import read_plain
+
+LARGEST = 2**30  # bytes of one graph
 
 
 class GraphFiles:
@@ -25,10 +28,10 @@ class GraphFiles:
         """The encoded graph; OutputRefused if its file is missing or damaged."""
         path = self._path(number)
         try:
-            encoded = path.read_bytes()
-        except OSError as error:
+            encoded = read_plain(path, LARGEST)
+        except (OSError, ValueError) as error:
             raise OutputRefused(
-                f"{path} is missing ({error.strerror}): bring it back, or give another --out"
+                f"{path} is missing ({getattr(error, 'strerror', None) or error}): bring it back, or give another --out"
             ) from error
         if self._number_of(encoded) != number:
             raise OutputRefused(f"{path} is damaged: bring it back, or give another --out")

@@ -13,9 +13,9 @@ from jostle.step_records import PastStep, StepRecord
 from jostle.storage.checksums import with_checksum, without_checksum
 from jostle.storage.entries import digest_of_entries
 from jostle.storage.failing_files import digest_of_failing
-from jostle.storage.files import parsed_json
 from jostle.storage.json_fields import counts, text, texts, whole
 from jostle.untrusted.files import read_plain
+from jostle.untrusted.json_text import parsed_json
 
 JOURNAL = "journal.jsonl"
 REPAIR = "let the jostle fuzz command that wrote it go on, which mends it"
@@ -152,7 +152,7 @@ def _content(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except ValueError as error:
-        raise OutputRefused(f"{path} cannot be read: {error}") from error
+        raise OutputRefused(f"{path} cannot be read ({error}): move it away, or bring it back") from error
 
 
 def _line_of_step(raw: bytes, step: int) -> JournalLine | None:

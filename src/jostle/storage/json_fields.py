@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 Record = Mapping[str, Any]
+LARGEST = 2**63 - 1  # of whole numbers, as arrays hold them
 
 
 def text(record: Record, name: str) -> str:
@@ -25,8 +26,8 @@ def flag(record: Record, name: str) -> bool:
 
 def whole(record: Record, name: str) -> int:
     value = _given(record, name)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{name} is no whole number")
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
+        raise ValueError(f"{name} is no whole number of 64 bits")
     return value
 
 

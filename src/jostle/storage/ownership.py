@@ -7,6 +7,7 @@ from pathlib import Path
 from jostle.errors import ResumeRefused
 from jostle.storage.campaign_record import CONFIG, CampaignRecord, read_campaign
 from jostle.storage.files import temporary, usable
+from jostle.storage.own_folders import refuse_linked_folders
 
 BEFORE_CONFIG = ("lock", temporary(Path(CONFIG)).name)  # what a process that died at once may have left
 
@@ -16,6 +17,7 @@ def check_folder(folder: Path, record: CampaignRecord) -> None:
     try:
         with usable(folder):
             if (folder / CONFIG).exists():
+                refuse_linked_folders(folder)
                 _check_same(folder, read_campaign(folder), record)
             elif folder.exists() and any(path.name not in BEFORE_CONFIG for path in folder.iterdir()):
                 raise ResumeRefused(f"{folder} is not empty and holds no campaign: give another --out")

@@ -18,6 +18,7 @@ from jostle.storage.findings import FINDINGS, FLAKY, FOLDER, finding_folders, is
 from jostle.storage.journal import JOURNAL, Journal, read_journal
 from jostle.storage.quarantine import LONGEST, QUARANTINE, Quarantine, portable_name
 from jostle.storage.write_ahead_log import LOG, read_log
+from jostle.untrusted.files import read_plain
 
 CORPUS = "corpus"
 STEP_FILE = re.compile(r"(\d{8,})\.safetensors")
@@ -41,7 +42,7 @@ def repair_findings(folder: Path, quarantine: Quarantine) -> None:
     logged = {folder / place: files for place, files in found.items() if _is_ours(place)}
     for place, files in logged.items():
         if not is_whole(place):
-            write_files(place, {COPY: (folder / CONFIG).read_bytes(), **files})
+            write_files(place, {COPY: read_plain(folder / CONFIG), **files})
     for place in places:
         if not damaged and place not in logged and _is_unfinished(place):
             remove(place)
@@ -111,7 +112,7 @@ def repair_journal(folder: Path, quarantine: Quarantine) -> Journal:
     path = folder / JOURNAL
     journal = read_journal(path)
     if journal.damaged:
-        tail = path.read_bytes()[journal.sound :]
+        tail = read_plain(path)[journal.sound :]
         aside = quarantine.free(f"journal-from-step-{len(journal.lines)}.jsonl")
         make_folder(aside.parent)
         write_whole(aside, tail)

@@ -12,7 +12,9 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from jostle.errors import OutputRefused
 from jostle.storage.files import Appended
+from jostle.untrusted.files import read_plain
 
 LOG = "findings.log"
 HEAD = struct.Struct("<QI")  # length and checksum of a block
@@ -52,7 +54,7 @@ class LogContent:
 
 def read_log(folder: Path) -> LogContent:
     """The blocks in the log of a campaign's folder, without those that are damaged or cut off."""
-    content, start = (folder / LOG).read_bytes() if (folder / LOG).exists() else b"", 0
+    content, start = _content(folder / LOG), 0
     blocks: list[bytes] = []
     damaged = False
     while start + HEAD.size + HEAD_CHECKSUM.size <= len(content):
@@ -68,3 +70,12 @@ def read_log(folder: Path) -> LogContent:
         else:
             damaged = damaged or start < len(content)
     return LogContent(tuple(blocks), damaged)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_plain(path)
+    except FileNotFoundError:
+        return b""
+    except ValueError as error:
+        raise OutputRefused(f"{path} cannot be read ({error}): move it away, or give another --out") from error

@@ -15,7 +15,8 @@ from jostle.code_points import as_texts
 from jostle.errors import UsageError
 from jostle.foreign import Crash, attempt
 from jostle.named_objects import find_object, names_object
-from jostle.untrusted.files import check_values, read_bounded
+from jostle.untrusted.files import read_bounded
+from jostle.untrusted.json_text import check_values
 
 UTF8 = "bytes"
 LARGEST = 128 * 2**20  # bytes of a tokenizer.json; those of vocabularies of 250,000 tokens have 35 million

@@ -12,8 +12,9 @@ from jostle.inputs.distances import LEVELS
 from jostle.storage.findings import MINIMISED_REFERENCE
 from jostle.storage.step_words import operation_class, phrase
 from jostle.triage.triaged_finding import TriagedFinding
-from jostle.untrusted.files import named_file
+from jostle.untrusted.files import named_file, opened_bounded
 
+MOST_BYTES = 20_000  # of a description of the change
 ROUNDING = 1e-6  # of the largest value: less is no change
 HALF_LEVEL = 0.51 / LEVELS
 MOVES = ("rotation", "translation", "scaling", "shearing")
@@ -71,8 +72,8 @@ def _written(folder: Path) -> str:
     """What the domain of the inputs wrote of the change for a person."""
     for name in (f"minimised-{CHANGE}", CHANGE):
         try:
-            with named_file(folder, name).open(encoding="utf-8") as file:
-                lines = file.read(20_000).splitlines()
+            with opened_bounded(named_file(folder, name)) as file:
+                lines = file.read(MOST_BYTES).decode("utf-8", "ignore").splitlines()
         except (OSError, ValueError):  # a link too: what it leads to may be secret
             continue
         return _columns(lines[1:]) if lines and lines[0].startswith("column") else _cut(" ".join(lines))

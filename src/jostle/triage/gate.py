@@ -12,13 +12,13 @@ from typing import Any
 from jostle.errors import UsageError
 from jostle.options.choices import chosen
 from jostle.options.declaration import Theme, option
-from jostle.options.kinds import LARGEST, NAMES, TEXT, Kind
+from jostle.options.kinds import LARGEST, NAMES, TEXT, Bounds, Kind
 from jostle.storage.defect_record import Defect
-from jostle.storage.files import parsed_json
 from jostle.storage.json_fields import json_object, records, text
 from jostle.triage.kinds import KINDS, family
 from jostle.triage.words import counted
 from jostle.untrusted.files import HEADER_LIMIT, read_bounded
+from jostle.untrusted.json_text import parsed_json
 from jostle.visible import one_line
 
 NUMBER = re.compile(r"[+-]?[0-9][0-9._]*")
@@ -37,7 +37,13 @@ def _baseline(value: Any) -> int | str:
 
 # Of any name, because oracles of a user's own make kinds of their own; `refuse_unknown_kinds` knows them.
 KIND_NAMES = Kind("NAMES", NAMES.read, lambda value: tuple(dict.fromkeys(NAMES.check(value))), NAMES.bad)
-BASELINE = Kind("BASELINE", lambda text: text, _baseline, (-1, "-1", "1.5", True, "", 10**400, [3]))
+BASELINE = Kind(
+    "BASELINE",
+    lambda text: text,
+    _baseline,
+    (-1, "-1", "1.5", True, "", 10**400, 10**5000, [3]),
+    bounds=Bounds(0, LARGEST),
+)
 
 
 @dataclass(frozen=True)

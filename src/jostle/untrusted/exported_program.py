@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 import io
-import json
 import logging
 import re
 import struct
@@ -23,7 +22,8 @@ from pathlib import Path
 import torch
 
 from jostle.errors import ModelRefused
-from jostle.untrusted.files import check_regular, parsed, stored_members
+from jostle.untrusted.files import check_regular, stored_members
+from jostle.untrusted.json_text import OF_MODELS, parsed_json
 from jostle.untrusted.torch_archive import load_plain
 
 JSON_LIMIT = 256 * 2**20  # bytes per JSON member
@@ -136,7 +136,7 @@ def _harmless_copy(path: Path) -> tuple[io.BytesIO, object]:
         for name, info in members.items():
             if name in (GRAPH, *TENSORS):
                 content = source.read(info)
-                _check_json(name, parsed(content), members)
+                _check_json(name, parsed_json(content, OF_MODELS), members)
                 target.writestr(f"model/{name}", content)
             elif COPIED.fullmatch(name):
                 target.writestr(f"model/{name}", source.read(info))
@@ -257,7 +257,7 @@ def _harmless_tree(spec: object) -> bool:
         case {"type": None, "context": None, "children_spec": []}:
             return True
         case {"type": kind, "context": str() as context, "children_spec": [*inner]} if kind in CONTAINERS:
-            keys = json.loads(context) or []
+            keys = parsed_json(context) or []
             plain = isinstance(keys, list) and all(isinstance(key, int | str) for key in keys)
             return plain and all(KEY.fullmatch(str(key)) for key in keys) and all(map(_harmless_tree, inner))
     return False
@@ -276,7 +276,7 @@ HARMLESS: dict[str, Callable[[str], object]] = {
     **dict.fromkeys(("as_strings", "torch_version", "field_names"), TEXT.fullmatch),
     **dict.fromkeys(("as_float", "as_floats", "real", "imag"), re.compile("-?Infinity|NaN").fullmatch),
     **dict.fromkeys(("target", "as_operator"), OPERATOR.fullmatch),
-    **dict.fromkeys(("in_spec", "out_spec"), lambda text: _harmless_tree(json.loads(text))),
+    **dict.fromkeys(("in_spec", "out_spec"), lambda text: _harmless_tree(parsed_json(text))),
     **dict.fromkeys(("expr_str", "guards_code"), _harmless_code),
     "as_string": UNQUOTED.fullmatch,
     "nn_module_stack": MODULES.fullmatch,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
@@ -10,16 +9,16 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from jostle.errors import ModelRefused
 
 HEADER_LIMIT = 100 * 2**20  # bytes, the limit of safetensors too
 LARGEST = 2**32  # bytes of any other file
-VALUE_LIMIT = 4_000_000  # in JSON, each of up to a hundred bytes in memory
-# Neither follow a link nor wait for a pipe that took the place of a file since it was looked at; not on Windows.
-WARY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-TENSOR_LIMIT = 100_000
+LARGEST_MODEL = 2**42  # bytes of a model or of seeds, which are mapped or read in parts
+NO_FILE = "it is not a regular file but a pipe, socket or device"
+# Not to wait for a pipe, and not to follow a link, that took a file's place since it was looked at; not on Windows.
+AT_ONCE, NO_LINKS = getattr(os, "O_NONBLOCK", 0), getattr(os, "O_NOFOLLOW", 0)
 MEMBER_LIMIT = 100_000
 NAME_LIMIT = 200  # characters, fewer than any file system takes
 # What no file name needs, and what a library may read as something else: a drive, a pattern, an address in memory.
@@ -37,47 +36,92 @@ def refusing(path: Path) -> Iterator[None]:
 
 def check_regular(path: Path) -> None:
     """A file with content; anything else may block whoever opens it, or never end."""
-    if path.is_dir():
+    try:
+        mode, size = path.stat().st_mode, path.stat().st_size
+    except OSError as error:
+        raise ValueError(_unreachable(error)) from error
+    if stat.S_ISDIR(mode):
         raise ValueError("it is a folder")
-    if not path.exists():
-        raise ValueError("it does not exist")
-    if not path.is_file():
-        raise ValueError("it is not a regular file but a pipe, socket or device")
-    if not path.stat().st_size:
+    if not stat.S_ISREG(mode):
+        raise ValueError(NO_FILE)
+    if not size:
         raise ValueError("it is empty; make it again, or get it again")
 
 
-def read_bounded(path: Path, limit: int) -> bytes:
-    """The content of a regular file of at most so many bytes."""
+def _unreachable(error: OSError) -> str:
+    missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+    return "it does not exist" if missing else f"it cannot be reached ({error.strerror})"
+
+
+def opened_bounded(path: Path, limit: int = LARGEST) -> BinaryIO:
+    """A regular file with content that a user names, by a link perhaps, and of at most so many bytes, to be read."""
     check_regular(path)
-    if path.stat().st_size > limit:
-        raise ValueError(f"it is larger than {limit} bytes")
-    return path.read_bytes()
+    return opened_regular(path, limit)
+
+
+def opened_regular(path: Path, limit: int = LARGEST) -> BinaryIO:
+    """The same of a file that may be empty; OSError where there is none."""
+    _check_seen(path.stat(), limit)  # before it is opened, which alone makes some devices do something
+    return _opened(path, limit, AT_ONCE)
+
+
+def read_bounded(path: Path, limit: int) -> bytes:
+    """The content of such a file."""
+    with opened_bounded(path, limit) as file:
+        return _content(file)
 
 
 def check_plain(path: Path, limit: int = LARGEST) -> None:
     """A file of at most so many bytes, and no link to one, which could lead anywhere; OSError where there is none."""
-    seen = path.lstat()
-    if not stat.S_ISREG(seen.st_mode):
-        raise ValueError("it is a link, a folder, a pipe or a device: put a copy of the file there")
-    if seen.st_size > limit:
-        raise ValueError(f"it is larger than {limit} bytes")
+    _check_seen(path.lstat(), limit)
 
 
 def opened_plain(path: Path, limit: int = LARGEST) -> BinaryIO:
     """Such a file, opened to be read."""
     check_plain(path, limit)
-    return open(path, "rb", opener=_warily)
-
-
-def _warily(path: str, flags: int) -> int:
-    return os.open(path, flags | WARY)
+    return _opened(path, limit, AT_ONCE | NO_LINKS)
 
 
 def read_plain(path: Path, limit: int = LARGEST) -> bytes:
     """The content of such a file."""
     with opened_plain(path, limit) as file:
-        return file.read(limit)
+        return _content(file)
+
+
+def name_of_opened(file: BinaryIO, path: Path) -> str:
+    """By which a library that opens files itself gets the very one that was checked, as long as it is held open.
+
+    That is so on Linux; elsewhere it is the file's own name.
+    """
+    held = f"/proc/self/fd/{file.fileno()}"
+    return held if Path(held).exists() else str(path)
+
+
+def _opened(path: Path, limit: int, flags: int) -> BinaryIO:
+    """Opened, and looked at once more: what lies there may be another file than a moment ago."""
+    file: BinaryIO = open(  # noqa: SIM115
+        path, "rb", opener=lambda name, mode: os.open(name, mode | flags)
+    )
+    try:
+        _check_seen(os.fstat(file.fileno()), limit)
+    except ValueError:
+        file.close()
+        raise
+    return file
+
+
+def _check_seen(seen: os.stat_result, limit: int) -> None:
+    if stat.S_ISLNK(seen.st_mode) or stat.S_ISDIR(seen.st_mode):
+        raise ValueError("it is a link or a folder: put a copy of the file there")
+    if not stat.S_ISREG(seen.st_mode):
+        raise ValueError(NO_FILE)
+    if seen.st_size > limit:
+        raise ValueError(f"it is larger than {limit} bytes")
+
+
+def _content(file: BinaryIO) -> bytes:
+    """All that it holds now; it may be growing."""
+    return file.read(os.fstat(file.fileno()).st_size)
 
 
 def inside(folder: Path, name: str) -> Path:
@@ -102,46 +146,6 @@ def named_file(folder: Path, name: str) -> Path:
     if links > 1:
         raise ValueError(f"it names the file {name[:100]!r}, which has other names too (hard links): put a copy there")
     return path
-
-
-def check_safetensors(path: Path) -> None:
-    """Its header is small and every tensor lies inside the file; safetensors itself checks that they fit together."""
-    check_regular(path)
-    rest = path.stat().st_size - 8
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length > min(HEADER_LIMIT, max(rest, 0)):
-            raise ValueError(f"its header claims {length} bytes, and may have {min(HEADER_LIMIT, max(rest, 0))}")
-        header = parsed(file.read(length))
-    if not isinstance(header, dict) or len(header) > TENSOR_LIMIT:
-        raise ValueError(f"its header is no list of up to {TENSOR_LIMIT} tensors")
-    for name, tensor in header.items():
-        if name != "__metadata__" and not _inside(tensor, rest - length):
-            raise ValueError(f"its tensor {name[:100]!r} does not lie inside the file; get it again")
-
-
-def _inside(tensor: Any, size: int) -> bool:
-    match tensor:
-        case {"dtype": str(), "shape": [*shape], "data_offsets": [int() as start, int() as end]}:
-            return all(isinstance(n, int) and n >= 0 for n in shape) and 0 <= start <= end <= size
-    return False
-
-
-def check_values(content: bytes) -> None:
-    """JSON without more values than fit into memory."""
-    if sum(map(content.count, (b",", b":", b"[", b"{"))) > VALUE_LIMIT:
-        raise ValueError(f"its JSON holds more than {VALUE_LIMIT} values")
-
-
-def parsed(content: bytes) -> Any:
-    """JSON in UTF-8 that fits into memory once Python has read it."""
-    check_values(content)
-    try:
-        return json.loads(content.decode())
-    except RecursionError as error:
-        raise ValueError("its JSON is nested too deeply") from error
-    except json.JSONDecodeError as error:
-        raise ValueError(f"its JSON is damaged ({error}); get it again") from error
 
 
 def check_unpacked(members: list[zipfile.ZipInfo], limit: int) -> None:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jostle.untrusted.files import check_safetensors, named_file, parsed, read_bounded
+from jostle.untrusted.files import named_file, read_bounded
+from jostle.untrusted.json_text import OF_MODELS, parsed_json
+from jostle.untrusted.tensor_files import check_safetensors
 
 JSON_LIMIT = 64 * 2**20  # bytes
 SHARD_LIMIT = 10_000
@@ -62,7 +64,7 @@ def checked_hugging_face(folder: Path) -> CheckedFolder:
 
 
 def _json(folder: Path, name: str) -> dict[str, Any]:
-    content = parsed(read_bounded(named_file(folder, name), JSON_LIMIT))
+    content = parsed_json(read_bounded(named_file(folder, name), JSON_LIMIT), OF_MODELS)
     if not isinstance(content, dict):
         raise ValueError(f"its {name} is no JSON object")
     return content

@@ -13,8 +13,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from jostle.untrusted.files import check_regular, check_unpacked, parsed
+from jostle.untrusted.files import check_regular, check_unpacked
 from jostle.untrusted.hdf5_file import hdf5_texts
+from jostle.untrusted.json_text import OF_MODELS, parsed_json
 from jostle.untrusted.keras_config import check_trusted, custom_objects
 
 SIZE_LIMIT = 16 * 2**30  # bytes
@@ -77,14 +78,14 @@ def _check_asset(name: str, trusted: bool) -> None:
 def _json(archive: zipfile.ZipFile, name: str) -> Any:
     if archive.getinfo(name).file_size > CONFIG_LIMIT:
         raise ValueError(f"its {name} is larger than {CONFIG_LIMIT} bytes")
-    return parsed(archive.read(name))
+    return parsed_json(archive.read(name), OF_MODELS)
 
 
 def _custom_in_hdf5(path: Path) -> tuple[str, ...]:
     """Classes that are code or not Keras' own."""
     if (text := hdf5_texts(path, ("model_config", "keras_version"))["model_config"]) is None:
         raise ValueError("it holds weights without a model: save it with model.save, not model.save_weights")
-    config = parsed(text.encode())
+    config = parsed_json(text, OF_MODELS)
     _check_model(config)
     return custom_objects(config, slashes=True)
 

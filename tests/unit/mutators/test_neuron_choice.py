@@ -181,7 +181,7 @@ def test_a_hundred_thousand_neurons_take_under_a_second_of_the_processor(name: s
     values = torch.rand(rows, neurons)
     extremes = {"wide": torch.tensor([[0.0, 1.0]]).expand(rows, 2)}
     trace = trace_of(torch.zeros(rows, 2), activations={"wide": values}, extremes=extremes)
-    started = time.process_time()
+    started = time.process_time()  # of the processor, whatever else the machine does
     choice.learn(replace(lesson(batch_of(torch.zeros(rows, 1)), torch.ones(rows, 1)), trace=trace))
     wide = Linearised({"model": torch.zeros(rows, 2)}, {"wide": values}, extremes, pull=lambda *_: values)
     chosen = choice.chosen(wide, randomness(0, 1))

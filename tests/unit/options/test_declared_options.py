@@ -17,6 +17,7 @@ from jostle.errors import UsageError
 from jostle.frameworks.campaign.options import FRAMEWORKS
 from jostle.frameworks.campaign.options import settled as settled_frameworks
 from jostle.options.declaration import Derived, Option
+from jostle.options.kinds import Bounds, shown
 from jostle.options.schema import Given, Schema, Settings
 from jostle.options.toml_files import given_by
 from jostle.recipes.all_recipes import recipe_of
@@ -35,7 +36,7 @@ BAD = [(schema, option, value) for schema, option in OPTIONS for value in option
 
 
 @pytest.mark.parametrize(
-    ("schema", "option", "value"), BAD, ids=lambda one: getattr(one, "name", None) or repr(one)[:20]
+    ("schema", "option", "value"), BAD, ids=lambda one: getattr(one, "name", None) or ascii(shown(one))[:20]
 )
 def test_a_bad_value_is_refused_naming_the_flag_in_one_short_line(schema: Schema, option: Option, value: Any) -> None:
     with pytest.raises(UsageError, match=option.flag) as refused:
@@ -217,3 +218,75 @@ def test_the_identity_is_plain_json_of_what_something_reads() -> None:
     identity = record_of(of_fuzz(range="0,1", oracle="nan", mean="0.1")).identity()
     assert json.loads(json.dumps(identity)) == identity
     assert "sigma" in identity and "gamma" not in identity
+
+
+NUMERIC = {"INTEGER", "FLOAT", "NUMBERS", "TIME", "SIZE", "LOW,HIGH", "HEIGHT,WIDTH", "N|all", "AMOUNT", "BASELINE"}
+BOUNDED = [(schema, option, option.kind.bounds) for schema, option in OPTIONS if option.kind.bounds is not None]
+every_bound = pytest.mark.parametrize(
+    ("schema", "option", "bounds"), BOUNDED, ids=[option.name for _, option, _ in BOUNDED]
+)
+
+
+def test_every_option_that_takes_numbers_has_finite_bounds() -> None:
+    without = [one.name for _, one in OPTIONS if one.kind.metavar in NUMERIC and one.kind.bounds is None]
+    assert not without and len(BOUNDED) > 50
+    assert all(math.isfinite(bounds.low) and math.isfinite(bounds.high) for _, _, bounds in BOUNDED)
+
+
+def accepted(schema: Schema, option: Option, number: float, folder: Path) -> set[bool]:
+    """Whether a number is taken as a flag, in a file and from a script; else one line says why not."""
+    text = option.kind.spelled(number)
+    (folder / "jostle.toml").write_text(f"{option.name} = {json.dumps(option.kind.read(text))}\n")
+    ways = (
+        lambda: schema.parsed(schema.read({option.name: text})),
+        lambda: given_by(schema, {}, folder),
+        lambda: schema.parsed({option.name: option.kind.read(text)}),
+    )
+    return {taken(way, option) for way in ways}
+
+
+def taken(parse: Callable[[], Given], option: Option) -> bool:
+    try:
+        return option.name in parse()
+    except UsageError as error:
+        assert option.flag in str(error) and "\n" not in str(error) and len(str(error)) < 600
+        return False
+
+
+@every_bound
+def test_numbers_are_taken_up_to_their_bounds_and_refused_beyond(
+    schema: Schema, option: Option, bounds: Bounds, tmp_path: Path
+) -> None:
+    whole = isinstance(bounds.high, int)
+    low, high = bounds.low, bounds.high
+    beyond_high = high + 1 if whole or high < 1e15 else high * 1.01
+    beyond_low = low - 1 if whole or low >= -1e15 else low * 1.01
+    assert accepted(schema, option, high, tmp_path) == {high in bounds}
+    assert accepted(schema, option, low, tmp_path) == {low in bounds}
+    assert accepted(schema, option, beyond_high, tmp_path) == accepted(schema, option, beyond_low, tmp_path) == {False}
+
+
+@pytest.mark.parametrize("digits", [300, 5000])
+@every_bound
+def test_a_number_of_many_digits_is_refused_in_one_line(
+    schema: Schema, option: Option, bounds: Bounds, digits: int, tmp_path: Path
+) -> None:
+    number = 10**digits
+    (tmp_path / "jostle.toml").write_text(f"{option.name} = 0x1{'0' * digits}\n")
+    ways = (
+        lambda: schema.parsed(schema.read({option.name: "1" + "0" * digits})),
+        lambda: schema.parsed({option.name: number}),
+        lambda: schema.parsed({option.name: [number, -number]}),
+        lambda: given_by(schema, {}, tmp_path),
+    )
+    assert {taken(way, option) for way in ways} == {False}
+
+
+@pytest.mark.parametrize(
+    "value", ["1" + "0" * 5000, "[" * 2000, "[" * 50 + "]" * 50, "1e400", "nan", "{a = " * 3000, '"\\u0000"']
+)
+def test_a_file_with_a_value_that_cannot_be_is_refused_in_one_line(value: str, tmp_path: Path) -> None:
+    (tmp_path / "jostle.toml").write_text(f"batch = {value}\n")
+    with pytest.raises(UsageError) as refused:
+        in_folder(tmp_path)
+    assert "\n" not in str(refused.value) and len(str(refused.value)) < 600

@@ -5,19 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import safetensors.torch
 import torch
 from torch import Tensor, nn
 
 from fragile_campaign import SEEDS, Fragile, Run, in_tenths
 from jostle.campaign import Budget
+from jostle.digests import digest_of
 from jostle.errors import OutputRefused
 from jostle.oracles.labels import LabelKept
 from jostle.records import NO_LABEL, Failures
 from jostle.step_records import StepRecord
 from jostle.storage.archive import open_archive
-from jostle.storage.failing_files import digest_of_failing, encode_failing, failing_path
+from jostle.storage.failing_files import INPUTS, NUMBERS, TEXT, digest_of_failing, encode_failing, failing_path
 from jostle.storage.failing_tests import FailingTests, read_failing
 from jostle.storage.history import read_history
+from jostle.storage.journal import JOURNAL, JournalLine, encode_line
 from making import seeds_of
 
 BUDGET = Budget(executions=1000)
@@ -197,3 +200,18 @@ def test_a_file_that_is_not_the_one_that_was_written_is_refused(content: bytes, 
 def test_inputs_of_another_shape_than_the_others_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OutputRefused, match="change their shape at step 1"):
         written(tmp_path, failing_of(torch.rand(3, 2), "nan"), failing_of(torch.rand(3, 4), "nan"))
+
+
+def test_a_file_that_names_one_input_without_end_is_damaged(tmp_path: Path) -> None:
+    """Its copies would fill the memory: a megabyte of numbers asks for a terabyte of inputs."""
+    rows = 100_000
+    numbers = {name: torch.zeros(rows, dtype=dtype) for name, dtype in NUMBERS.items()}
+    text = torch.frombuffer(bytearray(b'{"kinds": ["flip"], "mutations": ["noise"]}'), dtype=torch.uint8)
+    arrays = {INPUTS: torch.zeros(1, 3, 1000, 1000), **numbers, TEXT: text}
+    failing_path(tmp_path, 0).parent.mkdir()
+    failing_path(tmp_path, 0).write_bytes(safetensors.torch.save(arrays))
+    digest = digest_of(*arrays.values())
+    line = JournalLine(0, 1, 1, 0, "", (), (), (), {"flip": rows}, {}, failing=rows, failing_digest=digest)
+    (tmp_path / JOURNAL).write_bytes(encode_line(line))
+    with pytest.raises(OutputRefused, match="damaged at step 0"):
+        read_failing(tmp_path)

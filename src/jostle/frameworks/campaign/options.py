@@ -15,16 +15,18 @@ from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
 from jostle.frameworks.workers.backend_process import Place
-from jostle.options.campaign import BudgetOptions, RunOptions
+from jostle.options.campaign import WAITED, BudgetOptions, RunOptions
 from jostle.options.declaration import Facts, Theme, option
 from jostle.options.kinds import (
     BYTES,
     COUNT,
-    DURATION,
+    FARTHEST,
     FLAG,
+    HELD,
     NAMES,
     NUMBERS,
     TEXT,
+    Bounds,
     Kind,
     NotThisName,
     choice,
@@ -56,7 +58,14 @@ def _backends(value: Any) -> tuple[str, ...]:
     return names
 
 
-WEIGHTS = Kind("NUMBERS", NUMBERS.read, _weights, ("1", "1,1", "-1,1,1", "0,0,0", *NUMBERS.bad))
+WEIGHTS = Kind(
+    "NUMBERS",
+    NUMBERS.read,
+    _weights,
+    ("1", "1,1", "-1,1,1", "0,0,0", *NUMBERS.bad),
+    bounds=Bounds(0, FARTHEST),
+    spelled=lambda number: f"{number!r},1,1",
+)
 BACKENDS = Kind("NAMES", NAMES.read, _backends, ("torhc", "torch,torch", "torch@", *NAMES.bad))
 
 
@@ -119,9 +128,9 @@ class FrameworkOptions:
     known: str | None = option(
         TEXT, "TOML file of findings that are known, by signature, with a reason", Theme.DEFECTS, names_file=True
     )
-    batch: int = option(COUNT, "Models run at once", Theme.BUDGET, default=8)
+    batch: int = option(HELD, "Models run at once", Theme.BUDGET, default=8)
     timeout: float = option(
-        DURATION, "Longest time for one model on one backend", Theme.SAFETY, default=30.0, may_change=True
+        WAITED, "Longest time for one model on one backend", Theme.SAFETY, default=30.0, may_change=True
     )
     rss_limit: int | None = option(
         BYTES, "Most memory of one backend, such as 2G (3/4 of the machine's)", Theme.SAFETY, may_change=True

@@ -18,7 +18,7 @@ from jostle.frameworks.operators.all_operators import require_known, types_of
 from jostle.frameworks.training import check_training
 from jostle.named_objects import find_object, names_object
 from jostle.randomness import seeded
-from jostle.untrusted.files import check_regular
+from jostle.untrusted.files import check_regular, read_bounded
 
 SUFFIXES = (".onnx", ".json")
 MOST_ELEMENTS = 2**20  # of any tensor of a seed
@@ -95,7 +95,7 @@ def _content(path: Path) -> bytes:
     check_regular(path)
     if path.stat().st_size > LARGEST_DESCRIPTION:
         raise ValueError(f"it is larger than {LARGEST_DESCRIPTION // 2**20} MiB")
-    return path.read_bytes()
+    return read_bounded(path, LARGEST_DESCRIPTION)
 
 
 def _of_onnx(path: Path, rng: np.random.Generator) -> Graph:

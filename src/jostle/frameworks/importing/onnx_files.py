@@ -21,7 +21,7 @@ from jostle.frameworks.importing.onnx_reductions import REDUCTIONS
 from jostle.frameworks.importing.onnx_sampling import SAMPLING
 from jostle.frameworks.importing.onnx_shaping import SHAPING
 from jostle.frameworks.operators.all_operators import types_of
-from jostle.untrusted.files import check_regular
+from jostle.untrusted.files import check_regular, read_bounded
 
 COUNTERPARTS = {
     **ELEMENTWISE,
@@ -59,7 +59,7 @@ def _loaded(path: Path) -> Any:
         check_regular(path)
         if path.stat().st_size > LARGEST_FILE:
             raise ModelRefused(f"is larger than {LARGEST_FILE // 2**20} MiB")
-        model = onnx.load_model_from_string(path.read_bytes())
+        model = onnx.load_model_from_string(read_bounded(path, LARGEST_FILE))
         _refuse_external(model)
         onnx.checker.check_model(model)
     except (OSError, ValueError, DecodeError, onnx.checker.ValidationError) as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from jostle.errors import UsageError
 from jostle.frameworks.judging.signature import Signature
+from jostle.untrusted.toml_text import read_toml
 
 KEYS = {"signature", "reason"}
 
@@ -30,8 +30,8 @@ class KnownIssue:
 def known_in(path: Path) -> list[KnownIssue]:
     """What a file lists; UsageError if it is not such a file."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = read_toml(path)
+    except (OSError, ValueError) as error:
         raise UsageError(f"{path}: no list of known findings ({str(error).splitlines()[0]})") from error
     if content.keys() - {"known"} or not isinstance(content.get("known", []), list):
         raise UsageError(f"{path}: known findings are listed under [[known]], with signature and reason")
