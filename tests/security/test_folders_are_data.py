@@ -291,3 +291,15 @@ def test_every_option_that_may_name_python_is_declared_so() -> None:
     saying = {name for name, option in ON_FOLDER.options.items() if "FILE.py" in option.line}
     naming = {name for name, option in ON_FOLDER.options.items() if option.names_python}
     assert saying - {"weights"} <= naming and {*PARTS} <= naming
+
+
+def test_a_project_says_whose_code_runs_and_cannot_consent_to_more(project: Path) -> None:
+    (project / "own.py").write_text(f"print('loaded')\n{NET}")
+    written = 'model = "own.py:build"\nseeds = "seeds.npy"\noracle = ["nan"]\nexecutions = 20\nconfirm = false\n'
+    (project / "jostle.toml").write_text(written)
+    ended = command("fuzz", "--out", "new")
+    assert ended.code in (0, 1) and ended.err.startswith("runs code of: own.py"), ended.err
+    assert "runs code of" not in command("fuzz", "own.py:build", "--out", "typed").err
+    (project / "jostle.toml").write_text(f"{written}trust_model = true\n")
+    ended = command("fuzz", "--out", "newer")
+    assert ended.code == 4 and "trust_model = true is a consent" in ended.err and not (project / "newer").exists()

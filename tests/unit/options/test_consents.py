@@ -9,13 +9,14 @@ import pytest
 
 from jostle.cli.flags import _with_own_consents
 from jostle.cli.fuzz import OTHER_TABLES
+from jostle.commands.starter_config import consent_flags
 from jostle.composition.settle import FUZZ, ON_FOLDER
 from jostle.errors import UsageError
 from jostle.frameworks.campaign.options import FRAMEWORKS
 from jostle.options.declaration import Option, Theme
 from jostle.options.named_campaigns import named_campaigns
 from jostle.options.own_config import own_config, own_consents
-from jostle.options.schema import Schema
+from jostle.options.schema import Given, Schema
 from jostle.options.toml_files import code_named, given_by
 
 CONSENTS = [option for option in ON_FOLDER.options.values() if option.consents]
@@ -71,6 +72,13 @@ def test_the_users_own_configuration_gives_it_below_what_is_typed(option: Option
     own_config().write_text(f"{option.name} = {as_toml(value)}\n")
     assert _with_own_consents({option.name: None, "seed": None}) == {option.name: value, "seed": None}
     assert _with_own_consents({option.name: not value}) == {option.name: not value}
+
+
+@every_consent
+def test_a_file_to_begin_with_leaves_it_to_the_command_line(option: Option) -> None:
+    [value] = option.consents
+    flags = consent_flags(Given({option.name: value}))
+    assert flags == ([option.spelled(value)] if option.name in FUZZ.options else [])
 
 
 def test_without_a_file_nothing_is_consented_to() -> None:
