@@ -225,5 +225,7 @@ def remember_own(given: Given) -> str:
     named = [text for option in NAMING_FILES for text in given.texts(option)]
     if not any(not was_held(text) for text in named):
         return ""
-    code = [one.executed for one in code_in(given)]
-    return remember(TrustedCampaign(str(Path.cwd()), tuple(one for one in code if one is not None)))
+    executed = (one.executed for one in code_in(given))
+    code = tuple(one for one in executed if one is not None)
+    why_not = remember(TrustedCampaign(str(Path.cwd()), code))
+    return why_not if code else ""  # where no code is named, nothing will be asked for
