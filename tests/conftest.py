@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +20,10 @@ from fuzzed_suites import libraries
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; tests interrupt commands
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# What Jostle remembers of the user and what the user configured: of this run of the tests alone. Records are of full
+# paths, so that no test can meet those of another.
+_OWN = tempfile.TemporaryDirectory(prefix="jostle-tests-", ignore_cleanup_errors=True)
+os.environ |= {"XDG_STATE_HOME": f"{_OWN.name}/state", "XDG_CONFIG_HOME": f"{_OWN.name}/config"}
 settings.register_profile("house", deadline=None, derandomize=True)  # the same on a busy machine, and in every run
 settings.load_profile("house")
 

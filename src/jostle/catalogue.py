@@ -110,6 +110,7 @@ class PartOptions:
         Theme.FIRST,
         default=(),
         names_file=True,
+        names_python=True,
     )
     mutator: tuple[str, ...] = option(
         choices(lambda: MUTATORS, "a mutator", also=names_object),
@@ -117,6 +118,7 @@ class PartOptions:
         Theme.MUTATION,
         default=(),
         names_file=True,
+        names_python=True,
     )
     coverage: tuple[str, ...] = option(
         choices(lambda: CRITERIA, "a criterion", also=names_object),
@@ -124,6 +126,7 @@ class PartOptions:
         Theme.FIRST,
         default=(),
         names_file=True,
+        names_python=True,
     )
     scheduler: str = option(
         choice(lambda: SCHEDULERS, also=names_object),
@@ -131,6 +134,7 @@ class PartOptions:
         Theme.SCHEDULING,
         default="",
         names_file=True,
+        names_python=True,
     )
 
 

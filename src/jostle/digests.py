@@ -54,6 +54,17 @@ def digest_of_file(spec: str) -> str | None:
         return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
 
 
+def digest_of_place(place: Path) -> str:
+    """Of all bytes of a file, or of all files in a folder with their names; too long for two to be made alike."""
+    digest = hashlib.sha256()
+    for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+        if path.is_file():
+            digest.update(f"{path.relative_to(place)}\0".encode("utf-8", "surrogateescape"))
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
 def bug_number(fingerprint: str) -> int:
     """The same number for the same text, in every process: 63 bits of its hash."""
     return int.from_bytes(hashlib.blake2b(fingerprint.encode(), digest_size=8).digest()) >> 1

@@ -7,9 +7,10 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
@@ -39,6 +40,37 @@ def find_object(spec: str) -> object:
         hint = f"did you mean {' or '.join(near)}?" if near else "check the name after the colon"
         raise UsageError(f"{place} has no {name!r}: {hint}")
     return getattr(module, name)
+
+
+def code_file(spec: str) -> Path | None:
+    """The file that finding this object would execute; None where there is none, or none that can be told.
+
+    Nothing is imported, not even the packages that a module is in.
+    """
+    place, _, _ = spec.rpartition(":")
+    if place.endswith(".py"):
+        return Path(place) if Path(place).is_file() else None
+    loaded = sys.modules.get(place)
+    origin = getattr(loaded, "__file__", None) if loaded is not None else _origin(place.split("."))
+    return Path(origin) if origin is not None and Path(origin).is_file() else None
+
+
+def _origin(parts: list[str]) -> str | None:
+    """The file of a module, looked for as importing does it, and last in the working folder."""
+    spec, path = None, None
+    for depth in range(1, len(parts) + 1):
+        spec = _module_spec(".".join(parts[:depth]), path)
+        path = None if spec is None else spec.submodule_search_locations
+        if spec is None or (path is None and depth < len(parts)):
+            return None
+    return None if spec is None or not spec.has_location else spec.origin
+
+
+def _module_spec(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    finders = (finder for finder in sys.meta_path if hasattr(finder, "find_spec"))
+    found = (finder.find_spec(name, path) for finder in finders)
+    spec = next((one for one in found if one is not None), None)
+    return spec if spec is not None or path is not None else PathFinder.find_spec(name, [str(Path.cwd())])
 
 
 def _module_from_file(path: Path) -> ModuleType:

@@ -129,8 +129,8 @@ def test_where_the_working_folder_is_gone_names_are_looked_for_here(
     assert ended.code == Exit.USAGE and "nets.py does not exist" in ended.err
     (tmp_path / "nets.py").write_text(NETS.replace("torch.eye(3)", "torch.eye(3) * 2"))
     asked = jostle("replay", "sent")
-    assert asked.code == Exit.USAGE and "nets.py:build may have come with the finding" in asked.err
-    ended = jostle("replay", "sent", "--trust-model")
+    assert asked.code == Exit.USAGE and "nets.py:build (no run of yours did)" in asked.err
+    ended = jostle("replay", "sent", "--trust-folder")
     assert ended.code == Exit.FINDINGS and ended.out.startswith("shown again")
     assert "model or code have changed since it was found" in ended.out
 
@@ -160,7 +160,7 @@ def test_a_record_cannot_have_its_model_run_in_our_process(
     changed = {**record, "model": f"{spec}:build", "twin": ["jostle.held:x"]}
     (sent / "campaign.json").write_text(json.dumps(changed))
     monkeypatch.chdir(tmp_path)
-    ended = jostle("replay", "sent", "--trust-model")
+    ended = jostle("replay", "sent", "--trust-folder")
     assert ended.code == Exit.USAGE and "Traceback" not in ended.err
     ran_in = tmp_path / "process"
     assert not ran_in.exists() or int(ran_in.read_text()) != os.getpid()
@@ -347,9 +347,10 @@ def test_code_that_came_with_a_finding_is_not_run_unasked(
     record["origin"]["working folder"] = str(tmp_path)
     (sent / "campaign.json").write_text(json.dumps({**record, option: "sent/evil.py:build", "files": {}}))
     ended = jostle("replay", "sent")
-    assert ended.code == Exit.USAGE and "have come with the finding" in ended.err and "--trust-model" in ended.err
+    assert ended.code == Exit.USAGE and "evil.py:build (it lies in the folder)" in ended.err
+    assert "--trust-folder" in ended.err
     assert not (sent / "fired").exists()
-    jostle("replay", "sent", "--trust-model")
+    jostle("replay", "sent", "--trust-folder")
     assert (sent / "fired").exists()  # so it would have
 
 

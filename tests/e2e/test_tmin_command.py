@@ -205,5 +205,5 @@ def test_python_that_came_with_a_campaign_is_not_run(
     monkeypatch.chdir(received)
     (received / "own.py").write_text("from pathlib import Path\nPath('ran').touch()")
     ended = in_this_process("tmin", "out")
-    assert ended.code == 4 and "add --trust-model if you trust its origin" in ended.err
+    assert ended.code == 4 and "own.py:build (no run of yours did)" in ended.err
     assert not (received / "ran").exists()

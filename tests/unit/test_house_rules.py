@@ -29,6 +29,7 @@ GROUND = {
             "held",
             "own_parts",
             "named_objects",
+            "home_folders",
             "randomness",
             "digests",
             "progress",

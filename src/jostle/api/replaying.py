@@ -11,7 +11,7 @@ from jostle.api.objects_by_name import by_name, companions, seeds_by_name
 from jostle.commands.options_taken import OF_REPLAY, refuse_others
 from jostle.commands.replay import Replay, replay_on
 from jostle.commands.replay import replay as replayed_again
-from jostle.composition.settle import FUZZ
+from jostle.composition.settle import FUZZ, ON_FOLDER
 from jostle.held import holding
 from jostle.session.load import load
 from jostle.subjects.torch_modes import in_its_mode
@@ -27,14 +27,15 @@ def replay(
     """What became of the findings in a campaign's folder, or in folders of findings, each run once more alone.
 
     Without a model, the campaign's is loaded again by its name. Where model, `twin`, `models`, `oracle`, `metadata` or
-    `tokenizer` were objects of a script, they are given again by the same names. Each finding has a `verdict`: still
+    `tokenizer` were objects of a script, they are given again by the same names. Python that the folder names is
+    executed only if a run of yours executed it before, or with `trust_folder=True`. Each finding has a `verdict`: still
     there, new (wrong in another way), mended or not run.
     """
     refuse_others("jostle.replay", options, OF_REPLAY)
     places = [folder] if isinstance(folder, str | Path) else list(folder)
     with holding() as holder, in_its_mode(model, *companions(options)):
         changes = by_name(holder, {**options, "model": model, "weights": weights})
-        return replayed_again([Path(place) for place in places], FUZZ.parsed(changes))
+        return replayed_again([Path(place) for place in places], ON_FOLDER.parsed(changes))
 
 
 def replayed(

@@ -14,11 +14,12 @@ from jostle.cli.display import coverage_text
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import output, say
 from jostle.commands.cmin import Reduction, reduced
-from jostle.composition.settle import FUZZ
+from jostle.commands.options_taken import OF_FOLDER
+from jostle.composition.settle import ON_FOLDER
 from jostle.errors import UsageError
 
 
-@taking(FUZZ, ["trust_model"])
+@taking(ON_FOLDER, OF_FOLDER)
 def cmin(
     flags: Flags,
     campaign: Annotated[Path, typer.Argument(help="Folder that `jostle fuzz` wrote to.")],
@@ -29,7 +30,7 @@ def cmin(
     as_json: AsJson = False,
 ) -> None:
     """Reduce what a campaign kept to fewer inputs with the same coverage; the file can serve as --seeds."""
-    reduction = reduced(campaign, out, bool(flags["trust_model"]), _share(keep))
+    reduction = reduced(campaign, out, ON_FOLDER.parsed(ON_FOLDER.read(flags)), _share(keep))
     if as_json:
         print(json.dumps(asdict(reduction)))
     else:

@@ -15,17 +15,24 @@ from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.terminal import output, say
 from jostle.commands.evaluate import KEPT, TESTS, Evaluation
 from jostle.commands.evaluate import evaluate as scored
-from jostle.composition.settle import FUZZ
+from jostle.commands.options_taken import OF_CONSENT
+from jostle.composition.settle import ON_FOLDER
 from jostle.options.kinds import MOST_REPEATS
 from jostle.session.isolate import named_models
-from jostle.session.reopen import reopen
+from jostle.session.reopen import recorded_campaign
 from jostle.triage.words import counted
 
+OF_EVALUATE = ("model", "weights", "tokenizer", "seeds", *OF_CONSENT)
 QUANTISED = ("weights16:1%", "weights16:50%", "weights16")
 
 
-@in_subprocess_if_from_file(lambda campaign, models, **_: [*named_models(reopen(campaign).given), *(models or ())])
-@taking(FUZZ, ["trust_model"])
+@in_subprocess_if_from_file(
+    lambda campaign, models, model, **_: [
+        *([model] if model else named_models(recorded_campaign(campaign).given)),
+        *(models or ()),
+    ]
+)
+@taking(ON_FOLDER, OF_EVALUATE)
 def evaluate(
     flags: Flags,
     campaign: Annotated[Path, typer.Argument(help="Folder that `jostle fuzz` wrote to.")],
@@ -49,7 +56,9 @@ def evaluate(
 
     Only seeds that all models get right count, and tests made of them, unless --all-seeds is given.
     """
-    evaluation = scored(campaign, models or QUANTISED, repeats, bool(flags["trust_model"]), all_seeds, tests)
+    evaluation = scored(
+        campaign, models or QUANTISED, repeats, ON_FOLDER.parsed(ON_FOLDER.read(flags)), all_seeds, tests
+    )
     if as_json:
         print(json.dumps(asdict(evaluation)))
     else:

@@ -9,17 +9,21 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.flags import AsJson
+from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import output, say
 from jostle.commands.export_tests import FAILING, SOURCES
 from jostle.commands.export_tests import export_tests as exported
 from jostle.commands.exported_tests import SCRIPT, TEST_FORMATS
+from jostle.composition.settle import ON_FOLDER
 from jostle.triage.words import counted
 
+OF_EXPORT = ("seeds", "trust_folder")
 FORMATS = "|".join(TEST_FORMATS)
 
 
+@taking(ON_FOLDER, OF_EXPORT)
 def export_tests(
+    flags: Flags,
     campaign: Annotated[Path, typer.Argument(help="Folder that `jostle fuzz` wrote to.", metavar="FOLDER")],
     format: Annotated[
         str, typer.Option("--as", help="Arrays, PNG files by class, or tensors for torch.utils.data.", metavar=FORMATS)
@@ -34,9 +38,9 @@ def export_tests(
     """Write the failing tests of a campaign, each under the label of its seed, for use elsewhere; without pickle.
 
     Reads the folder only, and loads no model. Kept tests are made of the campaign's seeds, which must still be there; a
-    FILE.py:function that gave these runs again.
+    FILE.py:function that gave these runs again, if a run of yours executed it before or you give it as --seeds.
     """
-    written = exported(campaign, format, out, tests, overwrite)
+    written = exported(campaign, format, out, tests, overwrite, ON_FOLDER.parsed(ON_FOLDER.read(flags)))
     if as_json:
         print(json.dumps(asdict(written)))
         return

@@ -9,8 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
+from jostle.composition.settle import ON_FOLDER
 from jostle.options.declaration import Option, Theme
 from jostle.options.kinds import FLAG, NAMES
+from jostle.options.own_config import own_consents
 from jostle.options.schema import Schema
 
 Command = Callable[..., Any]
@@ -34,8 +36,8 @@ def taking(
     def decorate(command: Command) -> Command:
         @wraps(command)
         def run(**arguments: Any) -> Any:
-            flags = {option.name: arguments.pop(option.name) for option in options}
-            return command(flags, **arguments)
+            typed = {option.name: arguments.pop(option.name) for option in options}
+            return command(_with_own_consents(typed), **arguments)
 
         own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
         declared = [_parameter(option, option.name == argument, required) for option in options]
@@ -44,6 +46,12 @@ def taking(
         return run
 
     return decorate
+
+
+def _with_own_consents(typed: Flags) -> Flags:
+    """What was typed, over what the user's own configuration consents to."""
+    own = own_consents(option for option in ON_FOLDER.options.values() if option.consents)
+    return {name: own.get(name) if value is None else value for name, value in typed.items()}
 
 
 def _parameter(option: Option, positional: bool, required: bool) -> inspect.Parameter:

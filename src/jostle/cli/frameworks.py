@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from jostle.cli.flags import AsJson, Flags, taking
+from jostle.cli.fuzz import say_code
 from jostle.cli.run import run_session
 from jostle.cli.terminal import Exit
 from jostle.frameworks.campaign.options import FRAMEWORKS, settled
-from jostle.options.toml_files import given_by
+from jostle.options.toml_files import code_named, given_by
+from jostle.progress import Progress
 from jostle.session.assemble_frameworks import assemble
+from jostle.session.session import Session
 
 TABLE = "frameworks"  # of jostle.toml and [tool.jostle]
 
@@ -20,5 +24,13 @@ def frameworks(flags: Flags, as_json: AsJson = False) -> Exit:
 
     Exit code: 0 nothing found, 1 findings, 2 interrupted, 3 our own error, 4 wrong usage, 5 nothing ran.
     """
-    given = given_by(FRAMEWORKS, {**flags, "models": flags["models"] or None}, Path.cwd(), TABLE)
-    return run_session(lambda progress, say: assemble(settled(given), say), as_json)
+    flags = {**flags, "models": flags["models"] or None}
+    given = given_by(FRAMEWORKS, flags, Path.cwd(), TABLE)
+    interpreters = [] if flags["backends"] else [one.partition("@")[2] for one in given.texts("backends") if "@" in one]
+    code = [*code_named(FRAMEWORKS, given, flags), *interpreters]
+
+    def opened(progress: Progress, say: Callable[[str], None]) -> Session:
+        say_code(code, say)
+        return assemble(settled(given), say)
+
+    return run_session(opened, as_json)

@@ -12,7 +12,7 @@ from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.terminal import output, say
 from jostle.commands.first_look import first_look
 from jostle.commands.options_taken import OF_MODEL
-from jostle.commands.starter_config import NIGHTLY, QUICK, starter_config
+from jostle.commands.starter_config import NIGHTLY, QUICK, consent_flags, starter_config
 from jostle.composition.settle import FUZZ
 from jostle.errors import OutputRefused
 from jostle.options.campaign import DATA_HELP, InputOptions
@@ -40,4 +40,5 @@ def init(
     write_whole(path, starter_config(look).encode())
     told = f", {quality}" if (quality := look.way.figures["quality_on_seeds"]) else ""
     say(output(), f"wrote {path} for {look.inspection.kind} and {len(look.seeds):,} seeds{told}")
-    say(output(), f"start with: jostle run {QUICK} (or {NIGHTLY}; jostle run lists them)")
+    start = " ".join([f"jostle run {QUICK}", *consent_flags(look.given)])
+    say(output(), f"start with: {start} (or {NIGHTLY}; jostle run lists them)")

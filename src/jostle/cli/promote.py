@@ -8,30 +8,32 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.flags import AsJson
+from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.terminal import output, say
 from jostle.commands.promote import promote as promoted
+from jostle.composition.settle import ON_FOLDER
 from jostle.held import shown_name, was_held
 from jostle.storage.defect_case import read_case
 
-MODEL_HELP = "What builds the model, FILE.py:function or a model file, of a finding whose model was an object of a test"
-TRUST_HELP = "Promote findings that may have brought the Python along that they name, which tests would run"
+OF_PROMOTE = ("model", "trust_folder")
 
 
+@taking(ON_FOLDER, OF_PROMOTE)
 def promote(
+    flags: Flags,
     findings: Annotated[
         list[Path], typer.Argument(help="Folders of findings or of defects, CAMPAIGN/defects/….", metavar="FINDING…")
     ],
     to: Annotated[Path, typer.Argument(help="Folder of cases, such as tests/regressions.", metavar="FOLDER")],
-    model: Annotated[str | None, typer.Option("--model", help=f"{MODEL_HELP}.", metavar="TEXT")] = None,
-    trust_model: Annotated[bool, typer.Option("--trust-model", help=f"{TRUST_HELP}.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write findings as small cases, arrays and metadata, which pytest collects and runs by itself.
 
-    Run it from the folder that the tests run in: names of files are to stand from there.
+    Run it from the folder that the tests run in: names of files are to stand from there. A finding whose model was an
+    object of a test needs --model.
     """
-    places = [promoted(finding, to, model, trust_model) for finding in findings]
+    changes = ON_FOLDER.parsed(ON_FOLDER.read(flags))
+    places = [promoted(finding, to, changes) for finding in findings]
     if as_json:
         print(json.dumps({"cases": [str(place) for place in places]}))
         return

@@ -15,7 +15,7 @@ from jostle.cli.terminal import Exit, output, say
 from jostle.commands.kept_findings import Unreadable
 from jostle.commands.options_taken import OF_REPLAY
 from jostle.commands.replay import Replay, Replayed, ReplayStatus, Verdict, replay_readable, with_model
-from jostle.composition.settle import FUZZ
+from jostle.composition.settle import ON_FOLDER
 from jostle.storage.files import portable
 from jostle.triage.words import counted
 
@@ -26,7 +26,7 @@ FINDINGS_HELP = (
 )
 
 
-@taking(FUZZ, OF_REPLAY)
+@taking(ON_FOLDER, OF_REPLAY)
 def replay(
     flags: Flags,
     findings: Annotated[list[Path], typer.Argument(help=FINDINGS_HELP, metavar="FINDING… [MODEL]")],
@@ -36,7 +36,7 @@ def replay(
 
     Each is still there, new (wrong in another way) or mended. Exit code: 1 if any is still there or new, else 0.
     """
-    replayed = replay_readable(*with_model(findings, FUZZ.parsed(FUZZ.read(flags))))
+    replayed = replay_readable(*with_model(findings, ON_FOLDER.parsed(ON_FOLDER.read(flags))))
     if as_json:
         print(json.dumps(_as_json(replayed)))
     else:

@@ -16,18 +16,23 @@ from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.in_subprocess import in_subprocess_if_from_file
 from jostle.cli.progress import Part, shown
 from jostle.cli.terminal import output
+from jostle.commands.options_taken import OF_CONSENT
 from jostle.commands.retrain import Retraining, TrainingOptions
 from jostle.commands.retrain import retrain as trained
 from jostle.commands.run_statistics import Spread
-from jostle.composition.settle import FUZZ
+from jostle.composition.settle import ON_FOLDER
 from jostle.options.kinds import LARGEST, MOST_HELD, MOST_REPEATS
 from jostle.session.isolate import named_models
-from jostle.session.reopen import reopen
+from jostle.session.reopen import recorded_campaign
 from jostle.triage.words import counted
 
+OF_RETRAIN = ("tokenizer", *OF_CONSENT)
 
-@in_subprocess_if_from_file(lambda campaign, model, **_: [model] if model else named_models(reopen(campaign).given))
-@taking(FUZZ, ["trust_model"])
+
+@in_subprocess_if_from_file(
+    lambda campaign, model, **_: [model] if model else named_models(recorded_campaign(campaign).given)
+)
+@taking(ON_FOLDER, OF_RETRAIN)
 def retrain(
     flags: Flags,
     campaign: Annotated[Path, typer.Argument(help="Folder that `jostle fuzz` wrote to.")],
@@ -58,7 +63,7 @@ def retrain(
     """
     training = TrainingOptions(epochs, rate, batch, share, held_out, seed, repeats)
     progress = Counted(Console(stderr=True, quiet=as_json), 2 * repeats)
-    result = trained(campaign, model, data, test, out, training, bool(flags["trust_model"]), progress)
+    result = trained(campaign, model, data, test, out, training, ON_FOLDER.parsed(ON_FOLDER.read(flags)), progress)
     if as_json:
         print(json.dumps(result.as_json()))
     else:

@@ -20,6 +20,7 @@ from jostle.errors import UsageError
 from jostle.options.kinds import shown
 from jostle.options.named_campaigns import OUT, NamedCampaign, chosen_campaigns, named_campaigns
 from jostle.options.schema import Given
+from jostle.options.toml_files import code_named
 from jostle.storage.files import portable
 from jostle.visible import visible
 
@@ -53,24 +54,24 @@ def run_campaigns(
     wanted = chosen_campaigns(known, names or list(known))
     if flags[OUT] is not None and len(wanted) > 1:
         raise UsageError(f"--out {flags[OUT]} is the folder of one campaign: set `out` in their tables")
-    return _run({campaign.name: campaign.given(FUZZ, flags) for campaign in wanted}, as_json)
+    return _run({campaign.name: campaign.given(FUZZ, flags) for campaign in wanted}, flags, as_json)
 
 
-def _run(campaigns: Mapping[str, Given], as_json: bool) -> Exit:
+def _run(campaigns: Mapping[str, Given], flags: Flags, as_json: bool) -> Exit:
     """Runs one after another until somebody interrupts; one that is refused does not keep the others from running."""
     ended: list[Exit] = []
     for number, (name, given) in enumerate(campaigns.items(), 1):
         if len(campaigns) > 1 and not as_json:
             say(Console(stderr=True), f"campaign {name} ({number} of {len(campaigns)})")
-        ended.append(_ended(name, given, as_json))
+        ended.append(_ended(name, given, code_named(FUZZ, given, flags), as_json))
         if ended[-1] is Exit.INTERRUPTED:
             break
     return max(ended, key=SEVERITY.index)
 
 
-def _ended(name: str, given: Given, as_json: bool) -> Exit:
+def _ended(name: str, given: Given, code: Sequence[str], as_json: bool) -> Exit:
     try:
-        return fuzz_given(given, as_json)
+        return fuzz_given(given, as_json, code)
     except UsageError as error:
         say(Console(stderr=True), f"jostle: campaign {name}: {' '.join(str(error).split())}")
         return Exit.USAGE

@@ -18,8 +18,9 @@ from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.progress import shown
 from jostle.cli.replay import FINDINGS_HELP, left_out_lines, unreadable_as_json
 from jostle.cli.terminal import Exit, output, say, tell
+from jostle.commands.options_taken import OF_TMIN
 from jostle.commands.tmin import Minimised, MinimisedFinding, Observer, minimise_findings
-from jostle.composition.settle import FUZZ
+from jostle.composition.settle import ON_FOLDER
 from jostle.lineage import Mutation
 from jostle.session.interrupts import stopping_gently
 from jostle.storage.defects import DEFECTS
@@ -31,7 +32,7 @@ from jostle.visible import visible
 NOT_CHANGED = "–"  # in place of sizes, where an input was moved and not one value changed besides
 
 
-@taking(FUZZ, ["budget", "timeout", "rss_limit", "trust_model"])
+@taking(ON_FOLDER, OF_TMIN)
 def tmin(
     flags: Flags,
     findings: Annotated[list[Path], typer.Argument(help=FINDINGS_HELP, metavar="FINDING")],
@@ -46,7 +47,7 @@ def tmin(
     progress = partial(shown, moving, "minimising findings")
     with stopping_gently(tell) as asked:
         observer = Observer(progress, lambda: asked.stop, partial(say, moving), partial(say, console))
-        done = minimise_findings(findings, FUZZ.parsed(FUZZ.read(flags)), observer)
+        done = minimise_findings(findings, ON_FOLDER.parsed(ON_FOLDER.read(flags)), observer)
     if as_json:
         print(json.dumps(_as_json(done)))
     else:

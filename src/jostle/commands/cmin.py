@@ -26,13 +26,14 @@ from jostle.inputs.several import layout_of
 from jostle.inputs.tokens import TEXT
 from jostle.interfaces import Feedback, ModelTarget
 from jostle.options.campaign import BatchOptions, InputOptions
-from jostle.options.schema import Settings
+from jostle.options.schema import NOTHING_ELSE, Given, Settings
 from jostle.part import PartContext
 from jostle.profile import load_profile
 from jostle.records import NO_LABEL, NO_PARENT, Candidates, Seeds, Trace, all_rows
 from jostle.session.load import Loaded, load, seed_form
 from jostle.session.profiles import PROFILE
-from jostle.session.reopen import reopen
+from jostle.session.reopen import recorded_campaign, reopen
+from jostle.storage.campaign_record import REPLAYED
 from jostle.storage.files import write_whole
 from jostle.storage.history import read_kept
 
@@ -52,13 +53,12 @@ class Reduction:
     out: str
 
 
-def reduced(folder: Path, out: Path | None = None, trust_model: bool = False, keep: float = 1.0) -> Reduction:
+def reduced(folder: Path, out: Path | None = None, changes: Given = NOTHING_ELSE, keep: float = 1.0) -> Reduction:
     """Writes a part of what the campaign kept that covers the same as all of it, or a share of that."""
-    campaign = reopen(folder)
+    given = reopen(folder, changes, *REPLAYED, "seeds", "coverage").over(force=True)
     out = _writable(out or folder / "reduced.npz")
-    given = campaign.given.over(trust_model=trust_model, force=True, isolate=None)
     with closing(load(given)) as loaded:
-        campaign.refuse_other_digest(folder, loaded.digest)
+        recorded_campaign(folder).refuse_other_digest(folder, loaded.digest)
         return _reduced(folder, loaded, out, keep)
 
 

@@ -25,12 +25,12 @@ from jostle.inputs.seeds import load_seeds
 from jostle.inputs.several import layout_of
 from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
 from jostle.options.choices import chosen
-from jostle.options.schema import Given
+from jostle.options.schema import NOTHING_ELSE, Given
 from jostle.part import TRIED
 from jostle.records import NO_PARENT, Seeds
 from jostle.session.load import digest_of_all, seed_form
 from jostle.session.made_twins import twins_folder
-from jostle.session.reopen import reopen
+from jostle.session.reopen import recorded_campaign, reopen
 from jostle.storage.history import read_kept
 from jostle.subjects.instrument import fitted, plain_target
 from jostle.subjects.models import load_models, making_of, twin_or_model
@@ -44,6 +44,7 @@ NO_TESTS = {
     FAILING: "has no failing tests",
     ALL: "kept no tests besides its seeds, and none failed",
 }
+EVALUATED = ("model", "models", "tokenizer", "seeds")  # what is loaded of all that a campaign names
 CRASH = "crash"  # the kind of a test that the model does not answer
 
 
@@ -102,14 +103,13 @@ def evaluate(
     folder: Path,
     models: Sequence[str],
     repeats: int = 5,
-    trust_model: bool = False,
+    changes: Given = NOTHING_ELSE,
     all_seeds: bool = False,
     tests_from: str = KEPT,
 ) -> Evaluation:
     """Runs the tests of the campaign in the folder on its own model and on each of these."""
     chosen("--tests", tests_from, TESTS)
-    campaign = reopen(folder)
-    given = campaign.given.over(trust_model=trust_model)  # consent is the user's to give, not the folder's
+    given, campaign = reopen(folder, changes, *EVALUATED), recorded_campaign(folder)
     inputs, batch = given.of(InputOptions), given.of(BatchOptions).batch
     seeds = load_seeds(inputs.seeds, seed_form(inputs))
     layout = layout_of(seeds)

@@ -1,4 +1,7 @@
-"""The tests of a campaign for use elsewhere; its folder is read only, and no model is loaded."""
+"""The tests of a campaign for use elsewhere; its folder is read only, and no model is loaded.
+
+Kept tests are stored as changes of the campaign's seeds, so those are loaded, by the rule for all that a folder names.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,10 @@ from jostle.errors import OutputRefused, UsageError
 from jostle.inputs.seeds import load_seeds
 from jostle.options.campaign import InputOptions
 from jostle.options.choices import chosen
+from jostle.options.schema import NOTHING_ELSE, Given
 from jostle.records import NO_PARENT
 from jostle.session.load import digest_of_all, seed_form
-from jostle.session.reopen import Reopened, recorded_campaign
+from jostle.session.reopen import Reopened, recorded_campaign, reopen
 from jostle.storage.campaign_record import CONFIG
 from jostle.storage.files import make_folder, move, refuse_link, remove, temporary, write_plain, write_whole
 from jostle.storage.history import read_kept
@@ -33,7 +37,14 @@ class TestsWritten:
     findings_only: bool  # of failing tests one for each bug, because the campaign keeps no others
 
 
-def export_tests(folder: Path, format: str, out: Path, source: str = FAILING, overwrite: bool = False) -> TestsWritten:
+def export_tests(
+    folder: Path,
+    format: str,
+    out: Path,
+    source: str = FAILING,
+    overwrite: bool = False,
+    changes: Given = NOTHING_ELSE,
+) -> TestsWritten:
     """Writes the tests of the campaign in this folder; an earlier export at `out` stays unless told otherwise."""
     written = TEST_FORMATS[chosen("--as", format, TEST_FORMATS)]
     chosen("--tests", source, SOURCES)
@@ -41,7 +52,7 @@ def export_tests(folder: Path, format: str, out: Path, source: str = FAILING, ov
     campaign = recorded_campaign(folder)
     findings_only = False
     if source == KEPT:
-        tests = _kept(folder, campaign)
+        tests = _kept(folder, campaign, changes)
     else:
         tests, findings_only = _failing(folder, campaign)
     contents = written.contents(tests)
@@ -67,10 +78,9 @@ def _failing(folder: Path, campaign: Reopened) -> tuple[ExportedTests, bool]:
     return ExportedTests(inputs, tests.labels, facts, tests.kinds, bounds), failures.findings_only
 
 
-def _kept(folder: Path, campaign: Reopened) -> ExportedTests:
+def _kept(folder: Path, campaign: Reopened, changes: Given) -> ExportedTests:
     """The tests that a campaign kept, which are stored as changes of its seeds."""
-    campaign.refuse_changed_files(folder)
-    inputs = campaign.given.of(InputOptions)
+    inputs = reopen(folder, changes, "seeds").of(InputOptions)
     seeds = load_seeds(inputs.seeds, seed_form(inputs))
     if not campaign.record.digest.startswith(digest_of_all(seeds, "")):
         raise UsageError(f"the seeds of the campaign in {folder} have changed: bring them back")

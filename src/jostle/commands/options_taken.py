@@ -22,7 +22,10 @@ OF_CRITERIA = (
     "least_variance",
 )
 OF_COVERAGE = (*OF_WATCHED_MODEL, *OF_CRITERIA, *OF_DATA)
-OF_REPLAY = (*REPLAYED, "timeout", "rss_limit", "trust_model")
+OF_CONSENT = ("trust_model", "trust_folder")
+OF_FOLDER = (*REPLAYED, "seeds", *OF_CONSENT)  # what a folder names, given by the user in its place
+OF_REPLAY = (*REPLAYED, "timeout", "rss_limit", *OF_CONSENT)
+OF_TMIN = (*OF_FOLDER, "budget", "timeout", "rss_limit")
 
 
 def refuse_others(function: str, given: Iterable[str], taken: Sequence[str]) -> None:

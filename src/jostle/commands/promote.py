@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from jostle.commands.kept_findings import kept_finding, record_in
-from jostle.commands.replay import refuse_enclosed
 from jostle.errors import UsageError
 from jostle.held import shown_name, was_held
-from jostle.session.reopen import LOADED, Reopened, python_file
-from jostle.storage.campaign_record import CONFIG, CampaignRecord, Origin, held_names
+from jostle.options.schema import NOTHING_ELSE, Given
+from jostle.session.folder_trust import FolderTrust
+from jostle.session.reopen import LOADED, NO_CONSENT, Reopened, python_file
+from jostle.storage.campaign_record import CONFIG, REPLAYED, CampaignRecord, Origin, held_names
 from jostle.storage.class_names import campaign_class_names
 from jostle.storage.defect_case import DefectCase, read_case, write_case
 from jostle.storage.defect_record import CASE, Defect
@@ -31,12 +32,13 @@ INPUT = "input.npy"
 NOT_OF_CASES = ("profile", "synonyms", "domain", "classes", "out", "fail_if_more_than")
 
 
-def promote(finding: Path, to: Path, model: str | None = None, trust_model: bool = False) -> Path:
+def promote(finding: Path, to: Path, changes: Given = NOTHING_ELSE) -> Path:
     """Writes the case of a finding into a folder of cases, and gives the case's folder.
 
-    Tests will run in the working folder. A model of one's own stands for an object. Python that may have come with the
-    finding is refused unless it is trusted, because tests would run it unasked.
+    Tests will run in the working folder. A model of one's own stands for an object. Code that a finding names and that
+    is not the user's own is refused unless its folder is trusted, because tests would run it unasked.
     """
+    model: str | None = changes.get("model")
     if (finding / CONFIG).is_file():
         raise UsageError(f"{finding} is a whole campaign: give the findings to keep, {finding / FINDINGS}/…")
     if to.exists() and not to.is_dir():
@@ -46,8 +48,10 @@ def promote(finding: Path, to: Path, model: str | None = None, trust_model: bool
         raise UsageError(f"{finding} is of a framework: its reproduce.py is the test that fails while it is there")
     kept = kept_finding(finding, record)
     _refuse_objects(finding, kept.campaign)
-    if not trust_model:
-        _refuse_strangers(finding, kept.campaign.but_for(*(() if model is None else ("model", "weights"))))
+    named = kept.campaign.but_for(*(() if model is None else ("model", "weights"))).naming_only(*REPLAYED)
+    trust = FolderTrust.of(changes)
+    with named.in_its_folder(trust):
+        trust.check(named.given.over(**NO_CONSENT), [finding.resolve()])
     case = _portable(DefectCase(_defect(finding, kept.campaign.record), record, kept.campaign.record), model)
     place = _place(to, case, finding)
     write_case(place, case, finding)
@@ -62,13 +66,6 @@ def _refuse_objects(finding: Path, campaign: Reopened) -> None:
             f"{finding} needs {' and '.join(map(shown_name, held))}, an object of a script that no later run has: let "
             f"the script name it as FILE.py:name, and promote what it finds then"
         )
-
-
-def _refuse_strangers(finding: Path, campaign: Reopened) -> None:
-    names = [name for name in campaign.names() if not was_held(name)]
-    folder = finding.resolve()
-    with campaign.in_its_folder():
-        refuse_enclosed(names, [folder], campaign.elsewhere)
 
 
 def _place(to: Path, case: DefectCase, finding: Path) -> Path:

@@ -12,6 +12,7 @@ from jostle.commands.replay import Replay, replay
 from jostle.errors import UsageError
 from jostle.held import was_held
 from jostle.options.schema import Given
+from jostle.session.folder_trust import lies_in
 from jostle.session.reopen import python_file
 from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.defect_case import DefectCase, read_case, write_case
@@ -24,22 +25,23 @@ def replay_cases(
 
     Whoever runs the tests of a root folder trusts the Python in it, but not its pickles, nor what lies elsewhere.
     """
-    placed = [_placed(folder, root, model, trust_model) for folder in folders]
-    changes = Given({"trust_model": True} if trust_model else {})
+    placed = [_placed(folder, root, model) for folder in folders]
+    changes = Given({"trust_model": True} if trust_model else {})  # of files that are models
     with TemporaryDirectory(prefix="jostle-", ignore_cleanup_errors=True) as temporary:
         copies = [Path(temporary) / str(number) / folder.name for number, folder in enumerate(folders)]
         for copy, case, folder in zip(copies, placed, folders, strict=True):
             write_case(copy, case, folder)
-        return [replace(done, folder=folder) for done, folder in zip(replay(copies, changes), folders, strict=True)]
+        return [
+            replace(done, folder=folder) for done, folder in zip(replay(copies, changes, root), folders, strict=True)
+        ]
 
 
-def _placed(folder: Path, root: Path, model: str | None, trust_model: bool) -> DefectCase:
+def _placed(folder: Path, root: Path, model: str | None) -> DefectCase:
     """The case as if it had been found by a campaign that ran at the root, on a model that has a name."""
     case = read_case(folder)
     kept = kept_finding(folder, case.record)  # refuses damaged arrays
     ran = root / case.campaign.origin.folder
-    if not trust_model:
-        _refuse_outside(folder, root, [ran, *(ran / (python_file(name) or name) for name in kept.campaign.names())])
+    _refuse_outside(folder, root, [ran, *(ran / (python_file(name) or name) for name in kept.campaign.names())])
     if not ran.is_dir():
         raise UsageError(f"{folder.name} was promoted where there was a folder {ran}: promote it anew")
     origin = replace(case.campaign.origin, folder=str(ran))
@@ -51,9 +53,10 @@ def _refuse_outside(folder: Path, root: Path, places: Sequence[Path]) -> None:
     for place in places:
         if not place.resolve().is_relative_to(root.resolve()):
             raise UsageError(
-                f"{folder.name} runs {place}, which is not in {root}: promote it from a folder that has all it needs, "
-                f"or set jostle_trust_model = true in pytest's configuration"
+                f"{folder.name} runs {place}, which is not in {root}: promote it from a folder that has all it needs"
             )
+        if lies_in(place, folder):
+            raise UsageError(f"{folder.name} brings {place.name} along, which it would run: move that file elsewhere")
 
 
 def _on_named_model(campaign: CampaignRecord, folder: Path, root: Path, model: str | None) -> CampaignRecord:

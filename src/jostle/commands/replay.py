@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -31,27 +31,27 @@ from jostle.inputs.named_arrays import InputWishes, domain_to_replay
 from jostle.inputs.several import Several, layout_of
 from jostle.inputs.value_range import ValueRange
 from jostle.named_objects import make_working_folder_importable, names_object
-from jostle.options.campaign import InputOptions, ModelOptions
-from jostle.options.schema import Given
+from jostle.options.campaign import InputOptions
+from jostle.options.schema import NOTHING_ELSE, Given
 from jostle.oracles.properties import PROPERTY
 from jostle.part import TRIED, PartContext
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Violation
+from jostle.session.folder_trust import FolderTrust
 from jostle.session.isolate import any_held
 from jostle.session.load import Loaded
 from jostle.session.made_twins import twins_folder
 from jostle.session.open_models import open_models
-from jostle.session.reopen import Reopened, local_python, python_file
+from jostle.session.reopen import NO_CONSENT, Reopened, python_file
 from jostle.storage.campaign_record import CONFIG, IN_PLACE_OF_OBJECT, REPLAYED, CampaignRecord, Origin
 from jostle.storage.finding_record import RECORD, FindingRecord
 from jostle.storage.findings import SavedRoot, lineage_of, read_finding, read_root
 from jostle.subjects.instrument import Instrumented
 from jostle.task import LabelReading, Task
 
-NOTHING_ELSE = Given({})
 OF_ONE_MODEL = ("weights", "layers")  # options that do not hold of another model
 # Options whose values are files if they name no Python, and those whose values may be.
-ALWAYS_FILES, MAY_BE_FILES = ("model", "weights"), ("twin", "models", "tokenizer")
+ALWAYS_FILES, MAY_BE_FILES = ("model", "weights", "seeds"), ("twin", "models", "tokenizer")
 NOT_JUDGED = (CRASH, "nan")  # an input that shows one of these cannot be judged by other oracles
 OF_GRADIENT = "it is of a gradient that is not finite, which a run of the model alone does not show"
 OF_OTHER_SHAPE = "its input has another shape than the seeds have now"
@@ -144,18 +144,20 @@ class Replayed:
     unreadable: list[Unreadable]
 
 
-def replay(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> list[Replay]:
+def replay(places: Sequence[Path], changes: Given = NOTHING_ELSE, project: Path | None = None) -> list[Replay]:
     """What became of findings; those that cannot be read are left out, unless they were named themselves."""
-    return replay_readable(places, changes).findings
+    return replay_readable(places, changes, project).findings
 
 
-def replay_readable(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> Replayed:
+def replay_readable(places: Sequence[Path], changes: Given = NOTHING_ELSE, project: Path | None = None) -> Replayed:
     """Runs findings in a process of their own, as their campaigns did but for these options.
+
+    Code that they name must be the user's own, or that of a project whose tests run.
 
     Objects of a script run in this one. A place is the folder of a finding, or one of a campaign or of several
     findings, which stands for all in it: of these, damaged ones are left out. One that is named itself is refused then.
     """
-    changes, read = _from_here(changes), read_findings(places)
+    trust, changes, read = FolderTrust.of(changes, project), from_here(changes), read_findings(places)
     named, unreadable = {place.resolve() for place in places}, list(read.unreadable)
     groups: dict[str, list[KeptFinding]] = {}
     for folder, record in read.found:
@@ -169,7 +171,7 @@ def replay_readable(places: Sequence[Path], changes: Given = NOTHING_ELSE) -> Re
             unreadable.append(Unreadable(folder, str(error)))
             continue
         groups.setdefault(kept.alike, []).append(kept)
-    done = {one.folder: one for group in groups.values() for one in _replayed(group, changes)}
+    done = {one.folder: one for group in groups.values() for one in _replayed(group, changes, trust)}
     gradients = ((folder, record) for folder, record in read.found if record.of_gradient)
     not_run = {folder: Replay(folder, record, not_run=OF_GRADIENT) for folder, record in gradients}
     results = {**done, **not_run}
@@ -200,16 +202,16 @@ def replay_on(loaded: Loaded, folders: Sequence[Path]) -> list[Replay]:
     return replays
 
 
-def _from_here(changes: Given) -> Given:
-    """The same options with names of files that stand wherever we go."""
-    given = {name: changes.get(name) for name in REPLAYED if name in changes}
+def from_here(changes: Given) -> Given:
+    """The same options of a campaign with names of files that stand wherever we go."""
+    given = {name: changes.get(name) for name in (*REPLAYED, "seeds") if name in changes}
     named = {
         name: _absolute(name, value) if isinstance(value, str) else [_absolute(name, one) for one in value]
         for name, value in given.items()
     }
     if any(names_object(one) for value in named.values() for one in ([value] if isinstance(value, str) else value)):
         make_working_folder_importable()
-    return changes.over(**named)
+    return changes.over(**named, trust_folder=None)
 
 
 def _absolute(option: str, spec: str) -> str:
@@ -221,16 +223,15 @@ def _absolute(option: str, spec: str) -> str:
     return str(Path(spec).absolute()) if is_file and not names_object(spec) else spec
 
 
-def _replayed(group: Sequence[KeptFinding], changes: Given) -> list[Replay]:
+def _replayed(group: Sequence[KeptFinding], changes: Given, trust: FolderTrust) -> list[Replay]:
     """What the findings of one campaign show, on a model that is loaded once."""
     others = OF_ONE_MODEL if "model" in changes else ()
-    campaign = group[0].campaign.but_for(*changes.values, *others).without_own_parts()
-    given = campaign.given.over(**{"trust_model": False, "force": True, **changes.values})
+    campaign = group[0].campaign.but_for(*changes.values, *others).naming_only(*REPLAYED)
+    given = campaign.given.over(**{**NO_CONSENT, "force": True, **changes.values})
     _refuse_missing(given)
     given = given.over(isolate=None if any_held(given) else True)
-    with campaign.in_its_folder(), ExitStack() as stack:
-        if not given.of(ModelOptions).trust_model:
-            refuse_enclosed(campaign.names(), [kept.finding.folder for kept in group], campaign.elsewhere)
+    with campaign.in_its_folder(trust), ExitStack() as stack:
+        trust.check(given, [kept.finding.folder for kept in group])
         twins = stack.enter_context(twins_folder(_twins_of(group[0].finding.folder, changes)))
         model, service = open_models(given, _sample(group), campaign.record.origin.layout, twins)
         if service is not None:
@@ -258,22 +259,6 @@ def _twins_of(finding: Path, changes: Given) -> Path | None:
     campaign = finding.parent.parent
     other = {"model", "weights", "twin"} & changes.values.keys()
     return None if other or not (campaign / CONFIG).exists() else campaign
-
-
-def refuse_enclosed(names: Iterable[str], findings: Sequence[Path], elsewhere: bool) -> None:
-    """Python that came along with a finding is not run unless the user trusts it.
-
-    Where the campaign did not run, that is all that its record names by a relative path.
-    """
-    campaigns = {folder.parent.parent for folder in findings if (folder.parent.parent / CONFIG).exists()}
-    for name in names:
-        file = local_python(name)
-        enclosed = file is not None and any(map(file.resolve().is_relative_to, (*findings, *campaigns)))
-        if file is not None and (enclosed or (elsewhere and not file.is_absolute())):
-            raise UsageError(
-                f"{name} may have come with the finding in {findings[0]}, and would be run: add --trust-model if you "
-                f"trust its origin, or give your own --model"
-            )
 
 
 def _sample(group: Sequence[KeptFinding]) -> Tensor:

@@ -22,7 +22,7 @@ from jostle.foreign import Crash, attempt
 from jostle.interfaces import ModelTarget
 from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
 from jostle.options.kinds import LARGEST, MOST_HELD, MOST_REPEATS, shown
-from jostle.options.schema import Given
+from jostle.options.schema import NOTHING_ELSE, Given
 from jostle.progress import Progress, quietly
 from jostle.randomness import randomness, seeded
 from jostle.session.reopen import reopen
@@ -146,13 +146,14 @@ def retrain(
     test: str | None,
     out: Path | None,
     training: TrainingOptions,
-    trust_model: bool = False,
+    changes: Given = NOTHING_ELSE,
     progress: Progress = quietly,
 ) -> Retraining:
     """Trains copies of the model on the data, with the campaign's failing tests and without; the first is saved."""
-    given = reopen(folder).given.over(trust_model=trust_model)
+    typed = changes if model is None else changes.over(model=model)
+    given = reopen(folder, typed, "model", "tokenizer")
     if model is not None:
-        given = given.over(model=model, weights=None)
+        given = given.over(weights=None)
     inputs = given.of(InputOptions)
     copied = _copies(given)
     untrained = copied()

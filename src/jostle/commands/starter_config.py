@@ -8,7 +8,9 @@ from typing import Any
 import tomli_w
 
 from jostle.commands.first_look import FirstLook, Trial
+from jostle.composition.settle import FUZZ
 from jostle.options.kinds import shown
+from jostle.options.schema import Given
 from jostle.subjects.image_shape import COLOURS
 from jostle.subjects.subject import TakenInput
 from jostle.task import Task
@@ -18,6 +20,7 @@ HEAD = """\
 # Options of `jostle fuzz` (see its --help) by their names; flags of a command line come before them.
 #   jostle run          lists the campaigns below
 #   jostle run quick    runs one; with a larger --budget, it goes on where it stopped"""
+CONSENTS = {name: option for name, option in FUZZ.options.items() if option.consents}  # which no file gives
 CHECK = "Check what the model was trained on."
 APART = ("model", "seeds", "range", "mean", "std", "force")  # options with words of their own
 
@@ -28,11 +31,19 @@ def starter_config(look: FirstLook) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def consent_flags(given: Given) -> list[str]:
+    """What the user must go on to consent to on the command line."""
+    return [CONSENTS[name].spelled(given.get(name)) for name in CONSENTS if given.get(name) in CONSENTS[name].consents]
+
+
 def _shared(look: FirstLook) -> Iterator[str]:
     given = look.given
     yield _commented(_of_model(look), _set(model=given.get("model")))
     yield _commented(_of_seeds(look), _set(seeds=given.get("seeds")))
-    others = {name: value for name, value in given.values.items() if name not in APART}
+    consents = consent_flags(given)
+    if consents:
+        yield _comment(f"Give {' '.join(consents)} with each command: a file cannot consent for whoever runs it.")
+    others = {name: value for name, value in given.values.items() if name not in (*APART, *CONSENTS)}
     if others:
         yield _commented("How the model is loaded, and how it takes the seeds.", _set(**others))
     if "range" in given:

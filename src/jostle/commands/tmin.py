@@ -11,20 +11,21 @@ from typing import Any
 
 from jostle.catalogue import oracles_of
 from jostle.commands.kept_findings import Unreadable, originals, read_findings, refuse_if_none
-from jostle.commands.replay import refuse_enclosed
+from jostle.commands.replay import from_here
 from jostle.commands.triage import Triaged, triage
 from jostle.errors import UsageError
 from jostle.lineage import Mutation
-from jostle.options.campaign import FindingOptions, InputOptions, ModelOptions
+from jostle.options.campaign import FindingOptions
 from jostle.options.schema import Given
 from jostle.progress import Progress, quietly
 from jostle.session.confirm import in_new_process
 from jostle.session.finish import InputFinisher
+from jostle.session.folder_trust import FolderTrust
 from jostle.session.load import Loaded, load
-from jostle.session.reopen import Reopened, recorded_campaign
+from jostle.session.reopen import NO_CONSENT, Reopened, recorded_campaign
 from jostle.storage.ancestry import Ancestry
 from jostle.storage.archive import closed_after, open_campaign
-from jostle.storage.campaign_record import CONFIG
+from jostle.storage.campaign_record import CONFIG, REPLAYED
 from jostle.storage.finding_record import ChangeSizes, FindingRecord, FinishedArray, sizes_as_json
 from jostle.storage.findings import FINDINGS, Recorded, read_record
 from jostle.triage.deadline import never
@@ -105,6 +106,7 @@ def minimise_findings(places: Sequence[Path], changes: Given, observer: Observer
     of a defect stands for the finding it was copied from. Their campaigns must be there with their seeds; models run
     in a process of their own. In the end the campaigns' defects are written anew.
     """
+    trust, changes = FolderTrust.of(changes), from_here(changes)
     read = read_findings([finding for place in places for finding in _meant(place, observer)])
     refuse_if_none(read.found, read.unreadable)
     campaigns: dict[Path, list[Recorded]] = {}
@@ -114,7 +116,7 @@ def minimise_findings(places: Sequence[Path], changes: Given, observer: Observer
     for campaign, findings in campaigns.items():
         open_ones = [one for one in findings if is_open(one[1])]
         if open_ones and not observer.stopped():
-            _minimise(campaign, open_ones, changes, observer)
+            _minimise(campaign, open_ones, changes, trust, observer)
             worked_on |= {folder for folder, _ in open_ones}
     ways = {campaign: Ancestry.of(campaign) for campaign in campaigns}
     results = [
@@ -142,18 +144,19 @@ def is_open(record: FindingRecord) -> bool:
     return not record.of_gradient and not (isinstance(done, FinishedArray) and done.small)
 
 
-def _minimise(folder: Path, findings: Sequence[Recorded], changes: Given, observer: Observer) -> None:
+def _minimise(
+    folder: Path, findings: Sequence[Recorded], changes: Given, trust: FolderTrust, observer: Observer
+) -> None:
     if not (folder / CONFIG).exists() and findings[0][0].parent.name != FINDINGS:
         raise UsageError(
             f"{findings[0][0]} stands outside of its campaign, whose seeds minimising needs: give CAMPAIGN/findings/…"
         )
     campaign = recorded_campaign(folder)
-    given = campaign.given.over(**_settings(folder, changes))
-    with campaign.in_its_folder(), ExitStack() as stack:
-        if not given.of(ModelOptions).trust_model:
-            names = [*campaign.names(), given.of(InputOptions).seeds]
-            refuse_enclosed(names, [place for place, _ in findings], campaign.elsewhere)
-        campaign.refuse_changed_files(folder)
+    named = campaign.but_for(*changes.values).naming_only(*REPLAYED, "seeds")
+    given = named.given.over(**_settings(folder, changes))
+    with campaign.in_its_folder(trust), ExitStack() as stack:
+        trust.check(given, [place for place, _ in findings])
+        named.refuse_changed_files(folder)
         loaded = stack.enter_context(closing(load(given)))
         campaign.refuse_other_digest(folder, loaded.digest)
         _work_through(folder, findings, campaign, loaded, given, observer)
@@ -163,8 +166,8 @@ def _settings(folder: Path, changes: Given) -> dict[str, Any]:
     """How a campaign is opened to have its findings minimised."""
     budget = {"finishing": changes.get("budget")} if "budget" in changes else {}
     others = {name: value for name, value in changes.values.items() if name != "budget"}
-    usual = {"trust_model": False, "isolate": True, "force": True, "minimise": True, "out": str(folder)}
-    return {**usual, **budget, **others}
+    usual = {"isolate": True, "force": True, "minimise": True, "out": str(folder)}
+    return {**NO_CONSENT, **usual, **budget, **others}
 
 
 def _work_through(

@@ -15,6 +15,7 @@ from jostle.options.campaign import (
     DoubtOptions,
     FailingOptions,
     FindingOptions,
+    FolderOptions,
     InputOptions,
     IsolationOptions,
     ModelOptions,
@@ -36,6 +37,8 @@ FUZZ = Schema(
     *PART_GROUPS,
     *(WithSeedsOptions, BudgetOptions, BatchOptions, RunOptions, GateOptions, DoubtOptions, IsolationOptions),
 )
+# All that commands on a campaign's folder can be told.
+ON_FOLDER = Schema(*FUZZ.groups, FolderOptions)
 # What is sought of each task's answers, unless the user says what.
 YES_OR_NO = (Task.BINARY, Task.MULTILABEL)
 SOUGHT = {

@@ -35,6 +35,7 @@ class ProfileOptions:
         "Training data, or a file of `jostle profile`: the ranges kmnc, nbc, snac need",
         Theme.GUIDES,
         names_file=True,
+        names_python=True,
     )
 
 

@@ -51,7 +51,7 @@ SEED = whole(0, LARGEST, say="give a whole number from 0 to 2^63 - 1")
 class ModelOptions:
     """The model, and what it is compared with."""
 
-    model: str = option(TEXT, MODEL_HELP, Theme.WHAT, names_file=True)
+    model: str = option(TEXT, MODEL_HELP, Theme.WHAT, names_file=True, names_python=True)
     weights: str | None = option(
         TEXT,
         "State dict (.safetensors; .pt, .pth, .bin, .ckpt) for the model of FILE.py:function",
@@ -64,6 +64,7 @@ class ModelOptions:
         Theme.FIRST,
         default=(),
         names_file=True,
+        names_python=True,
     )
     engine: str | None = option(
         choice(lambda: ENGINES),
@@ -82,6 +83,7 @@ class ModelOptions:
         Theme.SAFETY,
         default=False,
         flags="--trust-model",
+        consents=(True,),
     )
 
 
@@ -90,7 +92,12 @@ class PanelOptions:
     """Other models that answer the same question."""
 
     models: tuple[str, ...] = option(
-        NAMES, "Other models of the same task, for deepxplore", Theme.WHAT, default=(), names_file=True
+        NAMES,
+        "Other models of the same task, for deepxplore",
+        Theme.WHAT,
+        default=(),
+        names_file=True,
+        names_python=True,
     )
 
 
@@ -98,7 +105,7 @@ class PanelOptions:
 class InputOptions:
     """The inputs: where they come from, and what values they hold."""
 
-    seeds: str = option(TEXT, DATA_HELP, Theme.FIRST)
+    seeds: str = option(TEXT, DATA_HELP, Theme.FIRST, names_python=True)
     range: tuple[float, float] | None = option(
         RANGE,
         "Lowest and highest input value, or -inf,inf (0,1; of tables, what each column of the seeds holds)",
@@ -135,6 +142,7 @@ class InputOptions:
         "What makes tokens of texts: a tokenizer.json, FILE.py:function of a text, or bytes",
         Theme.WHAT,
         names_file=True,
+        names_python=True,
     )
 
     @property
@@ -162,6 +170,7 @@ class WatchOptions:
         "FILE.py:function of (inputs, outputs, labels) to {name: a value per input}",
         Theme.DEFECTS,
         names_file=True,
+        names_python=True,
     )
     gradients: bool = option(
         FLAG, "Watch the gradients of the metadata too", Theme.DEFECTS, default=False, flags="--gradients"
@@ -305,6 +314,7 @@ class IsolationOptions:
         Theme.SAFETY,
         flags="--isolate/--no-isolate",
         may_change=True,
+        consents=(False,),
     )
     timeout: float | None = option(
         WAITED, "Longest time for a batch in the model's own process (5m)", Theme.SAFETY, may_change=True
@@ -314,6 +324,20 @@ class IsolationOptions:
         "Most memory of the model's own process, such as 2G (3/4 of the machine's)",
         Theme.SAFETY,
         may_change=True,
+    )
+
+
+@dataclass(frozen=True)
+class FolderOptions:
+    """What commands on a campaign's folder take, besides what they share with `jostle fuzz`."""
+
+    trust_folder: bool = option(
+        FLAG,
+        "Execute the Python that the folder names, whoever made it",
+        Theme.SAFETY,
+        default=False,
+        flags="--trust-folder",
+        consents=(True,),
     )
 
 

@@ -72,10 +72,17 @@ class Option:
     flags: str | None  # how it is spelled, where that does not follow from the name
     may_change: bool  # between two runs of one campaign
     names_file: bool  # its value names files or Python, whose content belongs to the campaign's identity
+    names_python: bool  # its value may be FILE.py:name or module:name, and using it executes that
+    consents: tuple[Any, ...]  # values that give up a protection, which no file of a project and no folder can choose
 
     @property
     def flag(self) -> str:
         return flag_of(self.name)
+
+    def spelled(self, value: Any) -> str:
+        """The flag that says this value."""
+        on, _, off = (self.flags or self.flag).partition("/")
+        return (on if value else off) if isinstance(value, bool) else f"{on} {value}"
 
     @property
     def help(self) -> str:
@@ -108,6 +115,8 @@ def option(
     flags: str | None = None,
     may_change: bool = False,
     names_file: bool = False,
+    names_python: bool = False,
+    consents: tuple[Any, ...] = (),
 ) -> Any:
     """A field that declares an option; a constant default also stands on the class, for the part's constructor."""
     declared = {
@@ -118,6 +127,8 @@ def option(
         "flags": flags,
         "may_change": may_change,
         "names_file": names_file,
+        "names_python": names_python,
+        "consents": consents,
     }
     return field(default=None if isinstance(default, Derived) else default, metadata={DECLARED: declared})
 

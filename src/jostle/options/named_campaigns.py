@@ -53,6 +53,17 @@ def chosen_campaigns(known: Mapping[str, NamedCampaign], names: Sequence[str]) -
     return [known[name] for name in names]
 
 
+def tables_in(folder: Path) -> list[Mapping[str, Any]]:
+    """Every table of options for models that the files in a folder hold, the shared one and those of campaigns."""
+    shared = [table_at(path, keys) for path, keys in files_in(folder).items()]
+    own = [
+        table_at(path, (*keys, CAMPAIGN, name))
+        for path, keys in files_in(folder).items()
+        for name in _names(path, keys)
+    ]
+    return [*shared, *own]
+
+
 def _names(path: Path, keys: tuple[str, ...]) -> list[str]:
     """Names of the campaigns of one file, all of which can be names of folders."""
     tables = table_at(path, keys).get(CAMPAIGN, {})

@@ -31,9 +31,17 @@ class Given:
         """The options of one dataclass, with its constant defaults where nothing was chosen."""
         return group(**{name: self.values[name] for name in options_of(group) if name in self.values})
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """What one option names, of which there may be several."""
+        value = self.values.get(name) or ()
+        return (value,) if isinstance(value, str) else tuple(value)
+
     def over(self, **changes: Any) -> Given:
         """The same with other choices; None leaves one open."""
         return Given({name: value for name, value in {**self.values, **changes}.items() if value is not None})
+
+
+NOTHING_ELSE = Given({})
 
 
 class Settings:
@@ -75,7 +83,7 @@ class Schema:
     """The options of one command, by name and by the dataclass that declares them."""
 
     def __init__(self, *groups: type):
-        self._groups = groups
+        self.groups = groups
         self.options: dict[str, Option] = {}
         for group in groups:
             for name, option in options_of(group).items():
@@ -110,12 +118,12 @@ class Schema:
     def settled(self, given: Given, chosen: Mapping[str, Any], facts: Facts, unused: set[type]) -> Settings:
         """What the user gave, over what a recipe chose, over defaults; groups that no part reads are not in effect."""
         groups = {}
-        for group in self._groups:
+        for group in self.groups:
             defaults = {name: option.settled(facts) for name, option in options_of(group).items()}
             values = {name: given.get(name, chosen.get(name, default)) for name, default in defaults.items()}
             groups[group] = group(**values)
         in_effect = {
-            name: one for group in self._groups if group not in unused for name, one in options_of(group).items()
+            name: one for group in self.groups if group not in unused for name, one in options_of(group).items()
         }
         return Settings(groups, given, in_effect)
 

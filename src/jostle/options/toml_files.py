@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import UsageError
+from jostle.home_folders import OWN_CONFIG, config_folder
+from jostle.named_objects import names_object
 from jostle.options.schema import Given, Schema
 from jostle.untrusted.toml_text import read_toml
 
@@ -33,8 +35,28 @@ def settings_in(
     for path, keys in files_in(folder, table).items():
         values = {key: value for key, value in table_at(path, keys).items() if key not in other_tables}
         where = f"{path} [{'.'.join(keys)}]" if table else str(path)
-        merged |= schema.renamed(values, where, other_tables)
+        known = schema.renamed(values, where, other_tables)
+        _refuse_consents(schema, known, where)
+        merged |= known
     return merged
+
+
+def _refuse_consents(schema: Schema, values: Mapping[str, Any], where: str) -> None:
+    """A file that comes with a project does not consent for whoever runs the project."""
+    for name, value in values.items():
+        option = schema.options[name]
+        if any(type(value) is type(consent) and value == consent for consent in option.consents):
+            raise UsageError(
+                f"{where}: {name} = {str(value).lower()} is a consent, which no file of a project can give: remove it "
+                f"there, and give {option.spelled(value)} yourself or set it in {config_folder() / OWN_CONFIG}"
+            )
+
+
+def code_named(schema: Schema, given: Given, flags: Mapping[str, Any]) -> list[str]:
+    """Files and modules of Python that options name which no flag gave, and so files of the project."""
+    named = [name for name, option in schema.options.items() if option.names_python and flags.get(name) is None]
+    specs = [spec for name in named for spec in given.texts(name) if names_object(spec)]
+    return list(dict.fromkeys(spec.rpartition(":")[0] for spec in specs))
 
 
 def files_in(folder: Path, table: Sequence[str] = ()) -> dict[Path, tuple[str, ...]]:

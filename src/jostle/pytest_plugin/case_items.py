@@ -48,7 +48,7 @@ class CaseItem(pytest.Item):
         found = self.session.stash.get(REPLAYS, None)
         if found is None:
             folders = [item.path.parent for item in self.session.items if isinstance(item, CaseItem)]
-            model, trust = self.config.getini("jostle_model") or None, self.config.getini("jostle_trust_model")
+            model, trust = self.config.getini("jostle_model") or None, self.config.getoption("--jostle-trust-model")
             found = self.session.stash[REPLAYS] = CaseReplays(folders, self.config.rootpath, model, trust)
         return found
 

@@ -18,6 +18,9 @@ from jostle.storage.defect_record import CASE
 from jostle.visible import one_line
 
 MARKER = "fuzz: fuzzes a model; added by itself to tests that use the fixture jostle"
+CONSENT_IN_FILE = (
+    "jostle_trust_model is a consent, which no file of a project can give: remove it, and give --jostle-trust-model"
+)
 # What the summary says of tests.
 TOLD = {ACCEPTED: "accepted", MENDED: "mended", NOT_RUN: "not run", DAMAGED: "moved"}
 
@@ -34,7 +37,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help=f"time of campaigns whose calls say none: {budgets} (default: {USUAL})",
     )
     parser.addini("jostle_model", "FILE.py:function or file of the model that promoted cases of objects run on")
-    parser.addini("jostle_trust_model", "load models of promoted cases that can execute code", "bool", default=False)
+    group.addoption(
+        "--jostle-trust-model", action="store_true", help="load models of promoted cases that can execute code"
+    )
+    parser.addini("jostle_trust_model", "refused: --jostle-trust-model says it", "bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -75,6 +81,8 @@ RUN = pytest.StashKey[Run]()
 
 def _options(config: pytest.Config) -> OptionsOfRun:
     """What the command line says; refused as pytest refuses options."""
+    if config.getini("jostle_trust_model"):
+        raise pytest.UsageError(CONSENT_IN_FILE)
     budget, seed = config.getoption("--jostle-budget"), config.getoption("--jostle-seed")
     try:
         _check("--jostle-budget", "budget", budget)

@@ -22,6 +22,7 @@ from jostle.recipes.all_recipes import recipe_of
 from jostle.records import all_rows
 from jostle.session.confirm import in_new_process
 from jostle.session.finish import InputFinisher
+from jostle.session.folder_trust import remember_own
 from jostle.session.identity import folder_of, record_of
 from jostle.session.introduce import figures, introduction, nothing_found, summary_rows
 from jostle.session.isolate import any_held
@@ -41,6 +42,7 @@ from jostle.storage.wrong_on_seeds import write_wrong
 from jostle.triage.gate import GateOptions, gate_of
 
 REHEARSED = 32  # seeds at most, spread over all
+NOT_REMEMBERED = "this campaign is not remembered as yours, and commands on its folder need --trust-folder"
 FROM_SEEDS = "neurons are taken to range as they do on the seeds: give training data as --profile for better ranges"
 
 
@@ -64,6 +66,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
             for findings in (FINDINGS, FLAKY):
                 remove_pictures(archive.folder / findings)
         history = read_history(archive.folder, loaded.prepared.seeds, archive.quarantine)
+        forgotten = remember_own(given)
         undone.pop_all()
     afresh = partial(in_new_process, given, loaded) if loaded.settings[FindingOptions].confirm else None
     finisher = InputFinisher(loaded.prepared, composition.oracles, archive.folder, afresh, any_held(given))
@@ -78,7 +81,11 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         report=loaded.settings[RunOptions].report,
         gate=gate,
         introduction=tuple(introduction(given, composition, watched)),
-        warnings=(*_warnings(loaded, composition, saved), *_unnamed(given, names, loaded.flight.classes)),
+        warnings=(
+            *_warnings(loaded, composition, saved),
+            *_unnamed(given, names, loaded.flight.classes),
+            *([f"{forgotten}; {NOT_REMEMBERED}"] if forgotten else []),
+        ),
         summary_rows=summary_rows(given, composition.prepared, watched),
         nothing_found=partial(nothing_found, loaded.prepared),
         figures=partial(figures, composition.prepared, archive.folder),

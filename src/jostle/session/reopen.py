@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from jostle.digests import digest_of_file
 from jostle.errors import UsageError
 from jostle.named_objects import names_object
 from jostle.options.schema import Given
+from jostle.session.folder_trust import FolderTrust, options_naming_code
 from jostle.storage.campaign_folder import campaign_in
 from jostle.storage.campaign_record import CONFIG, REPLAYED, CampaignRecord
 from jostle.storage.finding_record import InputType
@@ -19,6 +20,8 @@ from jostle.storage.finding_record import InputType
 # Options that name what a model and its oracles are loaded from, and parts that only a search needs.
 SEARCHED = ("mutator", "coverage", "scheduler")
 LOADED = (*REPLAYED, *SEARCHED)
+# Consents are the user's to give: that the folder says they were given does not count.
+NO_CONSENT = {option.name: None for option in FUZZ.options.values() if option.consents}
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,9 @@ class Reopened:
         files = {name: digest for name, digest in self.record.files.items() if name in left.names()}
         return replace(left, record=replace(self.record, files=files))
 
-    def without_own_parts(self) -> Reopened:
-        """The same without parts of the user's own that only a search needs, so that none of their code runs."""
-        own = [name for name in SEARCHED if any(map(names_object, _each(self.given.get(name))))]
-        return self.but_for(*own)
+    def naming_only(self, *names: str) -> Reopened:
+        """The same without other options that name code, so that none of it runs."""
+        return self.but_for(*(name for name in options_naming_code(self.given) if name not in names))
 
     def changed_files(self) -> list[str]:
         """The files that options name which are not what they were."""
@@ -61,23 +63,20 @@ class Reopened:
 
     def names(self) -> list[str]:
         """What a model and its oracles are loaded from."""
-        return [name for option in LOADED for name in _each(self.given.get(option))]
+        return [name for option in LOADED for name in self.given.texts(option)]
 
     @contextmanager
-    def in_its_folder(self) -> Iterator[None]:
-        """Works where the campaign ran, if the files that it names are still there; else here."""
-        with chdir(self.folder()):
+    def in_its_folder(self, trust: FolderTrust) -> Iterator[None]:
+        """Works where the campaign ran, if it is known to be the user's and the files that it names are there.
+
+        Else it works here.
+        """
+        with chdir(self._folder(trust)):
             yield
 
-    @property
-    def elsewhere(self) -> bool:
-        """Whether this is not where the campaign ran, so that files here may be a stranger's."""
-        return self.folder() != Path(self.record.origin.folder)
-
-    def folder(self) -> Path:
-        """Where it can be run again."""
+    def _folder(self, trust: FolderTrust) -> Path:
         ran, here = Path(self.record.origin.folder), Path.cwd()
-        if not ran.is_absolute() or not ran.is_dir():
+        if not ran.is_absolute() or not ran.is_dir() or not trust.works_in(str(ran)):
             return here
         try:
             with chdir(ran):
@@ -87,15 +86,17 @@ class Reopened:
         return ran if there else here
 
 
-def _each(value: str | Sequence[str] | None) -> Sequence[str]:
-    return (value,) if isinstance(value, str) else value or ()
+def reopen(folder: Path, changes: Given, *loaded: str) -> Given:
+    """Options to load the campaign in a folder with, where only these options can name Python; changes come first.
 
-
-def reopen(folder: Path) -> Reopened:
-    """The campaign in a folder, whose files must be as they were."""
-    campaign = recorded_campaign(folder)
-    campaign.refuse_changed_files(folder)  # before any of them is opened
-    return campaign
+    Files that it names must be as they were, and code that it names must be the user's own.
+    """
+    named = recorded_campaign(folder).naming_only(*loaded)
+    own = changes.over(trust_folder=None)
+    named.but_for(*own.values).refuse_changed_files(folder)  # before any of them is opened
+    given = named.given.over(**{**NO_CONSENT, **own.values})
+    FolderTrust.of(changes).check(given, [folder])
+    return given
 
 
 def recorded_campaign(folder: Path, name: str = CONFIG) -> Reopened:
@@ -113,12 +114,3 @@ def python_file(spec: str) -> Path | None:
     """The file of `FILE.py:function`, None of other names."""
     place, _, _ = spec.rpartition(":")
     return Path(place) if names_object(spec) and place.endswith(".py") else None
-
-
-def local_python(spec: str) -> Path | None:
-    """The file or folder here that running what a name stands for would execute, None if there is none."""
-    if not names_object(spec):
-        return None
-    first = Path(spec.rpartition(":")[0].partition(".")[0])
-    candidates = (python_file(spec), first.with_suffix(".py"), first)
-    return next((path for path in candidates if path is not None and path.exists()), None)

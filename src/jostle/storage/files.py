@@ -7,7 +7,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,6 +20,8 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 OF_THE_DISK = {*NO_ROOM, errno.EIO}  # nobody asked for the wrong thing
 IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY}
 READ_AND_WRITE = 0o666  # by all whom the user's umask does not keep out, as open() has it
+OWNER_ALONE = 0o600
+Opener = Callable[[str, int], int]
 
 
 def write_all(folder: Path, files: Mapping[str, bytes]) -> int:
@@ -28,6 +30,11 @@ def write_all(folder: Path, files: Mapping[str, bytes]) -> int:
     with _as_write_failed(folder):
         _sync(folder)
     return written
+
+
+def write_private(path: Path, content: bytes) -> int:
+    """Writes a file whole, as `write_whole` does, that only its owner reads."""
+    return _written(path, content, synced=False, opener=_for_owner_alone)
 
 
 def write_whole(path: Path, content: bytes, synced: bool = False) -> int:
@@ -42,12 +49,12 @@ def write_whole(path: Path, content: bytes, synced: bool = False) -> int:
     return written
 
 
-def _written(path: Path, content: bytes, synced: bool) -> int:
+def _written(path: Path, content: bytes, synced: bool, opener: Opener | None = None) -> int:
     """The same but for the folder, which is not synced."""
     beside = temporary(path)
     with _as_write_failed(path):
         try:
-            with _opened_anew(beside) as file:
+            with _opened_anew(beside, opener or _not_through_links) as file:
                 put(file, content)
                 file.flush()
                 if synced:
@@ -67,17 +74,21 @@ def write_plain(path: Path, content: bytes) -> int:
     return len(content)
 
 
-def _opened_anew(path: Path) -> BinaryIO:
+def _opened_anew(path: Path, opener: Opener) -> BinaryIO:
     """A file of our own to write: what another process left there, or a link that a stranger put there, goes first."""
     try:
-        return open(path, "xb", opener=_not_through_links)
+        return open(path, "xb", opener=opener)
     except FileExistsError:
         path.unlink()
-        return open(path, "xb", opener=_not_through_links)
+        return open(path, "xb", opener=opener)
 
 
 def _not_through_links(path: str, flags: int) -> int:
     return os.open(path, flags | NO_LINKS | AT_ONCE, READ_AND_WRITE)
+
+
+def _for_owner_alone(path: str, flags: int) -> int:
+    return os.open(path, flags | NO_LINKS, OWNER_ALONE)
 
 
 def temporary(path: Path) -> Path:

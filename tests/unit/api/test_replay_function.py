@@ -15,6 +15,7 @@ from jostle.commands.promote import promote
 from jostle.commands.replay import Verdict
 from jostle.commands.report import contents_of
 from jostle.errors import UsageError
+from jostle.options.schema import Given
 from jostle.report.contents import as_json
 
 FAR = {"mutator": "noise", "sigma": 0.3, "radius": 1.0, "range": (0, 1)}
@@ -153,5 +154,5 @@ def test_what_only_a_search_needs_stops_no_finding_from_being_promoted(
     model = nn.Sequential(nn.Identity(), Cliff(0.7))
     how = {"mutator": Noise, "coverage": "kmnc", "profile": torch.rand(9, 3), "oracle": "nan", "range": (0, 1)}
     result = jostle.fuzz(model, torch.rand(4, 3) / 2, out="run", **how, **QUICK)
-    case = promote(result.place(result.defects[0]), Path("cases"), model="net.py:net")
-    assert [one.still_wrong for one in jostle.replay(case, trust_model=True)] == [True]
+    case = promote(result.place(result.defects[0]), Path("cases"), Given({"model": "net.py:net"}))
+    assert [one.still_wrong for one in jostle.replay(case, trust_folder=True)] == [True]

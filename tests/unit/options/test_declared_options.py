@@ -78,15 +78,13 @@ def test_flags_come_before_jostle_toml_before_pyproject(tmp_path: Path) -> None:
 
 def test_a_file_alone_can_hold_everything(tmp_path: Path) -> None:
     (tmp_path / "jostle.toml").write_text(
-        'model = "a.pt2"\nseeds = "s.npy"\nrange = [0, 255]\n'
-        'oracle = ["nan", "flip"]\ntrust-model = true\nbudget = "2m"\n'
+        'model = "a.pt2"\nseeds = "s.npy"\nrange = [0, 255]\noracle = ["nan", "flip"]\nbudget = "2m"\n'
     )
     assert in_folder(tmp_path, model=None).values == {
         "model": "a.pt2",
         "seeds": "s.npy",
         "range": (0.0, 255.0),
         "oracle": ("nan", "flip"),
-        "trust_model": True,
         "budget": 120.0,
     }
 

@@ -24,7 +24,6 @@ batch = 4
 budget = "20s"
 [campaign.nightly]
 batch = 30
-trust-model = true
 out = "kept"
 """
 
@@ -40,7 +39,7 @@ def given(folder: Path, name: str, **flags: Any) -> Given:
 def test_flags_come_before_a_table_before_what_stands_above_it(tmp_path: Path) -> None:
     (tmp_path / "jostle.toml").write_text(SEVERAL)
     assert list(in_folder(tmp_path)) == ["quick", "nightly"]
-    nightly = {"seed": 1, "batch": 30, "trust_model": True, "out": "kept"}
+    nightly = {"seed": 1, "batch": 30, "out": "kept"}
     assert given(tmp_path, "nightly").values == nightly
     assert given(tmp_path, "nightly", batch="50", out="x").values == {**nightly, "batch": 50, "out": "x"}
 

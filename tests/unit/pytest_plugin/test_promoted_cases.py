@@ -21,6 +21,7 @@ from jostle.commands.replay import ReplayStatus
 from jostle.commands.triage import triaged
 from jostle.errors import JostleError, ModelRefused, UsageError
 from jostle.lineage import NO_GRADIENT
+from jostle.options.schema import Given
 from jostle.pytest_plugin.case_items import CaseReplays
 from jostle.pytest_plugin.known_defects import KnownDefects
 from jostle.session.session import Ended
@@ -71,6 +72,11 @@ class Fragile(Logarithm):
 def build():
     return Fragile(mended=True)
 """
+
+
+def on(model: str) -> Given:
+    """A model of the user's own, in place of that of a finding."""
+    return Given({"model": model})
 
 
 @pytest.fixture
@@ -191,7 +197,7 @@ def test_names_stand_from_the_folder_that_tests_run_in(project: Path, monkeypatc
     monkeypatch.chdir(project.parent)
     case = promote(place, project / "cases")
     assert read_case(case).model == "net.py:build" and read_case(case).campaign.origin.folder == project.name
-    other = promote(place, project / "others", model=f"{project.name}/net.py:build")
+    other = promote(place, project / "others", on(f"{project.name}/net.py:build"))
     assert read_case(other).model == "net.py:build"
     monkeypatch.chdir(project / "runs")
     for replay in replay_cases([case, other], project.parent):
@@ -226,7 +232,7 @@ def test_what_is_named_after_a_twin_or_a_property_is_shown_again(
 def test_words_for_twins_and_oracles_are_no_paths(project: Path) -> None:
     for name in ("nan", "onnx"):
         (project / name).mkdir()
-    case = promote(finding(project), project / "cases", model="net.py:build")
+    case = promote(finding(project), project / "cases", on("net.py:build"))
     assert "nan" in read_case(case).campaign.all_settings["oracle"]
     assert replay_cases([case], project)[0].status is ReplayStatus.AGAIN
 
@@ -234,7 +240,7 @@ def test_words_for_twins_and_oracles_are_no_paths(project: Path) -> None:
 def test_the_same_bug_of_another_model_or_input_is_another_case(project: Path) -> None:
     shutil.copy(project / "net.py", project / "net2.py")
     first = promote(finding(project), project / "cases")
-    second = promote(finding(project), project / "cases", model="net2.py:build")
+    second = promote(finding(project), project / "cases", on("net2.py:build"))
     assert (first.name + "-2", read_case(first).model) == (second.name, "net.py:build")
     moved = Path(shutil.copytree(finding(project), project / "moved"))
     np.save(moved / "input.npy", np.load(moved / "input.npy") * np.float32(0.9))
@@ -269,11 +275,11 @@ def test_a_finding_that_needs_an_object_beside_the_model_is_refused(project: Pat
     held = {"oracle": {"oracle": low}, "twin": {"oracle": "agree", "twin": turned}}[part]
     fuzz(project, "net.py:build", "held", **held)
     with pytest.raises(UsageError, match="an object of a script that no later run has"):
-        promote(finding(project, "held"), project / "cases", model="net.py:build")
+        promote(finding(project, "held"), project / "cases", on("net.py:build"))
 
 
 @pytest.mark.slow
-def test_a_model_that_can_execute_code_runs_where_the_configuration_trusts_it(
+def test_a_model_that_can_execute_code_runs_where_the_command_line_trusts_it(
     project: Path, pytester: pytest.Pytester
 ) -> None:
     sys.path.insert(0, str(project))  # as pytest does, and pytester undoes
@@ -284,10 +290,16 @@ def test_a_model_that_can_execute_code_runs_where_the_configuration_trusts_it(
     case = promote(finding(project, "script"), project / "cases")
     with pytest.raises(ModelRefused, match="--trust-model"):
         replay_cases([case], project)
-    pytester.makeini("[pytest]\njostle_trust_model = true\n")
-    result = run(pytester, "cases")
+    result = run(pytester, "cases", "--jostle-trust-model")
     result.assert_outcomes(failed=1)
     assert failures(result)[0].endswith("(shown again)")
+
+
+def test_the_configuration_of_a_project_does_not_consent_for_whoever_runs_its_tests(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\njostle_trust_model = true\n")
+    result = run(pytester)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "remove it, and give --jostle-trust-model" in result.stderr.str()
 
 
 @pytest.mark.slow
@@ -348,13 +360,13 @@ def test_a_case_of_an_object_needs_a_model_that_has_a_name(project: Path, pytest
     result.assert_outcomes(failed=1)
     [line] = failures(result)
     assert line.startswith("UsageError: the model of nan-output-is-not-finite-noise was an object of a test: ")
-    assert promote(known, project / "cases", model="net.py:build") == case, "which takes its place"
+    assert promote(known, project / "cases", on("net.py:build")) == case, "which takes its place"
     assert read_case(case).model == "net.py:build"
 
 
 @pytest.mark.slow
 def test_pytests_configuration_may_name_the_model_of_objects(project: Path, pytester: pytest.Pytester) -> None:
-    case = promote(finding(project), project / "cases", model="net.py:build")
+    case = promote(finding(project), project / "cases", on("net.py:build"))
     held(case)
     twice = project / "cases" / "twice"
     shutil.copytree(case, twice)

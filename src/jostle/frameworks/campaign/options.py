@@ -80,6 +80,7 @@ class FrameworkOptions:
         Theme.WHAT,
         default=(),
         names_file=True,
+        names_python=True,
     )
     backends: tuple[str, ...] = option(
         BACKENDS,
