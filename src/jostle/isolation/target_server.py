@@ -16,7 +16,8 @@ from jostle.isolation.server import Handler
 from jostle.isolation.shared_arrays import SharedArrays
 from jostle.records import Linearised
 
-LIBRARIES = ("torch", "numpy")
+# Packages whose modules start no threads and open no devices when they are imported.
+LIBRARIES = ("jostle", "torch", "torchvision", "numpy", "scipy", "sympy", "mpmath", "safetensors", "PIL")
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class TargetOpener(Protocol):
 
 
 def _imported(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Modules that the next worker will need too, of libraries that start no threads when they are imported."""
+    """Modules that the next worker will need too, and that can be imported before it is forked."""
     return {"modules": [name for name in list(sys.modules) if name.partition(".")[0] in LIBRARIES]}
 
 
