@@ -68,7 +68,7 @@ class Worker:
         reading, writing = os.pipe()
         try:
             self._process = start(Ends(theirs.fileno(), writing, tuple(passed)))
-        except BaseException:
+        except OSError:
             os.close(reading)
             ours.close()
             raise

@@ -123,7 +123,7 @@ def _place(entry: Mapping[str, Any], start: int, end: int) -> tuple[int, int]:
 
 
 def _bytes_of(array: Tensor) -> memoryview:
-    return memoryview(array.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+    return array.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data
 
 
 def _write(descriptor: int, place: int, values: memoryview) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -99,21 +100,17 @@ def _by_lasting_thread(start: Callable[[], subprocess.Popen[bytes]]) -> subproce
     """Starts a process from a thread that lasts as long as it: its end is the parent's death to Linux."""
     if threading.current_thread() is threading.main_thread():
         return start()
-    started: list[subprocess.Popen[bytes] | BaseException] = []
-    ready = threading.Event()
+    started: Future[subprocess.Popen[bytes]] = Future()
 
     def keep() -> None:
         try:
-            started.append(start())
-        except BaseException as error:
-            started.append(error)
-        ready.set()
-        if isinstance(started[0], subprocess.Popen):
-            with suppress(ChildProcessError):
-                os.waitid(os.P_PID, started[0].pid, os.WEXITED | os.WNOWAIT)  # and leaves its code to others
+            process = start()
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            started.set_exception(error)
+            return
+        started.set_result(process)
+        with suppress(ChildProcessError):
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # and leaves its code to others
 
     threading.Thread(target=keep, daemon=True).start()
-    ready.wait()
-    if isinstance(started[0], BaseException):
-        raise started[0]
-    return started[0]
+    return started.result()
