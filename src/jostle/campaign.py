@@ -9,7 +9,18 @@ from dataclasses import dataclass
 from jostle.admission import Admission
 from jostle.coverage_counter import CoverageCounter
 from jostle.errors import UsageError
-from jostle.interfaces import CountsTries, Feedback, Learner, Listener, Mutator, Oracle, Scheduler, Target
+from jostle.interfaces import (
+    CountsTries,
+    Feedback,
+    Interruptible,
+    Learner,
+    Listener,
+    Mutator,
+    Oracle,
+    Scheduler,
+    StepAbandoned,
+    Target,
+)
 from jostle.judgement import BatchJudge, Classes, Judgement, Saved
 from jostle.randomness import randomness
 from jostle.records import Candidates, Seeds, Trace
@@ -75,6 +86,9 @@ class Campaign:
         self._tally = Tally()
         self._listeners: Sequence[Listener] = ()
         self._stopping = False
+        self._step_started: float | None = None
+        if isinstance(target, Interruptible):
+            target.ask_between_rows(self._enough)
 
     @property
     def corpus(self) -> Corpus:
@@ -98,12 +112,16 @@ class Campaign:
             self._plant()
         else:
             self._resume(history, redone)
-        while len(self.corpus) and not full() and not self._spent() and not self._stopping and self._step():
-            pass
+        try:
+            while len(self.corpus) and not full() and not self._spent() and not self._stopping and self._step():
+                pass
+        except StepAbandoned:
+            self._tally.steps -= 1
+        self._step_started = None
         return self.summary()
 
     def stop(self) -> None:
-        """Ends the run after the step that is under way."""
+        """Ends the run after the step that is under way, or at once where that runs row by row."""
         self._stopping = True
 
     def summary(self) -> Summary:
@@ -120,6 +138,15 @@ class Campaign:
     def _spent(self) -> bool:
         tally = self._tally
         return self._budget.spent(tally.seconds, tally.executions, tally.findings.total())
+
+    def _enough(self) -> bool:
+        """Whether no more rows shall run; if somebody asked to stop, the step under way is abandoned."""
+        if self._step_started is None:
+            return False  # what comes before the first step is done to its end
+        if self._stopping:
+            raise StepAbandoned
+        seconds = self._tally.seconds + time.monotonic() - self._step_started
+        return self._budget.seconds is not None and seconds >= self._budget.seconds
 
     def _plant(self) -> None:
         """Runs the seeds, as step 0; all that violate nothing enter the corpus."""
@@ -140,6 +167,7 @@ class Campaign:
         if not len(ids):
             return False
         self._tally.steps += 1
+        self._step_started = started
         candidates = self._mutator.mutate(self.corpus.as_parents(ids), rng)
         trace = self._target.run(candidates)
         judgement = self._judged(candidates, trace)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -17,6 +17,18 @@ class Target(Protocol):
 
     def run(self, batch: Candidates, watched: bool = True) -> Trace:
         """Everything watched while the batch runs; unwatched, all but what happens inside layers."""
+
+
+class StepAbandoned(Exception):
+    """Somebody asked to stop while a step was under way; it counts for nothing, and is done again later."""
+
+
+@runtime_checkable
+class Interruptible(Protocol):
+    """A target that may take long for one batch, and can be asked to leave it."""
+
+    def ask_between_rows(self, enough: Callable[[], bool]) -> None:
+        """A batch that runs row by row is left at the first row before which this is true, or raises."""
 
 
 class ModelTarget(Target, Protocol):

@@ -1,64 +1,175 @@
-"""Workers killed at random moments: the campaign goes on, and nothing of it is lost or damaged."""
+"""Campaigns whose model has a process of its own, killed at random: either of the two, or both.
+
+Nothing that was started outlives a killed campaign; the same command goes on; and in the end the folder is that of a
+campaign that nobody disturbed.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
+import random
 import signal
-import subprocess
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import psutil
 import pytest
-from running import ENVIRONMENT, JOSTLE, PATIENCE
-from test_going_on import check_whole, journal
+from running import in_this_process
+from test_killing import check_as_if_never_killed, fingerprints
 
 from jostle.cli.terminal import Exit
-from jostle.isolation.ahead import MODEL_WORKER
+from jostle.isolation.orphans import TAG
+from jostle.storage.findings import is_whole
 from soaking import times
 
-CALL = ["fuzz", "jostle.zoo:lenet5", "--seeds", "ok.npy", "--oracle", "flip", "--radius", "1", "--sigma", "0.4"]
+FUZZ = ["fuzz", "jostle.zoo:lenet5", "--seeds", "few.npz", "--isolate", "--batch", "16", "--json"]
+CALLS = {
+    "tensorfuzz": [*FUZZ, "--oracle", "flip", "--radius", "1", "--sigma", "0.5"],
+    "deephunter": [*FUZZ, "--recipe", "deephunter"],
+    "dlfuzz": [*FUZZ, "--recipe", "dlfuzz"],
+    "frameworks": ["frameworks", "mlp", "attention", "--backends", "onnxruntime", "--json"],
+}
+EXECUTIONS = {"tensorfuzz": 500, "deephunter": 500, "dlfuzz": 300, "frameworks": 60}
+MORE = 6  # times as many where only workers are killed, which is quick
+LONGEST = 600  # seconds that a command may take before it counts as hung, on a machine with other things to do
+AT_ONCE = 20.0  # seconds for the kernel to end what a killed campaign had started, on such a machine
+CAMPAIGNS = ("campaign", "both", "both, the worker first")
+WORKERS = ("worker",)
+NAMES = list(CALLS)[: times(1, len(CALLS))]
+pytestmark = [pytest.mark.soak, pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
 
-def worker_of(campaign: psutil.Process) -> int | None:
-    """Whichever works now."""
-    for child in campaign.children():
-        with contextlib.suppress(psutil.Error):  # of one that just ended
-            if MODEL_WORKER in " ".join(child.cmdline()):
-                return child.pid
-    return None
+@dataclass
+class Running:
+    """A command in a process forked from this one, which spares it the seconds that importing torch takes."""
+
+    pid: int
+    code: int | None = None  # set once it has ended
+
+    @staticmethod
+    def start(call: list[str], report: Path) -> Running:
+        pid = os.fork()
+        if pid:
+            return Running(pid)
+        code = 99
+        try:
+            with report.open("w") as file:
+                faulthandler.dump_traceback_later(LONGEST, file=file, exit=True)
+                ended = in_this_process(*call)
+                code = ended.code
+                file.write(ended.err)
+        finally:
+            os._exit(code)
+
+    def ended(self) -> bool:
+        if self.code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.code = os.waitstatus_to_exitcode(status) if pid else None
+        return self.code is not None
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+    def workers(self) -> list[int]:
+        """Everything that it has started."""
+        with contextlib.suppress(psutil.Error):
+            return [child.pid for child in psutil.Process(self.pid).children(recursive=True)]
+        return []
 
 
-@pytest.mark.slow
-@pytest.mark.soak
-def test_a_campaign_outlives_its_workers(in_workshop: Path, tmp_path: Path) -> None:
-    out, rng = tmp_path / "out", np.random.default_rng(0)
-    call = [JOSTLE, *CALL, "--isolate", "--batch", "32", "--budget", "1h", "--out", str(out)]
-    running = subprocess.Popen(call, cwd=in_workshop, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    campaign, deadline = psutil.Process(running.pid), time.monotonic() + PATIENCE
-    while not (out / "journal.jsonl").exists():
-        assert running.poll() is None and time.monotonic() < deadline
-        time.sleep(0.05)
-    killed, steps = 0, 0
-    while killed < times(5, 200):
-        assert running.poll() is None and time.monotonic() < deadline
-        time.sleep(float(rng.uniform(0, 2)))
-        worker, done = worker_of(campaign), len((out / "journal.jsonl").read_bytes().splitlines())
-        # Once in a step: an input whose process is killed again when it runs alone is rightly taken for the cause.
-        if worker is not None and done > steps:
+def tagged(maker: int) -> list[psutil.Process]:
+    """Processes that carry the name of a campaign, wherever they went; dead ones have no environment."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get(TAG, "").startswith(f"{maker}-"):
+                found.append(process)
+    return found
+
+
+def check_nothing_is_left_of(campaign: int) -> None:
+    deadline = time.monotonic() + AT_ONCE
+    while left := tagged(campaign):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.01)
+
+
+def wait_for_a_moment(chance: random.Random, running: Running, journal: Path) -> None:
+    """Some time while it starts, or until it has made some steps; sooner if it ends before."""
+    steps = _size(journal) + chance.randrange(1, 4000)
+    until = time.monotonic() + (chance.random() * 8 if chance.random() < 0.4 else LONGEST)
+    while time.monotonic() < until and _size(journal) < steps and not running.ended():
+        time.sleep(0.002)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def strike(chance: random.Random, running: Running, way: str) -> bool:
+    """Kills what the way says; whether the campaign is among it."""
+    workers = running.workers()
+    worker = chance.choice(workers) if workers else None
+
+    def kill_worker() -> None:
+        if worker is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
-                killed, steps, deadline = killed + 1, done, time.monotonic() + PATIENCE
-    workers = [child.pid for child in campaign.children()]
-    running.send_signal(signal.SIGTERM)
-    running.communicate(timeout=PATIENCE)
-    assert running.returncode == Exit.INTERRUPTED
-    check_whole(out)
-    executions = [line["executions"] for line in journal(out)]
-    assert executions == sorted(executions) and len(executions) > killed
-    assert not any(map(psutil.pid_exists, workers))
-    kinds = {path.name.split("-")[1] for path in (out / "findings").iterdir()}
-    assert kinds == {"flip"}  # being killed by somebody else is nobody's defect
-    assert {path.name.split("-")[1] for path in (out / "flaky").iterdir()} >= {"crash"}
+        time.sleep(chance.random() * 0.05)
+
+    if way in ("worker", "both, the worker first"):
+        kill_worker()
+    if way != "worker":
+        running.kill()
+    if way == "both":
+        kill_worker()
+    return way != "worker"
+
+
+def check_same(name: str, out: Path, whole: Path) -> None:
+    if name == "frameworks":  # what of a library worked depends on what its process did before
+        assert set(fingerprints(whole)) == set(fingerprints(out))
+        assert (out / "journal.jsonl").read_bytes() == (whole / "journal.jsonl").read_bytes()
+        assert all(is_whole(folder) for folder in (out / "findings").iterdir())
+    else:
+        check_as_if_never_killed(out, whole)
+        assert not list((out / "flaky").glob("*crash*"))  # being killed by somebody else is nobody's defect
+
+
+def kill_again_and_again(name: str, executions: int, ways: tuple[str, ...], most: int, folder: Path) -> None:
+    """Kills a campaign's processes until that was done so many times, over as many campaigns as that takes."""
+    whole, call = folder / "whole", [*CALLS[name], "--executions", str(executions)]
+    expected = in_this_process(*call, "--out", str(whole)).code
+    assert expected in (Exit.CLEAN, Exit.FINDINGS)
+    chance, kills, campaigns = random.Random(name), 0, 0
+    while kills < most:
+        campaigns += 1
+        out, report = folder / str(campaigns), folder / "report"
+        running = Running.start([*call, "--out", str(out)], report)
+        while not running.ended():
+            wait_for_a_moment(chance, running, out / "journal.jsonl")
+            if kills < most and not running.ended():
+                if strike(chance, running, ways[kills % len(ways)]):
+                    check_nothing_is_left_of(running.pid)
+                    running = Running.start([*call, "--out", str(out)], report)
+                kills += 1
+                (folder / "progress").write_text(f"{name}: {kills} of {most} kills, campaign {campaigns}\n")
+        assert running.code == expected, report.read_text()
+        check_nothing_is_left_of(running.pid)
+        check_same(name, out, whole)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_killed_campaigns_leave_nothing_and_go_on_as_if_never_killed(
+    name: str, in_workshop: Path, tmp_path: Path
+) -> None:
+    kill_again_and_again(name, EXECUTIONS[name], CAMPAIGNS, times(2, 50), tmp_path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_killed_workers_change_nothing(name: str, in_workshop: Path, tmp_path: Path) -> None:
+    kill_again_and_again(name, EXECUTIONS[name] * times(1, MORE), WORKERS, times(3, 50), tmp_path)

@@ -66,6 +66,7 @@ CATCH_BROADLY = {
     "foreign.py",  # runs foreign code
     "untrusted/exported_program.py",  # torch raises anything on a damaged archive
     "storage/background_writer.py",  # hands what failed in its thread to the loop
+    "isolation/template.py",  # what it forked must never go on as the template
     "cli/main.py",  # the last resort, which says that the defect is ours
 }
 # What opens a file by its name, or reads it.

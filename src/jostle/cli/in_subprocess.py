@@ -13,12 +13,12 @@ from functools import wraps
 from typing import IO, Any, ParamSpec
 
 from jostle.errors import ModelRefused
+from jostle.isolation.lifeline import WHOLE, command
 from jostle.isolation.orphans import TAG, clean_up, new_name
-from jostle.isolation.process import end_group, memory_of, most_memory, signal_name
+from jostle.isolation.process import memory_of, most_memory, signal_name
+from jostle.isolation.spawned import end_group
 
 GLANCE = 0.1  # seconds
-# Its main, after it was made to die with this process.
-CHILD = "from jostle.isolation.server import die_with; die_with({parent}); from jostle.cli.main import main; main()"
 Parameters = ParamSpec("Parameters")
 # The command's arguments -> the models it loads
 Specs = Callable[..., Iterable[str]]
@@ -54,8 +54,7 @@ def command_in_subprocess() -> int:
     """This very command in another process; off a terminal its output is passed on when it ends."""
     clean_up()
     tag = new_name()
-    # -P, because a file in the working folder must not stand in for a library.
-    call = [sys.executable, "-P", "-c", CHILD.format(parent=os.getpid()), *sys.argv[1:]]
+    call = [*command(sys.executable, WHOLE, "jostle.cli.main"), *sys.argv[1:]]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         terminal = sys.stderr.isatty()
         child = subprocess.Popen(

@@ -52,7 +52,7 @@ def gaps_arrays(found: LayerGaps) -> dict[str, Tensor]:
 
 
 def gaps_of(arrays: Mapping[str, Tensor], rows: int, layers: Sequence[Sequence[str]]) -> LayerGaps:
-    gaps, sizes = (arrays[name].clone() for name in ("gaps", "sizes"))
+    gaps, sizes = (arrays[name] for name in ("gaps", "sizes"))
     if not gaps.shape == sizes.shape == (rows, len(layers)):
         raise ValueError(f"{len(layers)} layers were compared on {rows} inputs, and {list(gaps.shape)} gaps came back")
     return LayerGaps(tuple((ours, theirs) for ours, theirs in layers), gaps, sizes)
@@ -64,9 +64,9 @@ def grouped(groups: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 
 def ungrouped(arrays: Mapping[str, Tensor], names: tuple[str, ...]) -> dict[str, dict[str, Tensor]]:
-    """The groups again, each array a copy of its own."""
+    """The groups again."""
     groups: dict[str, dict[str, Tensor]] = {name: {} for name in names}
     for name, value in arrays.items():
         group, _, own = name.partition("/")
-        groups[group][own] = value.clone()
+        groups[group][own] = value
     return groups

@@ -35,9 +35,9 @@ def end_tagged(name: str) -> None:
 
 
 def clean_up() -> None:
-    """Ends processes and removes files whose maker is no more."""
+    """Ends processes, but for this one, and removes files whose maker is no more."""
     for process, carried in _tagged():
-        if _is_orphan(carried):
+        if process.pid != os.getpid() and _is_orphan(carried):
             _end(process)
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
         if _is_orphan(folder.name.removeprefix(PREFIX)):
@@ -60,4 +60,14 @@ def _end(process: psutil.Process) -> None:
 
 def _is_orphan(name: str) -> bool:
     maker = name.partition("-")[0]
-    return maker.isdecimal() and not psutil.pid_exists(int(maker))
+    return maker.isdecimal() and not _lives(int(maker))
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process runs; one that was killed keeps its number until its parent looks."""
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.AccessDenied:
+        return True
+    except psutil.Error:
+        return False

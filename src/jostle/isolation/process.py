@@ -7,8 +7,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import sysconfig
 import threading
 import time
@@ -17,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import psutil
 
 from jostle.foreign import Crash
-from jostle.isolation.orphans import TAG, end_tagged, new_name
+from jostle.isolation.spawned import Ends, Starter, WatchedProcess
 
 GLANCE = 0.02  # seconds between two looks at a process that has not answered
 BETWEEN_WEIGHINGS = 0.1  # seconds
@@ -61,33 +59,31 @@ class Died(Exception):
         self.crash = crash
 
 
-def module_program(module: str) -> list[str]:
-    """Runs a module of ours in this interpreter; -P, because a file here must not stand in for a library."""
-    return [sys.executable, "-P", "-m", module]
-
-
 class Worker:
-    """A process of its own session; whatever ends this object ends it and all that descend from it."""
+    """A process that answers requests; whatever ends this object ends it and all that descend from it."""
 
-    def __init__(self, program: Sequence[str], arguments: Sequence[str], limits: Limits):
-        """Runs a program of ours, which finds the connection's number and our own process id first in its arguments."""
+    def __init__(self, start: Starter, limits: Limits, passed: Sequence[int] = ()):
+        """The process finds the numbers of its connection and of all that is passed first in its arguments."""
         ours, theirs = socket.socketpair()
-        tag = new_name()
-        with theirs:
-            self._process = subprocess.Popen(
-                [*program, str(theirs.fileno()), str(os.getpid()), *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, TAG: tag, "PYTHONUNBUFFERED": "1"},
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
-        assert self._process.stdout is not None
-        self._tail = Tail(self._process.stdout)
+        reading, writing = os.pipe()
+        try:
+            self._process = start(Ends(theirs.fileno(), writing, tuple(passed)))
+        except OSError:
+            os.close(reading)
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+            os.close(writing)
+        self._tail = Tail(reading)
         self._connection, self.limits = ours, limits
+        self._received, self._unanswered = bytearray(), 0
         self._weighed = 0.0
-        self._end = weakref.finalize(self, _close, self._process, tag, ours)
+        self._end = weakref.finalize(self, _close, self._process, ours)
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer; Died if there will be none in this time, and then nothing of the worker is left."""
@@ -95,9 +91,21 @@ class Worker:
 
     def ask_encoded(self, request: bytes, seconds: float) -> dict[str, Any]:
         """The answer to a request that is JSON on one line already."""
+        self.tell(request, seconds)
+        return self.answer(seconds)
+
+    def tell(self, request: bytes, seconds: float) -> None:
+        """Sends a request whose answer will be asked for later; answers come in the order of requests."""
         try:
             self._connection.settimeout(seconds)
             self._connection.sendall(request + END)
+            self._unanswered += 1
+        except OSError:  # it closed the connection, or does not read what it is sent
+            raise self._died(self._ended()) from None
+
+    def answer(self, seconds: float) -> dict[str, Any]:
+        """The answer to the first request that has none yet."""
+        try:
             return self._answer(seconds)
         except (EOFError, OSError, ValueError, RecursionError):  # it closed the connection, or sent what is no answer
             raise self._died(self._ended()) from None
@@ -107,22 +115,24 @@ class Worker:
         self._end()
 
     def _answer(self, seconds: float) -> dict[str, Any]:
-        asked, received = time.monotonic(), bytearray()
+        asked = time.monotonic()
         self._connection.settimeout(GLANCE)
-        while not received.endswith(END):
+        while END not in self._received:
             ended = self._process.poll() is not None  # before the last look at what it sent
             with suppress(TimeoutError):
                 chunk = self._connection.recv(LONGEST_CHUNK)
-                received += chunk
+                self._received += chunk
                 ended = not chunk
-            if ended or len(received) > LONGEST_ANSWER:
+            if ended or len(self._received) > LONGEST_ANSWER:
                 raise EOFError
             if time.monotonic() > asked + seconds:
                 raise self._died(self._hung(seconds))
             self._weigh(asked)
-        answer = json.loads(received)
-        if not isinstance(answer, dict):
-            raise ValueError("an answer is an object")
+        line, _, self._received = self._received.partition(END)
+        self._unanswered -= 1
+        answer = json.loads(line)
+        if not isinstance(answer, dict) or (self._received and not self._unanswered):
+            raise ValueError("an answer is one object")
         return answer
 
     def _weigh(self, asked: float) -> None:
@@ -131,11 +141,15 @@ class Worker:
         if now < self._weighed + BETWEEN_WEIGHINGS:
             return
         self._weighed = now
-        used = memory_of(self._process.pid, with_children=now > asked + WITH_CHILDREN)
+        used = self.memory(with_children=now > asked + WITH_CHILDREN)
         if used > self.limits.memory:
             self._ask_for_stack(LAST_WORDS_OF_THE_HUNGRY)
             message = f"used {_size(used)} of memory where {_size(self.limits.memory)} are allowed"
             raise self._died(self._crash("MemoryLimit", message))
+
+    def memory(self, with_children: bool = True) -> int:
+        """Bytes that it has in memory now."""
+        return 0 if self.pid is None else memory_of(self.pid, with_children)
 
     def _hung(self, seconds: float) -> Crash:
         """Of a process that does not answer in time; its stack, if it can still write it."""
@@ -143,15 +157,15 @@ class Worker:
         return self._crash("Hang", f"no answer after {seconds:g} s")
 
     def _ask_for_stack(self, seconds: float) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self._process.pid, signal.SIGUSR1)
-        time.sleep(seconds)
+        if self.pid is not None and self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGUSR1)
+            time.sleep(seconds)
 
     def _ended(self) -> Crash:
         """Of a process that ended or closed its connection."""
-        try:
-            code = self._process.wait(LAST_WORDS)
-        except subprocess.TimeoutExpired:
+        code = self._process.wait(LAST_WORDS)
+        if code is None:
             return self._crash("Disconnected", "closed its connection without an answer")
         self._tail.wait(LAST_WORDS)
         if code < 0:
@@ -170,9 +184,9 @@ class Worker:
 class Tail:
     """Reads a stream to its end beside everything else, and keeps the end: a flood costs no memory."""
 
-    def __init__(self, stream: IO[bytes]):
+    def __init__(self, descriptor: int):
         self._kept = b""
-        self._thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        self._thread = threading.Thread(target=self._read, args=(descriptor,), daemon=True)
         self._thread.start()
 
     def text(self) -> str:
@@ -182,23 +196,17 @@ class Tail:
         """Until the stream has ended, but not for long: a grandchild may hold it open."""
         self._thread.join(seconds)
 
-    def _read(self, stream: IO[bytes]) -> None:
-        with stream:
-            while chunk := stream.read1(2**16):  # type: ignore[attr-defined]
+    def _read(self, descriptor: int) -> None:
+        try:
+            while chunk := os.read(descriptor, LONGEST_CHUNK):
                 self._kept = (self._kept + chunk)[-KEPT_OUTPUT:]
+        finally:
+            os.close(descriptor)
 
 
-def _close(process: subprocess.Popen[bytes], tag: str, connection: socket.socket) -> None:
-    end_group(process, tag)
+def _close(process: WatchedProcess, connection: socket.socket) -> None:
+    process.end()
     connection.close()
-
-
-def end_group(process: subprocess.Popen[bytes], tag: str) -> None:
-    """Kills a process with its whole group, and those that left it but still carry the tag."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    end_tagged(tag)
 
 
 def memory_of(pid: int, with_children: bool) -> int:

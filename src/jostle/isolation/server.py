@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import faulthandler
 import json
-import os
 import signal
 import socket
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -17,8 +14,6 @@ from typing import Any
 
 from jostle.errors import JostleError
 from jostle.foreign import Crash, attempt
-
-PARENT_DEATH_SIGNAL = 1  # of prctl
 
 # A request's fields -> what to answer
 Handler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -41,18 +36,9 @@ def _answer(handle: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     return {"crash": asdict(answer)} if isinstance(answer, Crash) else answer
 
 
-def connected(number: str, parent: str) -> BufferedIOBase:
-    """The way to the process that started this one, without which this one ends; a fatal signal writes its stack."""
+def connected(number: str) -> BufferedIOBase:
+    """The way to whoever asks this process; a fatal signal writes its stack."""
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the campaign ends the worker when it is done
-    die_with(int(parent))
     return socket.socket(fileno=int(number)).makefile("rwb")
-
-
-def die_with(parent: int) -> None:
-    """This process ends when the one that started it does."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() != parent:
-        raise SystemExit  # it died meanwhile

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,9 @@ from jostle.isolation.messages import batch_of, gaps_arrays, pass_arrays, trace_
 from jostle.isolation.server import Handler
 from jostle.isolation.shared_arrays import SharedArrays
 from jostle.records import Linearised
+
+# Packages whose modules start no threads and open no devices when they are imported.
+LIBRARIES = ("jostle", "torch", "torchvision", "numpy", "scipy", "sympy", "mpmath", "safetensors", "PIL")
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,16 @@ class TargetOpener(Protocol):
         """What was loaded, watched; the sample [some, ...] are inputs of it."""
 
 
-class TargetServer:
-    """Handlers of requests, with arrays in files that both processes have in memory."""
+def _imported(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Modules that the next worker will need too, and that can be imported before it is forked."""
+    return {"modules": [name for name in list(sys.modules) if name.partition(".")[0] in LIBRARIES]}
 
-    def __init__(self, answers: Path, opener: TargetOpener):
-        self._answers, self._opener = SharedArrays(answers), opener
+
+class TargetServer:
+    """Handlers of requests, with arrays in files that both processes have open."""
+
+    def __init__(self, answers: SharedArrays, opener: TargetOpener):
+        self._answers, self._opener = answers, opener
         self._asked: dict[str, SharedArrays] = {}
         self._passes: dict[int, Linearised] = {}
         self.handlers: dict[str, Handler] = {
@@ -52,10 +61,11 @@ class TargetServer:
             "linearise": self._linearise,
             "pull": self._pull,
             "gaps": self._gaps,
+            "imported": _imported,
         }
 
     def _watch(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        sample = self._arrays(request)["inputs"].clone()
+        sample = self._arrays(request)["inputs"]
         self._hosted = self._opener.watch(sample, request)
         return self._answered(self._hosted.arrays, facts=self._hosted.facts)
 
@@ -75,7 +85,9 @@ class TargetServer:
 
     def _pull(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         weights = ungrouped(self._arrays(request), ("scores", "activations"))
-        passed = self._passes.pop(request["pass"])  # once only
+        passed = self._passes.pop(request["pass"], None)  # once only
+        if passed is None:
+            return {"lost": True}  # an earlier worker had it
         return self._answered({"gradient": passed.pull(weights["scores"], weights["activations"])})
 
     def _gaps(self, request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -15,6 +15,7 @@ from jostle.composition.compose import watching
 from jostle.composition.settle import FUZZ
 from jostle.isolation.messages import grouped
 from jostle.isolation.server import connected, serve
+from jostle.isolation.shared_arrays import SharedArrays
 from jostle.isolation.target_server import Hosted, TargetServer
 from jostle.layout import Layout
 from jostle.part import TRIED
@@ -47,8 +48,9 @@ class ModelOpener:
 
 
 def main() -> None:
-    number, parent, answers = sys.argv[1:]
-    serve(connected(number, parent), TargetServer(Path(answers), ModelOpener()).handlers)
+    number, answers, _folder = sys.argv[1:]
+    arrays = SharedArrays(descriptor=int(answers))
+    serve(connected(number), TargetServer(arrays, ModelOpener()).handlers)
 
 
 if __name__ == "__main__":

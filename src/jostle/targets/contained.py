@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -13,7 +13,25 @@ from jostle.foreign import Crash, attempt
 from jostle.interfaces import ComparesLayers, Differentiable, ModelTarget
 from jostle.records import Candidates, LayerGaps, Linearised, Outcome, Trace, all_rows
 
-MOST_DEATHS = 4  # of one batch, because a process takes seconds to start; what then has not run is skipped
+MOST_DEATHS = 4  # of one batch; what then has not run is skipped
+MOST_HANGS = 2  # among them, because each takes as long as a batch may
+HANG = "Hang"  # the error of a process that did not answer in time
+
+
+@dataclass
+class _Toll:
+    """What running one batch has cost so far."""
+
+    deaths: int = 0
+    hangs: int = 0
+
+    def count(self, crash: Crash) -> None:
+        self.deaths += crash.fatal
+        self.hangs += crash.error == HANG
+
+    @property
+    def spent(self) -> bool:
+        return self.deaths >= MOST_DEATHS or self.hangs >= MOST_HANGS
 
 
 class Contained:
@@ -26,47 +44,60 @@ class Contained:
     def __init__(self, target: ModelTarget):
         self._target = target
         self._blank: Trace | None = None  # one row of NaN in the shape of a trace
+        self._enough: Callable[[], bool] = lambda: False
+
+    def ask_between_rows(self, enough: Callable[[], bool]) -> None:
+        """A batch that runs row by row is left at the first row before which this is true, or raises."""
+        self._enough = enough
 
     def predict(self, inputs: Tensor) -> Tensor:
         return self._target.predict(inputs)
 
     def run(self, batch: Candidates, watched: bool = True) -> Trace:
-        return self._run(batch, watched, MOST_DEATHS)
+        return self._run(batch, watched, _Toll())
 
-    def _run(self, batch: Candidates, watched: bool, lives: int) -> Trace:
+    def _run(self, batch: Candidates, watched: bool, toll: _Toll) -> Trace:
         trace = attempt(lambda: self._target.run(batch, watched))
-        if isinstance(trace, Crash) and trace.fatal:
-            return self._searched(batch, trace, watched, lives - 1)
         if isinstance(trace, Crash):
-            return self._halved(batch, trace, watched)
+            toll.count(trace)
+            return (self._searched if trace.fatal else self._halved)(batch, trace, watched, toll)
         if self._blank is None and watched:
             self._blank = _blank_row(trace)
         return trace
 
-    def _halved(self, batch: Candidates, crash: Crash, watched: bool) -> Trace:
+    def _halved(self, batch: Candidates, crash: Crash, watched: bool, toll: _Toll) -> Trace:
         if len(batch) > 1:
             rows = all_rows(len(batch))
-            return Trace.joined([self.run(batch.select(half), watched) for half in rows.tensor_split(2)])
+            halves = [batch.select(half) for half in rows.tensor_split(2)]
+            return Trace.joined([trace for half in halves for trace in self._rest(half, watched, toll)])
         return self._crashed(crash)
 
-    def _searched(self, batch: Candidates, crash: Crash, watched: bool, lives: int) -> Trace:
+    def _searched(self, batch: Candidates, crash: Crash, watched: bool, toll: _Toll) -> Trace:
         """Which row of a batch that killed its process does so alone; if none does, the first stands for its batch."""
         if len(batch) == 1:
             return self._crashed(crash)
         rows, traces = all_rows(len(batch)), list[Trace]()
         for row in rows.split(1):
-            traces.append(self._run(batch.select(row), watched, 1))
+            if toll.spent or (traces and self._enough()):
+                break
+            traces.append(self._run(batch.select(row), watched, toll))
             if any(one.fatal for one in traces[-1].crashes.values()):
-                return Trace.joined([*traces, *self._rest(batch.select(rows[len(traces) :]), watched, lives - 1)])
-        again = attempt(lambda: self._target.run(batch, watched))
-        trace = Trace.joined(traces) if isinstance(again, Crash) else again
+                return Trace.joined([*traces, *self._rest(batch.select(rows[len(traces) :]), watched, toll)])
+        if len(traces) < len(batch):
+            first = traces or [self._crashed(crash)]
+            trace = Trace.joined([*first, *self._skipped(len(batch) - len(first))])
+        else:
+            again = attempt(lambda: self._target.run(batch, watched))
+            trace = Trace.joined(traces) if isinstance(again, Crash) else again
         return replace(trace, crashes={**trace.crashes, 0: crash})
 
-    def _rest(self, batch: Candidates, watched: bool, lives: int) -> list[Trace]:
-        if lives > 0:
-            return [self._run(batch, watched, lives)] if len(batch) else []
-        skipped = replace(self._blank or NOTHING_KNOWN, outcome=torch.tensor([Outcome.SKIPPED]))
-        return [skipped] * len(batch)
+    def _rest(self, batch: Candidates, watched: bool, toll: _Toll) -> list[Trace]:
+        if toll.spent:
+            return self._skipped(len(batch))
+        return [self._run(batch, watched, toll)] if len(batch) else []
+
+    def _skipped(self, count: int) -> list[Trace]:
+        return [replace(self._blank or NOTHING_KNOWN, outcome=torch.tensor([Outcome.SKIPPED]))] * count
 
     def _crashed(self, crash: Crash) -> Trace:
         return replace(self._blank or NOTHING_KNOWN, crashes={0: crash})
@@ -101,13 +132,14 @@ class ContainedGradients:
 
     def _one_by_one(self, inputs: Tensor, extremes: bool) -> Linearised:
         """Of a batch that killed its process; after some deaths the rest of it is left without gradients."""
-        deaths, passes = 0, list[Linearised]()
+        toll, passes = _Toll(), list[Linearised]()
         for row in inputs.split(1):
-            passed = attempt(partial(self._target.linearise, row, extremes)) if deaths < MOST_DEATHS else None
+            passed = None if toll.spent else attempt(partial(self._target.linearise, row, extremes))
             if isinstance(passed, Linearised):
                 passes.append(replace(passed, pull=partial(self._pulled, passed, row)))
             else:
-                deaths += passed is not None and passed.fatal
+                if passed is not None:
+                    toll.count(passed)
                 passes.append(self._blank(row))
         return Linearised.joined(passes)
 

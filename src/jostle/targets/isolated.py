@@ -8,9 +8,15 @@ from itertools import count
 
 from torch import Tensor
 
+from jostle.foreign import Crash, FailedElsewhere
 from jostle.isolation.client import WorkerClient
 from jostle.isolation.messages import batch_arrays, gaps_of, grouped, pass_of, trace_of
 from jostle.records import Candidates, LayerGaps, Linearised, Trace
+
+PASSES = 4  # that are made of the same inputs at most, when workers are killed
+LOST = Crash(
+    "SIGKILL", "ended the process between a pass and its gradient, again and again", "the target", "", fatal=True
+)
 
 
 class Isolated:
@@ -23,7 +29,7 @@ class Isolated:
 
     def predict(self, inputs: Tensor) -> Tensor:
         _, arrays = self._service.ask("predict", {"inputs": inputs})
-        return arrays["outputs"].clone()
+        return arrays["outputs"]
 
     def run(self, batch: Candidates, watched: bool = True) -> Trace:
         answer, arrays = self._service.ask("run", batch_arrays(batch), watched=watched)
@@ -34,7 +40,7 @@ class Isolated:
         number = next(self._numbers)
         fields = {"pass": number, "extremes": extremes, "forgotten": forgotten}
         _, arrays = self._service.ask("linearise", {"inputs": inputs}, **fields)
-        pull = _Pull(self._service, number)
+        pull = _Pull(self._service, inputs, number, extremes)
         weakref.finalize(pull, self._forgotten.append, number)
         return pass_of(arrays, pull)
 
@@ -44,12 +50,17 @@ class Isolated:
 
 
 class _Pull:
-    """The vector-Jacobian product of a pass that the worker holds."""
+    """The vector-Jacobian product of a pass that the worker holds; if that was killed, it is made again."""
 
-    def __init__(self, service: WorkerClient, number: int):
-        self._service, self._number = service, number
+    def __init__(self, service: WorkerClient, inputs: Tensor, number: int, extremes: bool):
+        self._service, self._inputs, self._number, self._extremes = service, inputs, number, extremes
 
     def __call__(self, scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]) -> Tensor:
         weights = grouped({"scores": scores, "activations": activations})
-        _, arrays = self._service.ask("pull", weights, **{"pass": self._number})
-        return arrays["gradient"].clone()
+        for _ in range(PASSES):
+            answer, arrays = self._service.ask("pull", weights, **{"pass": self._number})
+            if "lost" not in answer:
+                return arrays["gradient"]
+            fields = {"pass": self._number, "extremes": self._extremes, "forgotten": []}
+            self._service.ask("linearise", {"inputs": self._inputs}, **fields)
+        raise FailedElsewhere(LOST)

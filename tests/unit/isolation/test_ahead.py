@@ -1,13 +1,16 @@
-"""Workers that are started before anybody asks for them."""
+"""Workers whose libraries are imported before anybody asks for them."""
 
 from __future__ import annotations
+
+import sys
+from pathlib import Path
 
 import psutil
 import pytest
 
-from jostle.isolation.ahead import MODEL_WORKER, started_ahead, taken
+from jostle.isolation import ahead
+from jostle.isolation.ahead import MODEL_WORKER, acquired, released, started_ahead
 from jostle.isolation.client import WorkerClient
-from jostle.isolation.orphans import new_name
 from jostle.isolation.process import Limits
 from jostle.session.isolate import isolated
 from jostle.zoo import mnist_sample
@@ -16,26 +19,37 @@ from making import options
 LIMITS = Limits(60, 2**40)
 
 
-def test_a_worker_that_nobody_takes_is_ended_and_leaves_no_folder() -> None:
-    with started_ahead("json.tool"):
-        ahead = taken("json.tool", LIMITS)
-        assert ahead is not None and ahead.folder.is_dir() and ahead.worker.limits == LIMITS
-        ahead.worker.kill()
+def test_what_was_started_ahead_and_nobody_used_is_ended() -> None:
     with pytest.raises(ZeroDivisionError), started_ahead("json.tool"):
         started = [child for child in psutil.Process().children() if child.is_running()]
         raise ZeroDivisionError
     assert started and not any(child.is_running() for child in started)
-    assert taken("json.tool", LIMITS) is None
+    assert not ahead._sources
 
 
-def test_a_client_takes_the_worker_of_its_module_only_and_only_one_client_does() -> None:
+def test_clients_of_one_module_share_their_source_and_the_last_closes_it() -> None:
     with started_ahead("json.tool"):
-        other = WorkerClient(f"no.module.{new_name()}", LIMITS)
-        first, second = WorkerClient("json.tool", LIMITS), WorkerClient("json.tool", LIMITS)
-        assert (other._spare, second._spare) == (None, None) and first._spare is not None
-        assert first.folder != second.folder
-        for client in (other, first, second):
-            client.close()
+        first, second, other = (WorkerClient(module, LIMITS) for module in ("json.tool", "json.tool", "tokenize"))
+        assert first._source is second._source is not other._source
+        assert len({client.folder for client in (first, second, other)}) == 3
+        other.close()
+        first.close()
+        assert [module for _, module in ahead._sources] == ["json.tool"]
+        second.close()
+    assert not ahead._sources
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked from a template on Linux only")
+def test_a_template_that_was_killed_is_replaced() -> None:
+    source = acquired("json.tool")
+    assert source._template is not None
+    killed = source._template
+    killed._process.end()
+    assert killed.code("any") == -9
+    new = source.new(LIMITS)
+    assert source._template is not killed and Path(new.folder).is_dir()
+    new.worker.kill()
+    released(source)
 
 
 @pytest.mark.slow
@@ -43,6 +57,6 @@ def test_a_worker_that_was_started_ahead_runs_the_model() -> None:
     digits = mnist_sample()[0][:4]
     with started_ahead(MODEL_WORKER):
         model, service = isolated(options(model="jostle.zoo:lenet1", seeds="jostle.zoo:mnist_sample"), digits, LIMITS)
-        assert service._worker is not None and service._spare is None  # it was the only one
+        assert service._worker is not None and service._source.users == 2
         assert model.target.predict(digits).shape == (4, 10)
         service.close()

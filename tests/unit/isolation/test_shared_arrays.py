@@ -1,8 +1,9 @@
-"""Arrays in a file that two processes have in memory at once."""
+"""Arrays in a file that two processes have open at once."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,33 @@ def test_a_table_longer_than_the_file_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_our_failure_and_not_the_targets(tmp_path: Path) -> None:
     with pytest.raises(JostleError, match="cannot keep a batch"):
         SharedArrays(tmp_path / "no folder" / "arrays").put({"x": torch.ones(1)})
+
+
+@pytest.mark.parametrize("size", [0, 4, 200, 70_000])
+def test_a_file_that_the_other_process_makes_shorter_is_refused_and_nobody_is_killed(size: int, tmp_path: Path) -> None:
+    putting, getting = SharedArrays(tmp_path / "arrays"), SharedArrays(tmp_path / "arrays")
+    putting.put({"x": torch.arange(10_000), "y": torch.ones(3)})
+    kept = getting.get()
+    os.truncate(tmp_path / "arrays", size)
+    with pytest.raises(ValueError, match=r"longer than the file|outside the file"):
+        getting.get()
+    assert torch.equal(kept["x"], torch.arange(10_000))  # a copy
+    putting.put({"x": torch.ones(5)})
+    assert torch.equal(getting.get()["x"], torch.ones(5))
+
+
+def test_a_file_that_was_removed_is_made_anew(tmp_path: Path) -> None:
+    putting, getting = SharedArrays(tmp_path / "arrays"), SharedArrays(tmp_path / "arrays")
+    putting.put({"x": torch.ones(2)})
+    assert len(getting.get()["x"]) == 2
+    (tmp_path / "arrays").unlink()
+    putting.put({"x": torch.zeros(3)})
+    assert torch.equal(getting.get()["x"], torch.zeros(3))
+
+
+def test_arrays_that_claim_the_same_bytes_again_and_again_are_refused(tmp_path: Path) -> None:
+    table = [{"name": str(i), "dtype": "uint8", "shape": [4 * ALIGNED], "start": 0} for i in range(50)]
+    head = json.dumps(table).encode()
+    (tmp_path / "arrays").write_bytes(len(head).to_bytes(8, "little") + head + bytes(6 * ALIGNED))
+    with pytest.raises(ValueError, match="larger together"):
+        SharedArrays(tmp_path / "arrays").get()

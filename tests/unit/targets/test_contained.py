@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from jostle.foreign import Crash, FailedElsewhere
+from jostle.interfaces import StepAbandoned
 from jostle.oracles.agreement import Agreement
 from jostle.oracles.comparisons import Close
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.numeric import Finite
-from jostle.records import MODEL, NO_BUG, Trace
+from jostle.records import MODEL, NO_BUG, Candidates, Outcome, Trace
 from jostle.subjects.torch_target import TorchTarget
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained
@@ -113,3 +115,60 @@ def test_joined_traces_keep_their_crashes_by_row() -> None:
         5: "KeyError",
     }
     assert sorted(joined.select(torch.tensor([5, 0, 2])).crashes) == [0, 2]
+
+
+class Hanging:
+    """A target whose process hangs, or is ended, on some rows; counts the runs that took as long as they may."""
+
+    def __init__(self, hangs: set[int], together: bool = False, error: str = "Hang") -> None:
+        self.hangs, self.together, self.error, self.timeouts, self.runs = hangs, together, error, 0, 0
+
+    def predict(self, inputs: Tensor) -> Tensor:
+        return inputs
+
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
+        self.runs += 1
+        guilty = self.hangs & set(batch.inputs.flatten().long().tolist())
+        if guilty and not (self.together and len(guilty) < len(self.hangs)):
+            self.timeouts += 1
+            raise FailedElsewhere(Crash(self.error, "no answer", "the target", "", fatal=True))
+        return Trace(torch.full((len(batch),), Outcome.OK), {MODEL: batch.inputs})
+
+
+NUMBERS = batch_of(torch.arange(8.0)[:, None])
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(hangs=st.sets(st.integers(0, 7), min_size=1), together=st.booleans())
+def test_a_batch_with_hangs_takes_at_most_two_timeouts(hangs: set[int], together: bool) -> None:
+    target = Hanging(hangs, together)
+    trace = Contained(target).run(NUMBERS)
+    assert target.timeouts <= 2 and len(trace.outcome) == 8
+    if together and len(hangs) > 1:
+        assert trace.ran.all() and list(trace.crashes) == [0]  # the first stands for its batch
+    else:
+        first = min(hangs)
+        assert trace.outcome.tolist()[: first + 1] == [Outcome.OK] * first + [Outcome.CRASHED]
+        assert trace.crashes[first].error == "Hang"
+        assert set(trace.outcome.tolist()[first + 1 :]) <= {Outcome.SKIPPED}
+
+
+def test_rows_are_left_alone_once_the_time_is_spent_and_what_ran_is_kept() -> None:
+    target = Hanging({6})
+    contained = Contained(target)
+    contained.ask_between_rows(lambda: target.runs > 3)
+    trace = contained.run(NUMBERS)
+    assert trace.outcome.tolist() == [Outcome.OK] * 3 + [Outcome.SKIPPED] * 5
+    assert {row: crash.error for row, crash in trace.crashes.items()} == {0: "Hang"}
+
+
+def test_somebody_who_asks_to_stop_is_heard_between_rows() -> None:
+    def stop() -> bool:
+        raise StepAbandoned
+
+    target = Hanging({6})
+    contained = Contained(target)
+    contained.ask_between_rows(stop)
+    with pytest.raises(StepAbandoned):
+        contained.run(NUMBERS)
+    assert target.runs == 2

@@ -8,29 +8,25 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import jostle.frameworks
 from jostle.errors import JostleError, UsageError
 from jostle.foreign import Crash
 from jostle.frameworks.backends.all_backends import lowering_named
 from jostle.frameworks.graph import Array
 from jostle.frameworks.observations import REFERENCE, Observation, Status
+from jostle.isolation.lifeline import BARE, command
 from jostle.isolation.process import Died, Limits, Worker
+from jostle.isolation.spawned import spawning
 
 STARTING = 120.0  # seconds to import a framework
-STARTS = 3  # attempts to start a worker
+STARTS = 10  # attempts to start a worker
 HANG, MEMORY = "Hang", "MemoryLimit"  # errors of workers that did not answer in time, or used too much memory
-PACKAGE = Path(jostle.frameworks.__file__).parents[1]
-# Runs our package without its __init__, which needs torch.
-PROGRAM = (
-    "import sys, types; "
-    "package = types.ModuleType('jostle'); package.__path__ = [{package!r}]; sys.modules['jostle'] = package; "
-    "from jostle.frameworks.workers.backend_server import main; main()"
-)
+PROGRAM = "jostle.frameworks.workers.backend_server"
+KILLED = "SIGKILL"  # the error of a worker that somebody else killed: frameworks do not do that to themselves
+ASKED_AGAIN = 2  # times that the same is asked of a new worker, when the one before was killed
 # What the interpreter of another installation must have.
 REQUIREMENTS = "import sys; assert sys.version_info >= (3, 11), 'Python 3.11'; import numpy"
 
@@ -78,9 +74,8 @@ class BackendProcess:
         if not graphs:
             return []
         try:
-            return self._ask(graphs, phase, seed)
+            return self._ask_patiently(graphs, phase, seed)
         except Died as death:
-            self._worker = None
             if len(graphs) == 1:
                 return [self._after_death(graphs[0], phase, seed, death.crash)]
         return [observation for graph in graphs for observation in self.run([graph], phase, seed)]
@@ -90,15 +85,29 @@ class BackendProcess:
         if crash.error not in (HANG, MEMORY):
             return _observed_death(crash)
         try:
-            return self._ask([graph], phase, seed)[0]
+            return self._ask_patiently([graph], phase, seed)[0]
         except Died as death:
-            self._worker = None
             return _observed_death(death.crash)
 
     def close(self) -> None:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
+
+    def _ask_patiently(self, graphs: Sequence[bytes], phase: str, seed: int) -> list[Observation]:
+        """Asks again if the worker was killed, because that is nobody's defect."""
+        for _ in range(ASKED_AGAIN):
+            try:
+                return self._ask(graphs, phase, seed)
+            except Died as death:
+                self._worker = None
+                if death.crash.error != KILLED:
+                    raise
+        try:
+            return self._ask(graphs, phase, seed)
+        except Died:
+            self._worker = None
+            raise
 
     def _ask(self, graphs: Sequence[bytes], phase: str, seed: int) -> list[Observation]:
         answer = self._started().ask_encoded(_request(graphs, phase, seed), self._limits.seconds * len(graphs))
@@ -111,12 +120,10 @@ class BackendProcess:
         for _ in range(STARTS):
             if self._worker is not None:
                 break
-            worker = Worker(
-                [self.place.interpreter, "-P", "-c", PROGRAM.format(package=str(PACKAGE))],
-                [self.place.backend],
-                self._limits,
-            )
             try:
+                worker = Worker(
+                    spawning(command(self.place.interpreter, BARE, PROGRAM), [self.place.backend]), self._limits
+                )
                 answer = worker.ask({"ask": "open", "line coverage": self._line_coverage}, STARTING)
             except Died as death:
                 reason = death.crash.traceback.strip().splitlines()[-1:] or [str(death)]

@@ -181,6 +181,6 @@ def _version(package: str) -> str | None:
 
 
 def main() -> None:
-    number, parent, backend = sys.argv[1:]
+    number, backend = sys.argv[1:]
     handlers = Handlers(backend)
-    serve(connected(number, parent), {"open": handlers.open, "run": handlers.run})
+    serve(connected(number), {"open": handlers.open, "run": handlers.run})
