@@ -7,8 +7,11 @@ from pathlib import Path
 from torch import Tensor
 
 from jostle.composition.compose import watching
+from jostle.errors import ModelRefused
+from jostle.foreign import Crash, attempt
 from jostle.isolation.client import WorkerClient
 from jostle.layout import Layout
+from jostle.options.campaign import ModelOptions
 from jostle.options.schema import Given
 from jostle.part import TRIED
 from jostle.recipes.all_recipes import recipe_of
@@ -28,5 +31,13 @@ def open_models(
     limits = limits_of(given)
     if limits is not None:
         return isolated(given, sample, limits, layout, twins)
-    models = load_models(given).taking(layout).with_twins(given, making_of(given, sample, twins))
-    return models.instrumented(watching(recipe_of(given), given), sample[:TRIED]).contained(), None
+
+    def opened() -> Instrumented:
+        models = load_models(given).taking(layout).with_twins(given, making_of(given, sample, twins))
+        return models.instrumented(watching(recipe_of(given), given), sample[:TRIED]).contained()
+
+    model = attempt(opened)
+    if isinstance(model, Crash):
+        what = f"{model.error} in {model.where}: {model.message}".rstrip(": ")
+        raise ModelRefused(f"{given.of(ModelOptions).model} cannot be fuzzed, it raised {what}: mend it")
+    return model, None
