@@ -40,6 +40,10 @@ class FailedElsewhere(Exception):
         self.crash = crash
 
 
+class UnfitOutput(ValueError):
+    """A model's output holds no plain numbers; the message names the fix."""
+
+
 class NotOneRowPerInput(ValueError):
     """A model's output does not hold one row for each input of its batch."""
 

@@ -101,6 +101,7 @@ def remarks_on(session: Session, ended: Ended) -> Iterator[str]:
     if meddling:
         changed = ", ".join(meddling)
         yield f"the model changed its process ({changed}), which was put back: --isolate gives it one of its own"
+        meddling.clear()  # told
     if ended.full:
         yield f"{session.archive.folder} has reached --max-disk: give more to go on"
     elif not ended.ran and not ended.stopped:

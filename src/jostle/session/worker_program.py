@@ -18,6 +18,7 @@ from jostle.isolation.server import connected, serve
 from jostle.isolation.target_server import Hosted, TargetServer
 from jostle.layout import Layout
 from jostle.part import TRIED
+from jostle.process_state import keep_streams
 from jostle.recipes.all_recipes import recipe_of
 from jostle.subjects.models import load_models, making_of
 
@@ -48,6 +49,7 @@ class ModelOpener:
 
 def main() -> None:
     number, parent, answers = sys.argv[1:]
+    keep_streams()
     serve(connected(number, parent), TargetServer(Path(answers), ModelOpener()).handlers)
 
 
