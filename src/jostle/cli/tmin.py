@@ -31,7 +31,7 @@ from jostle.visible import visible
 NOT_CHANGED = "–"  # in place of sizes, where an input was moved and not one value changed besides
 
 
-@taking(FUZZ, ["budget", "timeout", "rss_limit", "trust_model"])
+@taking(FUZZ, ["budget", "timeout", "rss_limit", "sandbox", "trust_model"])
 def tmin(
     flags: Flags,
     findings: Annotated[list[Path], typer.Argument(help=FINDINGS_HELP, metavar="FINDING")],

@@ -22,7 +22,7 @@ OF_CRITERIA = (
     "least_variance",
 )
 OF_COVERAGE = (*OF_WATCHED_MODEL, *OF_CRITERIA, *OF_DATA)
-OF_REPLAY = (*REPLAYED, "timeout", "rss_limit", "trust_model")
+OF_REPLAY = (*REPLAYED, "timeout", "rss_limit", "sandbox", "trust_model")
 
 
 def refuse_others(function: str, given: Iterable[str], taken: Sequence[str]) -> None:

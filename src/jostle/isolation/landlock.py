@@ -45,7 +45,7 @@ def version() -> int:
 
 
 def restrict(writable: Iterable[Path]) -> None:
-    """From now on only what lies in these folders, or is one of these files, can be written; OSError if it cannot be."""
+    """From now on only these files, and what lies in these folders, can be written; OSError if that cannot be."""
     known = version()
     rights = sum(right for since, right in WRITING.items() if since <= known)
     scoped = ABSTRACT_SOCKETS | SIGNALS if known >= SIGNALS_SCOPED else 0

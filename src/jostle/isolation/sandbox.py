@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,6 @@ from pathlib import Path
 from jostle.errors import UsageError
 from jostle.isolation import landlock, seccomp
 
-OFF, AUTO, STRICT = POLICIES = ("off", "auto", "strict")
 FILES, NETWORK, SIGNALS = ALL = ("files", "network", "signals")  # what a sandbox keeps a model from
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")  # which anybody may write to
 # Where libraries write by themselves; all of it goes to the worker's own folder.
@@ -69,7 +69,9 @@ def enter(scratch: Path, writable: Sequence[Path] = ()) -> Entered:
 def check_full(entered: Entered) -> None:
     """Refuses a sandbox that lacks something."""
     for name, why in entered.missing.items():
-        raise UsageError(f"--sandbox strict cannot be had here: {WORDS[name]} is not prevented ({why}); give auto or off")
+        raise UsageError(
+            f"--sandbox strict cannot be had here: {WORDS[name]} is not prevented ({why}); give auto or off"
+        )
 
 
 def tried() -> Entered:
@@ -78,19 +80,24 @@ def tried() -> Entered:
         script = f"from jostle.isolation.sandbox import say_what_is_active; say_what_is_active({folder!r})"
         call = [sys.executable, "-P", "-c", script]
         done = subprocess.run(call, capture_output=True, text=True, timeout=TRIED_IN)
-    active = tuple(done.stdout.split())
-    return Entered(active, {name: "it was tried, and was not refused" for name in ALL if name not in active})
+    if done.returncode:
+        return Entered((), dict.fromkeys(ALL, "a process that tried to enter it failed"))
+    said = json.loads(done.stdout)
+    return Entered(tuple(said["active"]), said["missing"])
 
 
 def say_what_is_active(folder: str) -> None:
     """Enters a sandbox, tries what it must refuse, and writes what was refused, for the process that asks."""
-    enter(Path(folder))
+    entered = enter(Path(folder, "scratch"))
     attempts: dict[str, Callable[[], object]] = {
-        FILES: lambda: os.open(f"{folder}-outside", os.O_CREAT | os.O_WRONLY),
+        FILES: Path(folder, "outside").touch,
         NETWORK: _make_socket,
         SIGNALS: lambda: os.kill(os.getppid(), 0),
     }
-    sys.stdout.write(" ".join(name for name, attempt in attempts.items() if _refusal(attempt) is not None))
+    allowed = [name for name, attempt in attempts.items() if _refusal(attempt) is None]
+    missing = {name: entered.missing.get(name, "it was tried, and was not refused") for name in allowed}
+    active = [name for name in ALL if name not in missing]
+    sys.stdout.write(json.dumps({"active": active, "missing": missing}))
 
 
 def _make_socket() -> None:

@@ -1,7 +1,7 @@
 """Seccomp: this process, and all that descend from it, give up system calls (Linux; x86-64 and ARM of 64 bits).
 
-Sockets, but for pairs of them, are what the network and services of the machine are reached by. Rights, owners and times
-of files are what Landlock does not keep from being changed. A refused call fails with EACCES, as if by the file system.
+Sockets, but for pairs of them, lead to the network and to services of the machine. Rights, owners and times of files
+are what Landlock lets everybody change. A refused call fails with EACCES, as if the file system refused it.
 """
 
 from __future__ import annotations

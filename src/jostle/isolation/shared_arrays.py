@@ -47,7 +47,7 @@ class SharedArrays:
 
     def get(self) -> dict[str, Tensor]:
         """What is there now, as views of the file; a file that does not hold together raises ValueError."""
-        self._map(self._path.stat().st_size)
+        self._map(self._path.stat().st_size, shared=False)  # which opens it for reading only
         length = int.from_bytes(bytes(self._bytes[:LENGTH].tolist()), "little")
         start = _aligned(LENGTH + length)
         if not 0 < length <= len(self._bytes) - LENGTH:
@@ -80,11 +80,11 @@ class SharedArrays:
                 file.write(bytes(max(0, size - file.tell())))
         except OSError as error:
             raise JostleError(f"cannot keep a batch in {self._path}: {error}; all that was found is safe") from error
-        self._map(size)
+        self._map(size, shared=True)
 
-    def _map(self, size: int) -> None:
+    def _map(self, size: int, shared: bool) -> None:
         if size != len(self._bytes):
-            self._bytes = torch.from_file(str(self._path), shared=True, size=size, dtype=torch.uint8)
+            self._bytes = torch.from_file(str(self._path), shared=shared, size=size, dtype=torch.uint8)
 
 
 def _table(arrays: Mapping[str, Tensor]) -> tuple[list[dict[str, Any]], int]:

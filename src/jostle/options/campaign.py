@@ -36,6 +36,7 @@ DEFAULT_BUDGET = 60.0  # seconds
 USUAL_RANGE = (0.0, 1.0)  # of input values
 CHANNEL_MEANS, EVERY_UNIT = UNITS = ("channels", "every")  # what a neuron is: the mean of a channel, or every unit
 BEHIND_ACTIVATIONS, EVERY_LAYER = COUNTED_LAYERS = ("activated", "every")  # layers whose neurons are counted
+OFF, AUTO, STRICT = SANDBOXES = ("off", "auto", "strict")  # of the model's own process
 TOKEN = whole(0)
 LENGTH = whole(1, 10_000_000)
 SEED = whole(0, say="give a whole number from 0 to 2^63 - 1")
@@ -298,6 +299,13 @@ class IsolationOptions:
         "Run the model in a process of its own (model files: yes)",
         Theme.SAFETY,
         flags="--isolate/--no-isolate",
+        may_change=True,
+    )
+    sandbox: str = option(
+        choice(lambda: SANDBOXES),
+        "Keep the model's own process from writing files, network and signals: auto (model files), strict (all), off",
+        Theme.SAFETY,
+        default=AUTO,
         may_change=True,
     )
     timeout: float | None = option(

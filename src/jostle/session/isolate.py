@@ -19,7 +19,17 @@ from jostle.isolation.client import Answer, WorkerClient
 from jostle.isolation.messages import ungrouped
 from jostle.isolation.process import Limits, most_memory
 from jostle.layout import Layout
-from jostle.options.campaign import InputOptions, IsolationOptions, ModelOptions, PanelOptions, WatchOptions
+from jostle.named_objects import names_object
+from jostle.options.campaign import (
+    AUTO,
+    OFF,
+    STRICT,
+    InputOptions,
+    IsolationOptions,
+    ModelOptions,
+    PanelOptions,
+    WatchOptions,
+)
 from jostle.options.schema import Given
 from jostle.subjects.instrument import Instrumented
 from jostle.subjects.registry import is_file
@@ -44,11 +54,26 @@ def limits_of(given: Given) -> Limits | None:
         )
     own_process = held is None and any(map(is_file, names)) if options.isolate is None else options.isolate
     if not own_process:
-        for name, value in (("--timeout", options.timeout), ("--rss-limit", options.rss_limit)):
+        strict = STRICT if options.sandbox == STRICT else None
+        needing = (("--timeout", options.timeout), ("--rss-limit", options.rss_limit), ("--sandbox strict", strict))
+        for name, value in needing:
             if value is not None:
                 raise UsageError(f"{name} needs --isolate: only a process of its own can be watched and ended")
         return None
     return Limits(options.timeout or PATIENCE, options.rss_limit or most_memory())
+
+
+def sandbox_of(given: Given, scratch: Path, twins: Path) -> dict[str, Any] | None:
+    """What the models' own process must give up; None where it keeps the user's rights.
+
+    Model files get a sandbox unless told otherwise. Python that the user names does not, unless told to: it may have
+    to write, and naming it is consent.
+    """
+    policy = given.of(IsolationOptions).sandbox
+    named = (*named_models(given), *filter(None, (given.of(WatchOptions).metadata, given.of(InputOptions).tokenizer)))
+    if policy == OFF or (policy == AUTO and any(map(names_object, named))):
+        return None
+    return {"scratch": str(scratch), "writable": [str(twins)], "strict": policy == STRICT}
 
 
 def any_held(given: Given) -> bool:
@@ -78,7 +103,9 @@ def isolated(
     service = WorkerClient(MODEL_WORKER, limits)
     try:
         options = json.loads(json.dumps(dict(given.values)))
-        service.open("load", {}, options=options, threads=torch.get_num_threads(), importable=sys.path)
+        sandbox = sandbox_of(given, service.folder, twins or service.folder)
+        fields = {"options": options, "threads": torch.get_num_threads(), "importable": sys.path, "sandbox": sandbox}
+        loaded, _ = service.open("load", {}, **fields)
     except FailedElsewhere as failure:
         fix = "give more" if failure.crash.error == "MemoryLimit" else "check where the file comes from"
         model = given.of(ModelOptions).model
@@ -96,6 +123,7 @@ def isolated(
         incoming=known["incoming"],
         embedding=embedding,
         twin_layers=target if facts["twins"] else None,
+        sandbox=loaded["sandbox"],
         **facts,
     )
     return instrumented.contained(), service

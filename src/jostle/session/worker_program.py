@@ -14,6 +14,7 @@ from torch import Tensor
 from jostle.composition.compose import watching
 from jostle.composition.settle import FUZZ
 from jostle.isolation.messages import grouped
+from jostle.isolation.sandbox import check_full, enter
 from jostle.isolation.server import connected, serve
 from jostle.isolation.target_server import Hosted, TargetServer
 from jostle.layout import Layout
@@ -29,12 +30,13 @@ class ModelOpener:
     """Opens the models of a campaign."""
 
     def load(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        sandbox = _entered(fields["sandbox"])  # before there are threads, which would stay outside
         torch.set_num_threads(fields["threads"])
         sys.path += [folder for folder in fields["importable"] if folder not in sys.path]  # last: it hides nothing
         given = FUZZ.parsed(fields["options"])
         self._given, self._models = given, load_models(given)
         self._watching = watching(recipe_of(given), given)
-        return {}
+        return {"sandbox": sandbox}
 
     def watch(self, sample: Tensor, fields: Mapping[str, Any]) -> Hosted:
         layout = fields["layout"]
@@ -45,6 +47,16 @@ class ModelOpener:
         arrays = grouped({"incoming": model.incoming, "embedding": embedding})
         facts = {name: getattr(model, name) for name in FACTS} | {"traits": asdict(model.traits)}
         return Hosted(model.target, model.gradients, model.twin_layers, facts, arrays)
+
+
+def _entered(sandbox: Mapping[str, Any] | None) -> str:
+    """What this process is kept from, in words, after it gave up what it must."""
+    if sandbox is None:
+        return ""
+    entered = enter(Path(sandbox["scratch"]), [Path(folder) for folder in sandbox["writable"]])
+    if sandbox["strict"]:
+        check_full(entered)
+    return str(entered)
 
 
 def main() -> None:
