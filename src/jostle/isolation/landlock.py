@@ -1,4 +1,4 @@
-"""Landlock: this process, and all that descend from it, give up writing files and sending signals (Linux 5.13 or newer).
+"""Landlock: this process, and all that descend from it, give up writing files and sending signals (Linux 5.13).
 
 It needs no privileges and cannot be undone. Constants are those of linux/landlock.h.
 """

@@ -53,7 +53,12 @@ def supported() -> bool:
 
 def refuse_calls() -> None:
     """From now on no socket can be made, and no file's rights, owner or times changed; OSError if that cannot be."""
-    instructions = _filter(ARCHITECTURES[platform.machine()])
+    refuse(ARCHITECTURES[platform.machine()])
+
+
+def refuse(architecture: Architecture) -> None:
+    """From now on all calls fail that are listed for this architecture, which is ours."""
+    instructions = _filter(architecture)
     program = Program(len(instructions) // 8, instructions)
     give_up_new_privileges()
     library = ctypes.CDLL(None, use_errno=True)

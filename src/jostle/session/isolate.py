@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from jostle.errors import ModelRefused, PreflightFailed, UsageError
-from jostle.foreign import FailedElsewhere
+from jostle.foreign import Crash, FailedElsewhere
 from jostle.held import is_held, shown_name
 from jostle.isolation.ahead import MODEL_WORKER
 from jostle.isolation.client import Answer, WorkerClient
@@ -107,11 +107,13 @@ def isolated(
         fields = {"options": options, "threads": torch.get_num_threads(), "importable": sys.path, "sandbox": sandbox}
         loaded, _ = service.open("load", {}, **fields)
     except FailedElsewhere as failure:
-        fix = "give more" if failure.crash.error == "MemoryLimit" else "check where the file comes from"
         model = given.of(ModelOptions).model
+        if not failure.crash.fatal:
+            raise ModelRefused(raised_while_opened(model, failure.crash)) from failure
+        fix = "give more" if failure.crash.error == "MemoryLimit" else "check where the file comes from"
         raise ModelRefused(f"{model} ends the process that loads it ({failure}): {fix}") from failure
     fields = {"twins": str(twins or service.folder), "layout": None if layout is None else layout.as_json()}
-    answer, arrays = _instrumented(service, sample, fields)
+    answer, arrays = _instrumented(service, given.of(ModelOptions).model, sample, fields)
     target = Isolated(service)
     facts: dict[str, Any] = answer["facts"]
     facts |= {"traits": Traits.from_json(facts["traits"]), "notes": tuple(facts["notes"])}
@@ -129,11 +131,19 @@ def isolated(
     return instrumented.contained(), service
 
 
-def _instrumented(service: WorkerClient, sample: Tensor, fields: Mapping[str, Any]) -> Answer:
+def raised_while_opened(model: str, crash: Crash) -> str:
+    """What is wrong with a model that raises before it has run."""
+    what = f"{crash.error} in {crash.where}: {crash.message}".rstrip(": ")
+    return f"{model} cannot be fuzzed, it raised {what}: mend it"
+
+
+def _instrumented(service: WorkerClient, model: str, sample: Tensor, fields: Mapping[str, Any]) -> Answer:
     """Asks on fewer and fewer inputs, because one that ends the process is a finding and no reason to give up."""
     for first in range(min(len(sample), MOST_DEATHS)):
         try:
             return service.open("watch", {"inputs": sample[first:]}, **fields)
         except FailedElsewhere as failure:
             reason = str(failure)
+            if not failure.crash.fatal:
+                raise ModelRefused(raised_while_opened(model, failure.crash)) from failure
     raise PreflightFailed(f"the model ends its process on the first seeds ({reason}): check their shape and range")

@@ -15,7 +15,7 @@ from jostle.options.campaign import ModelOptions
 from jostle.options.schema import Given
 from jostle.part import TRIED
 from jostle.recipes.all_recipes import recipe_of
-from jostle.session.isolate import isolated, limits_of
+from jostle.session.isolate import isolated, limits_of, raised_while_opened
 from jostle.subjects.instrument import Instrumented
 from jostle.subjects.models import load_models, making_of
 
@@ -38,6 +38,5 @@ def open_models(
 
     model = attempt(opened)
     if isinstance(model, Crash):
-        what = f"{model.error} in {model.where}: {model.message}".rstrip(": ")
-        raise ModelRefused(f"{given.of(ModelOptions).model} cannot be fuzzed, it raised {what}: mend it")
+        raise ModelRefused(raised_while_opened(given.of(ModelOptions).model, model))
     return model, None
