@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sys
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -26,7 +25,6 @@ class Fuzzed:
     err: str
     fingerprints: list[str]
     executions: int
-    seconds: float
 
 
 def fuzzed(name: str, folder: Path, *more: str) -> Fuzzed:
@@ -35,7 +33,7 @@ def fuzzed(name: str, folder: Path, *more: str) -> Fuzzed:
     os.environ[hostile.CAMPAIGN] = str(out)
     place = ["--seeds", str(folder / "seeds.npy"), "--out", str(out)]
     sys.argv = ["jostle", "fuzz", f"{hostile.__file__}:{name}_model", *place, *COURSE.split(), *more]
-    started, said = time.monotonic(), err.stat().st_size
+    said = err.stat().st_size
     code = run_command()
     sys.stderr.flush()
     journal = out / "journal.jsonl"
@@ -44,7 +42,7 @@ def fuzzed(name: str, folder: Path, *more: str) -> Fuzzed:
     executions = steps[-1]["executions"] if steps else 0
     shutil.rmtree(out, ignore_errors=True)
     text = err.read_bytes()[said:].decode(errors="replace")
-    return Fuzzed(name, code, text, found, executions, time.monotonic() - started)
+    return Fuzzed(name, code, text, found, executions)
 
 
 def main() -> None:

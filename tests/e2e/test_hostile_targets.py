@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
-from running import ENVIRONMENT, PATIENCE, Ended
+from running import ENVIRONMENT, Ended
 
 import hostile
 import running_hostile
@@ -33,7 +33,7 @@ TRIED = ("segfault", "exit_0", "stop", "memory_at_once", "closed")
 # Those of which a finding comes that replaying shows again; the others are fuzzed one after another in one process.
 ISOLATED = [name for name, one in hostile.MODELS.items() if one.in_process is None]
 IMPOLITE = ("keyboard_interrupt", "folder", "closed_descriptors", "few_files", "sparse_output", "eval_raises")
-UNBEARABLE = 60.0  # seconds for one campaign of 48 inputs; a machine may be busy
+UNBEARABLE = 600  # seconds for all of them; a machine may be busy, and what hangs does so for good
 
 
 def seeds(folder: Path) -> str:
@@ -84,7 +84,7 @@ def came_of(names: Iterable[str], folder: Path, *more: str) -> Iterator[Fuzzed]:
     seeds(folder)
     program = [sys.executable, running_hostile.__file__, str(folder), ",".join(names), *more]
     path = os.pathsep.join([str(Path(hostile.__file__).parent), *sys.path])
-    subprocess.run(program, env={**ENVIRONMENT, "PYTHONPATH": path}, check=True, timeout=times(PATIENCE, 3600))
+    subprocess.run(program, env={**ENVIRONMENT, "PYTHONPATH": path}, check=True, timeout=times(1, 20) * UNBEARABLE)
     for line in (folder / running_hostile.RESULTS).read_text().splitlines():
         yield Fuzzed(**json.loads(line))
 
@@ -92,15 +92,13 @@ def came_of(names: Iterable[str], folder: Path, *more: str) -> Iterator[Fuzzed]:
 def disappointment(expected: str, came: Fuzzed) -> str | None:
     """What is wrong with what came of a model, None if it is as expected."""
     end = {hostile.REFUSED: Exit.USAGE, hostile.ENDED: Exit.OUR_ERROR, "": Exit.CLEAN}.get(expected, Exit.FINDINGS)
-    if came.code != end or "Traceback" in came.err or came.seconds > UNBEARABLE:
-        return f"{came.name}: exit {came.code} after {came.seconds:.0f} s, {came.err}"
+    if came.code != end or "Traceback" in came.err:
+        return f"{came.name}: exit {came.code} : {came.err}"
     if expected in (hostile.REFUSED, hostile.ENDED):
         lines = [line for line in came.err.splitlines() if line.startswith("jostle: ")]
         return None if len(lines) == 1 else f"{came.name}: {lines}"
-    if (
-        came.executions != 48
-        or [one.startswith(expected or "nothing") for one in came.fingerprints] != [True][: len(expected)]
-    ):
+    fits = [one.startswith(expected) for one in came.fingerprints] == [True] if expected else not came.fingerprints
+    if came.executions != 48 or not fits:
         return f"{came.name}: {came.fingerprints} after {came.executions}"
     return None
 
