@@ -57,6 +57,8 @@ def enter(scratch: Path, writable: Sequence[Path] = ()) -> Entered:
         missing |= dict.fromkeys((FILES, SIGNALS), "this kernel has no Landlock")
     elif (why := _refusal(lambda: landlock.restrict(open_to))) is not None:
         missing |= dict.fromkeys((FILES, SIGNALS), why)
+    elif others := _other_threads():
+        missing |= dict.fromkeys((FILES, SIGNALS), f"of {others} threads that libraries started before")
     elif version < landlock.SIGNALS_SCOPED:
         missing[SIGNALS] = "that takes Linux 6.12 or newer"
     if not seccomp.supported():
@@ -113,6 +115,11 @@ def _refusal(deed: Callable[[], object]) -> str | None:
     except OSError as error:
         return error.strerror or type(error).__name__
     return None
+
+
+def _other_threads() -> int:
+    """How many threads there are besides this one, for which Landlock does not hold."""
+    return len(list(Path("/proc/self/task").iterdir())) - 1
 
 
 def _write_only_in(scratch: Path) -> None:

@@ -32,7 +32,8 @@ refuse(replace(ARCHITECTURES[platform.machine()], refused=(CREATE_RULESET,)))
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Path]:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # else a library may have threads before the sandbox is entered
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     with canaries.reachable(folder):
