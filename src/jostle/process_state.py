@@ -78,7 +78,7 @@ class ProcessState:
             if redirected and not _lead_back(number):
                 raise ProcessSpoilt(f"the model closed {name} of its process for good")
             if closed:
-                before = io.TextIOWrapper(io.FileIO(number, "w", closefd=False), line_buffering=True)  # type: ignore[arg-type]
+                before = io.TextIOWrapper(io.FileIO(number, "w", closefd=False), line_buffering=True)
             if replaced or closed:
                 setattr(sys, name, before)
             if replaced or closed or redirected:

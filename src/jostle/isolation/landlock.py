@@ -41,7 +41,7 @@ def version() -> int:
     """What the kernel knows of it, 0 where it has none."""
     if sys.platform != "linux":
         return 0
-    return max(0, _library().syscall(CREATE_RULESET, None, 0, VERSION))
+    return max(0, int(_library().syscall(CREATE_RULESET, None, 0, VERSION)))
 
 
 def restrict(writable: Iterable[Path]) -> None:
