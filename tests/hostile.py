@@ -1,20 +1,25 @@
-"""Functions of a batch that misbehave where the first value of a row exceeds 0.9, each in its own way."""
+"""Models that misbehave, each in its own way, and what must come of each in our process and in one of its own."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import resource
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 MARK = "jostle-surviving-grandchild"  # in the command line of processes that must not survive
-Deed = Callable[[], object]
+CAMPAIGN = "JOSTLE_HOSTILE_CAMPAIGN"  # in the environment: the folder of the campaign
 
 
 def segfault() -> None:
@@ -105,29 +110,132 @@ def exception() -> None:
     raise RuntimeError("no such digit")
 
 
-# What each does, and how its finding says that.
-DEEDS: dict[str, tuple[Deed, str]] = {
-    "segfault": (segfault, "crash:SIGSEGV:"),
-    "abort": (abort, "crash:SIGABRT:"),
-    "exit_0": (exit_0, "crash:Exit 0:"),
-    "system_exit": (system_exit, "crash:SystemExit:"),
-    "hang": (hang, "crash:Hang:"),
-    "spin": (spin, "crash:Hang:"),
-    "stop": (stop, "crash:Hang:"),
-    "memory_at_once": (memory_at_once, "crash:MemoryLimit:"),
-    "memory_in_steps": (memory_in_steps, "crash:MemoryLimit:"),
-    "recursion": (recursion, "crash:RecursionError:"),
-    "native_recursion": (native_recursion, "crash:SIGSEGV:"),
-    "flood": (flood, "crash:SIGABRT:"),
-    "closed": (closed, "crash:Disconnected:"),
-    "grandchild": (grandchild, "crash:Exit 3:"),
-    "one_byte": (one_byte, "crash:Hang:"),
-    "exception": (exception, "crash:RuntimeError:"),
-    "nan": (lambda: torch.nan, "nan:"),
-}
+class Own(BaseException):
+    """No Exception, so that few expect it."""
 
 
-def _model(deed: Deed) -> Callable[[Tensor], Tensor]:
+class Speechless(Exception):
+    """Raises when it is asked what it says."""
+
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+    __repr__ = __str__
+
+
+def keyboard_interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def generator_exit() -> None:
+    raise GeneratorExit
+
+
+def base_exception() -> None:
+    raise Own("not an Exception")
+
+
+def speechless() -> None:
+    raise Speechless
+
+
+def unspeakable() -> None:
+    """In signs that no encoding has, and that command terminals."""
+    raise ValueError("\ud800 \x1b[2J" + "x" * 10**6)
+
+
+def thread() -> None:
+    """Leaves behind a thread for which Python waits at its end."""
+    threading.Thread(target=time.sleep, args=(600,)).start()
+
+
+def threads_of_torch() -> None:
+    """Raises: work has begun."""
+    torch.set_num_threads(3)
+    torch.set_num_interop_threads(3)
+
+
+def alarm() -> None:
+    signal.alarm(1)
+    time.sleep(5)
+
+
+def later_alarm() -> None:
+    """Rings once the model has answered."""
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+
+
+def handlers() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def no_streams() -> None:
+    sys.stdout = sys.stderr = None  # type: ignore[assignment]
+
+
+def closed_streams() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        stream.close()
+
+
+def closed_descriptors() -> None:
+    os.close(1)
+    os.close(2)
+
+
+def folder() -> None:
+    os.chdir("/")
+
+
+def campaign_removed() -> None:
+    shutil.rmtree(os.environ[CAMPAIGN])
+
+
+def little_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (2**20, resource.RLIM_INFINITY))
+
+
+def little_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+
+
+def few_files() -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+
+class EvalRaises(nn.Linear):
+    def eval(self) -> nn.Module:
+        raise RuntimeError("always in training")
+
+
+class AttributesRaise(nn.Linear):
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(f"no {name} here")
+
+
+class NameRaises(nn.Linear):
+    def __str__(self) -> str:
+        raise RuntimeError("nameless")
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """What a model does, and how what must come of it begins: a finding, nothing (""), a refusal, or an end."""
+
+    model: Callable[..., object]  # of a batch, or that gives a module
+    isolated: str
+    in_process: str | None  # None where it would take the tests with it
+
+
+REFUSED, ENDED = "refused", "ended"  # with one line, before the campaign began, or after
+
+
+def _at_guilty_rows(deed: Callable[[], object]) -> Callable[[Tensor], Tensor]:
+    """A function that behaves but where the first value of a row exceeds 0.9."""
+
     def model(inputs: Tensor) -> Tensor:
         scores = inputs * 2
         guilty = inputs[:, 0] > 0.9
@@ -139,4 +247,92 @@ def _model(deed: Deed) -> Callable[[Tensor], Tensor]:
     return model
 
 
-globals().update({f"{name}_model": _model(deed) for name, (deed, _) in DEEDS.items()})
+def _answering(answer: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
+    """A function whose answer to guilty rows is another."""
+
+    def model(inputs: Tensor) -> Any:
+        return answer(inputs * 2) if (inputs[:, 0] > 0.9).any() else inputs * 2
+
+    return model
+
+
+def _built(kind: Callable[..., nn.Module]) -> Callable[[], object]:
+    def model() -> object:
+        return kind(3, 3)
+
+    return model
+
+
+def _deed(deed: Callable[[], object], isolated: str, in_process: str | None = None) -> Hostile:
+    return Hostile(_at_guilty_rows(deed), isolated, in_process)
+
+
+def _both(deed: Callable[[], object], outcome: str) -> Hostile:
+    return Hostile(_at_guilty_rows(deed), outcome, outcome)
+
+
+def _answer(answer: Callable[[Tensor], Any], outcome: str) -> Hostile:
+    return Hostile(_answering(answer), outcome, outcome)
+
+
+def _module(kind: Callable[..., nn.Module], outcome: str) -> Hostile:
+    return Hostile(_built(kind), outcome, outcome)
+
+
+MODELS: dict[str, Hostile] = {
+    "segfault": _deed(segfault, "crash:SIGSEGV:"),
+    "abort": _deed(abort, "crash:SIGABRT:"),
+    "exit_0": _deed(exit_0, "crash:Exit 0:"),
+    "system_exit": _both(system_exit, "crash:SystemExit:"),
+    "hang": _deed(hang, "crash:Hang:"),
+    "spin": _deed(spin, "crash:Hang:"),
+    "stop": _deed(stop, "crash:Hang:"),
+    "memory_at_once": _deed(memory_at_once, "crash:MemoryLimit:"),
+    "memory_in_steps": _deed(memory_in_steps, "crash:MemoryLimit:"),
+    "recursion": _both(recursion, "crash:RecursionError:"),
+    "native_recursion": _deed(native_recursion, "crash:SIGSEGV:"),
+    "flood": _deed(flood, "crash:SIGABRT:"),
+    "closed": _deed(closed, "crash:Disconnected:"),
+    "grandchild": _deed(grandchild, "crash:Exit 3:"),
+    "one_byte": _deed(one_byte, "crash:Hang:"),
+    "exception": _both(exception, "crash:RuntimeError:"),
+    "nan": _both(lambda: torch.nan, "nan:"),
+    "keyboard_interrupt": _both(keyboard_interrupt, "crash:KeyboardInterrupt:"),
+    "generator_exit": _both(generator_exit, "crash:GeneratorExit:"),
+    "base_exception": _both(base_exception, "crash:Own:"),
+    "speechless": _both(speechless, "crash:Speechless:"),
+    "unspeakable": _both(unspeakable, "crash:ValueError:"),
+    "thread": _both(thread, ""),
+    "threads_of_torch": _both(threads_of_torch, "crash:RuntimeError:"),
+    "alarm": _deed(alarm, "crash:SIGALRM:", "crash:TimerRanOut:"),
+    "later_alarm": _both(later_alarm, ""),
+    "handlers": _both(handlers, ""),
+    "no_streams": _both(no_streams, ""),
+    "closed_streams": _both(closed_streams, ""),
+    "closed_descriptors": _both(closed_descriptors, ""),
+    "folder": _both(folder, ""),
+    "campaign_removed": _both(campaign_removed, ENDED),
+    "little_memory": _both(little_memory, ""),
+    "little_files": _both(little_files, ""),
+    "few_files": _both(few_files, ""),
+    "no_output": _answer(lambda scores: None, "crash:NotOneRowPerInput:"),
+    "empty_output": _answer(lambda scores: torch.empty(0), "crash:NotOneRowPerInput:"),
+    "output_without_columns": _answer(lambda scores: scores[:, :0], "crash:UnfitOutput:"),
+    "sparse_output": _answer(lambda scores: scores.to_sparse(), "crash:UnfitOutput:"),
+    "output_on_meta": _answer(lambda scores: scores.to("meta"), "crash:UnfitOutput:"),
+    "output_of_other_shape": _answer(lambda scores: scores[:, :2], "crash:ShapeChanged:"),
+    "output_of_other_rank": _answer(lambda scores: scores[:, :, None], "crash:ShapeChanged:"),
+    "complex_output": _answer(lambda scores: scores.to(torch.complex64), "crash:UnfitOutput:"),
+    "always_empty": Hostile(lambda inputs: torch.empty(0), REFUSED, REFUSED),
+    "always_without_columns": Hostile(lambda inputs: inputs[:, :0], REFUSED, REFUSED),
+    "always_sparse": Hostile(lambda inputs: inputs.to_sparse(), REFUSED, REFUSED),
+    "always_on_meta": Hostile(lambda inputs: inputs.to("meta"), REFUSED, REFUSED),
+    "eval_raises": _module(EvalRaises, REFUSED),
+    "attributes_raise": _module(AttributesRaise, REFUSED),
+    "name_raises": _module(NameRaises, REFUSED),
+    "compiled": _module(lambda *sizes: torch.compile(nn.Linear(*sizes), backend="eager"), ""),
+    "scripted": _module(lambda *sizes: torch.jit.script(nn.Linear(*sizes)), ""),
+    "traced": _module(lambda *sizes: torch.jit.trace(nn.Linear(*sizes), torch.ones(2, sizes[0])), ""),
+}
+
+globals().update({f"{name}_model": one.model for name, one in MODELS.items()})

@@ -2,6 +2,7 @@
 
 JostleError                 our own; every subclass prints as one line
 ├── WriteFailed             a file could not be written, the disk is full perhaps: exit 3, and the same command goes on
+├── ProcessSpoilt           foreign code made the process unfit to go on in: exit 3, and --isolate helps
 └── UsageError              the user asked for something that cannot work: exit 4
     ├── ModelRefused        the model file is missing, broken, or would execute code on loading
     ├── SeedsRefused        the seeds are missing, unreadable or do not fit together
@@ -23,6 +24,17 @@ class JostleError(Exception):
 
 class WriteFailed(JostleError):
     pass
+
+
+class ProcessSpoilt(JostleError):
+    """Foreign code took from its process what we need and cannot get back."""
+
+    def __init__(self, what: str):
+        super().__init__(f"{what}: what was found is safe; --isolate runs it in a process of its own")
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody asked this process to end, which is not the model's KeyboardInterrupt."""
 
 
 class UsageError(JostleError):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import signal
+import sysconfig
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from jostle.errors import JostleError, UsageError
+from jostle.errors import Interrupted, JostleError, UsageError
+from jostle.process_state import ProcessState
 
 OURS, INSTALLED = Path(__file__).parent, "site-packages"
+STANDARD = sysconfig.get_path("stdlib")
 Result = TypeVar("Result")
+LONGEST_MESSAGE, LONGEST_TRACEBACK = 4_000, 100_000  # characters
 CRASH = "crash"  # the kind of what a target raises or dies of
 
 
@@ -35,46 +40,100 @@ class FailedElsewhere(Exception):
         self.crash = crash
 
 
+class UnfitOutput(ValueError):
+    """A model's output holds no plain numbers; the message names the fix."""
+
+
 class NotOneRowPerInput(ValueError):
     """A model's output does not hold one row for each input of its batch."""
 
 
 def attempt(foreign: Callable[[], Result]) -> Result | Crash:
-    """What foreign code returns, or how it failed; what went wrong on our side, such as a full disk, is raised."""
+    """What foreign code returns, or how it failed; what went wrong on our side, such as a full disk, is raised.
+
+    What it changed of the process is put back, and noted in `meddling`.
+    """
     try:
-        return foreign()
+        return _put_back_after(foreign)
     except JostleError:
         raise
     except FailedElsewhere as failure:
         return failure.crash
-    except (Exception, SystemExit) as error:  # a script that ends itself must not end us
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        return Crash(
-            error=type(error).__name__,
-            message=_first_line(error),
-            where=f"{Path(frame.filename).name}:{frame.name}",
-            traceback="".join(traceback.format_exception(error)),
-        )
+    except BaseException as error:  # one that ends itself, or interrupts itself, must not end us
+        if asks_to_end(error):
+            raise
+        return _crash_of(error)
 
 
 def asked(part: str, foreign: Callable[..., Result], *given: object) -> Result:
     """What a user's own part returns; what it raises is told in one line that names the part and its line."""
     try:
-        return foreign(*given)
+        return _put_back_after(lambda: foreign(*given))
     except JostleError:
         raise
-    except (Exception, SystemExit) as error:
-        what = f"{type(error).__name__} in {_line_in(error)}: {_first_line(error)}"
+    except BaseException as error:
+        if asks_to_end(error):
+            raise
+        what = f"{type(error).__name__} in {_line_in(error)}: {first_line(error)}"
         raise UsageError(f"{part} raised {what.rstrip(': ')}; mend it") from error
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [""])[0]
+def asks_to_end(error: BaseException) -> bool:
+    """Whether a person or the system asks this process to end.
+
+    Our own handlers raise Interrupted; where Python's is in place, as in scripts, a KeyboardInterrupt may be Ctrl-C.
+    """
+    if isinstance(error, Interrupted):
+        return True
+    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of what an exception says; nothing, if it cannot say it."""
+    try:
+        lines = str(str(error)[:LONGEST_MESSAGE]).strip().splitlines()
+    except BaseException as failure:
+        if asks_to_end(failure):
+            raise
+        return ""
+    return lines[0] if lines else ""
+
+
+# What foreign code changed of this process, in words, in the order in which it was first seen.
+meddling: dict[str, None] = {}
+
+
+def _put_back_after(foreign: Callable[[], Result]) -> Result:
+    before = ProcessState.now()
+    try:
+        return foreign()
+    finally:
+        meddling.update(dict.fromkeys(before.restore()))
+
+
+def _crash_of(error: BaseException) -> Crash:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return Crash(
+        error=type(error).__name__,
+        message=first_line(error),
+        where=f"{Path(frame.filename).name}:{frame.name}",
+        traceback="".join(traceback.format_exception(error))[-LONGEST_TRACEBACK:],
+    )
+
+
+def raised_by_user(error: BaseException) -> str | None:
+    """FILE:LINE in the user's code, if the innermost frame lies there."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames and _is_users(frames[-1]) else None
 
 
 def _line_in(error: BaseException) -> str:
     """FILE:LINE, the innermost that is neither ours nor of an installed package, if there is one."""
-    frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
-    own = [one for one in frames if not one[0].is_relative_to(OURS) and INSTALLED not in one[0].parts]
-    file, line = (own or frames)[-1]
-    return f"{file.name}:{line}"
+    frames = traceback.extract_tb(error.__traceback__)
+    frame = ([one for one in frames if _is_users(one)] or frames)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno}"
+
+
+def _is_users(frame: traceback.FrameSummary) -> bool:
+    file = Path(frame.filename)
+    return not file.is_relative_to(OURS) and INSTALLED not in file.parts and not file.is_relative_to(STANDARD)

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
 import torch
-from running import Ended
+from running import ENVIRONMENT, Ended
 
 import hostile
+import running_hostile
 from jostle.cli.terminal import Exit
 from jostle.isolation.ahead import MODEL_WORKER
 from jostle.isolation.process import Limits
 from jostle.session.isolate import isolated
 from making import batch_of, options
+from running_hostile import Fuzzed
 from soaking import times
 
 Run = Callable[..., Ended]
 TIMEOUT = 3.0  # seconds
 # A signal, an end, a standstill, too much memory, no answer; the other deeds are tried in the soak.
 TRIED = ("segfault", "exit_0", "stop", "memory_at_once", "closed")
+# Those of which a finding comes that replaying shows again; the others are fuzzed one after another in one process.
+ISOLATED = [name for name, one in hostile.MODELS.items() if one.in_process is None]
+IMPOLITE = ("keyboard_interrupt", "folder", "closed_descriptors", "few_files", "sparse_output", "eval_raises")
+UNBEARABLE = 600  # seconds for all of them; a machine may be busy, and what hangs does so for good
 
 
 def seeds(folder: Path) -> str:
@@ -47,26 +56,85 @@ def left_behind(name: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.soak
 @pytest.mark.parametrize("again", range(times(1, 20)))
-@pytest.mark.parametrize("name", [name for name in hostile.DEEDS if name in TRIED or times(0, 1)])
+@pytest.mark.parametrize("name", [name for name in ISOLATED if name in TRIED or times(0, 1)])
 def test_what_a_hostile_target_does_is_found_and_shown_again(
     name: str, again: int, jostle: Run, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     call = ["fuzz", f"{hostile.__file__}:{name}_model", "--seeds", seeds(tmp_path), "--isolate", "--out", str(out)]
-    patience = TIMEOUT if "Hang" in hostile.DEEDS[name][1] else 30  # others may take long on a busy machine
+    expected = hostile.MODELS[name].isolated
+    patience = TIMEOUT if "Hang" in expected else 30  # others may take long on a busy machine
     limits = ["--timeout", f"{patience:g}s", "--rss-limit", "1500M"]
     course = "--range 0,1 --oracle nan --executions 48 --batch 8 --scheduler uniform --seed 4 --json"
     ended = jostle(*call, *limits, *course.split())
     assert ended.code == Exit.FINDINGS, ended.err
     assert ended.json()["executions"] == 48  # it went on to the end
     found = [json.loads(path.read_text()) for path in out.glob("findings/*/finding.json")]
-    assert [one["fingerprint"].startswith(hostile.DEEDS[name][1]) for one in found] == [True], found
+    assert [one["fingerprint"].startswith(expected) for one in found] == [True], found
     (folder,) = (out / "findings").iterdir()
     assert np.load(folder / "input.npy")[0] > 0.9
     replayed = jostle("replay", str(folder), *limits)
     assert replayed.code == Exit.FINDINGS and replayed.out.startswith("shown again")
     assert not (out / "inflight.bin").exists()
     assert left_behind(name) == []
+
+
+def came_of(names: Iterable[str], folder: Path, *more: str) -> Iterator[Fuzzed]:
+    """What comes of fuzzing models one after another in one process of its own."""
+    seeds(folder)
+    program = [sys.executable, running_hostile.__file__, str(folder), ",".join(names), *more]
+    path = os.pathsep.join([str(Path(hostile.__file__).parent), *sys.path])
+    subprocess.run(program, env={**ENVIRONMENT, "PYTHONPATH": path}, check=True, timeout=times(1, 20) * UNBEARABLE)
+    for line in (folder / running_hostile.RESULTS).read_text().splitlines():
+        yield Fuzzed(**json.loads(line))
+
+
+def disappointment(expected: str, came: Fuzzed) -> str | None:
+    """What is wrong with what came of a model, None if it is as expected."""
+    end = {hostile.REFUSED: Exit.USAGE, hostile.ENDED: Exit.OUR_ERROR, "": Exit.CLEAN}.get(expected, Exit.FINDINGS)
+    if came.code != end or "Traceback" in came.err:
+        return f"{came.name}: exit {came.code} : {came.err}"
+    if expected in (hostile.REFUSED, hostile.ENDED):
+        lines = [line for line in came.err.splitlines() if line.startswith("jostle: ")]
+        return None if len(lines) == 1 else f"{came.name}: {lines}"
+    fits = [one.startswith(expected) for one in came.fingerprints] == [True] if expected else not came.fingerprints
+    if came.executions != 48 or not fits:
+        return f"{came.name}: {came.fingerprints} after {came.executions}"
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.soak
+def test_in_our_process_each_is_a_finding_or_one_line_and_the_process_stays_usable(tmp_path: Path) -> None:
+    expected = {name: one.in_process for name, one in hostile.MODELS.items() if one.in_process is not None}
+    names = [name for _ in range(times(1, 20)) for name in expected]
+    results = list(came_of(names, tmp_path))
+    assert [one.name for one in results] == names
+    wrong = [disappointment(str(expected[one.name]), one) for one in results]
+    assert [line for line in wrong if line is not None] == []
+    changed = {one.name for one in results if "the model changed its process" in one.err}
+    assert changed == {
+        *("later_alarm", "handlers", "no_streams", "closed_streams", "closed_descriptors", "folder"),
+        *("little_memory", "little_files", "few_files"),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.soak
+def test_in_a_process_of_its_own_each_is_a_finding_or_a_refusal(tmp_path: Path) -> None:
+    expected = {name: one.isolated for name, one in hostile.MODELS.items() if name not in ISOLATED}
+    names = [name for _ in range(times(1, 20)) for name in expected if name in IMPOLITE or times(0, 1)]
+    results = list(came_of(names, tmp_path, "--isolate", "--timeout", "30s"))
+    wrong = [disappointment(expected[one.name], one) for one in results]
+    assert [line for line in wrong if line is not None] == []
+    assert not any("the model changed its process" in one.err for one in results)  # not ours
+
+
+@pytest.mark.slow
+def test_a_command_ends_though_a_thread_of_the_model_lives_on(process: Run, tmp_path: Path) -> None:
+    call = ["fuzz", f"{hostile.__file__}:thread_model", "--seeds", seeds(tmp_path), "--out", str(tmp_path / "out")]
+    ended = process(*call, *running_hostile.COURSE.split(), "--json")
+    assert (ended.code, ended.json()["executions"]) == (Exit.CLEAN, 48)  # within the patience of `process`
 
 
 @pytest.mark.slow

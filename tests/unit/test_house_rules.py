@@ -36,6 +36,7 @@ GROUND = {
             "domain",
             "code_points",
             "visible",
+            "process_state",
         ),
         *("profile", "known_traces", "scaling", "scores", "part", "task", "traits"),
     )

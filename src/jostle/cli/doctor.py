@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from jostle.cli.terminal import output
+from jostle.isolation.sandbox import tried
 
 CORE = (
     "torch",
@@ -43,11 +44,15 @@ SAFE_TORCH = (2, 10)  # older ones had memory corruption in the safe loader (CVE
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """Say which versions of Python, torch and the optional backends are here, and what installs the missing."""
+    """Say which versions of Python, torch and the optional backends are here, and what installs the missing.
+
+    Of the sandbox of models' processes it says what is active here, as tried.
+    """
     found = {"python": platform.python_version(), "jostle": version("jostle")}
     found |= {name: _version(name) or "missing: pip install jostle" for name in CORE}
     found |= _optional(OF_INPUTS, "seeds of that kind") | _optional(OF_MODELS, "models of that kind")
     found |= _optional(OF_FRAMEWORKS, "jostle frameworks")
+    found["sandbox"] = str(tried())
     if as_json:
         print(json.dumps(found))
         return

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
+import threading
+import time
 import traceback
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 
 from typer.exceptions import Abort, TyperException
@@ -15,37 +18,84 @@ from typer.exceptions import Abort, TyperException
 from jostle.cli.in_subprocess import command_in_subprocess, is_subprocess
 from jostle.cli.model_arguments import needs_subprocess, needs_worker
 from jostle.cli.terminal import Exit, tell
-from jostle.errors import JostleError, UsageError
+from jostle.errors import Interrupted, JostleError, UsageError
+from jostle.foreign import first_line, raised_by_user
 from jostle.isolation.ahead import MODEL_WORKER, started_ahead
+from jostle.process_state import keep_streams
 
 CLICKS_INTERRUPTED = 130
 LONGEST = 60  # characters of a name that a refusal shows
+TO_THE_END = 3.0  # seconds that libraries, and threads that a model left, have once everything is saved
+TIMERS = ("SIGALRM", "SIGVTALRM", "SIGPROF")  # which only foreign code sets, and which end a process without a word
+
+
+class TimerRanOut(Exception):
+    """Of a timer that the model set."""
 
 
 def main() -> None:
-    """Runs one command and exits with its code."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    """Runs one command and exits with its code, whatever threads the model left behind."""
+    code = run_command()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    threading.Thread(target=_end_anyhow, args=(code,), daemon=True).start()
+    sys.exit(code)
+
+
+def _end_anyhow(code: int) -> None:
+    """Ends a process whose main thread has ended, and which waits for others; a host of this command is left alone."""
+    time.sleep(TO_THE_END)
+    if not threading.main_thread().is_alive():
+        os._exit(code)
+
+
+def run_command() -> int:
+    """Runs one command in this process, and gives its exit code."""
+    keep_streams()
+    with _signals_raise():
+        try:
+            code = _run(sys.argv[1:])
+            if code == CLICKS_INTERRUPTED:
+                code = _told("interrupted; what was found is saved, and the same command goes on", Exit.INTERRUPTED)
+        except TyperException as error:
+            code = _refused(f"{error.format_message()} (jostle --help tells the usage)")
+        except UsageError as error:
+            code = _refused(str(error))
+        except JostleError as error:
+            code = _told(str(error), Exit.OUR_ERROR)
+        except (Interrupted, Abort):
+            code = _told("interrupted", Exit.INTERRUPTED)
+        except SystemExit:
+            raise
+        except BaseException as error:
+            code = _failed(error)
+    return int(code or Exit.CLEAN)
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """While this lasts, what asks the process to end raises Interrupted, and a timer that ran out TimerRanOut."""
+    timers = {getattr(signal, name): _timer_ran_out for name in TIMERS if hasattr(signal, name)}
+    wanted = {signal.SIGINT: _interrupt, signal.SIGTERM: _interrupt, **timers}
+    ours = {number: handler for number, handler in wanted.items() if signal.getsignal(number) != signal.SIG_IGN}
+    before = {number: signal.signal(number, handler) for number, handler in ours.items()}
     try:
-        code = _run(sys.argv[1:])
-        if code == CLICKS_INTERRUPTED:
-            code = _told("interrupted; what was found is saved, and the same command goes on", Exit.INTERRUPTED)
-    except TyperException as error:
-        code = _refused(f"{error.format_message()} (jostle --help tells the usage)")
-    except UsageError as error:
-        code = _refused(str(error))
-    except JostleError as error:
-        code = _told(str(error), Exit.OUR_ERROR)
-    except (KeyboardInterrupt, Abort):
-        code = _told("interrupted", Exit.INTERRUPTED)
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-            code = _refused(
-                f"{str(error.filename)[:LONGEST]}…: the name is longer than the file system takes: shorten it"
-            )
-        else:
-            traceback.print_exc()
-            code = _told("this is a defect in Jostle itself; what was found so far is saved", Exit.OUR_ERROR)
-    sys.exit(int(code or Exit.CLEAN))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _failed(error: BaseException) -> Exit:
+    """Tells whose fault it is: that of the user's code, if it was raised there, or ours."""
+    if (place := raised_by_user(error)) is not None:
+        what = f"{type(error).__name__} in {place}: {first_line(error)}".rstrip(": ")
+        return _refused(f"{what}; what was found is safe: mend that code")
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return _refused(f"{str(error.filename)[:LONGEST]}…: the name is longer than the file system takes: shorten it")
+    traceback.print_exception(error)
+    return _told("this is a defect in Jostle itself; what was found so far is saved", Exit.OUR_ERROR)
 
 
 def _run(arguments: Sequence[str]) -> int | None:
@@ -66,7 +116,11 @@ def _run_here() -> int | None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    raise Interrupted
+
+
+def _timer_ran_out(number: int, frame: FrameType | None) -> None:
+    raise TimerRanOut(signal.Signals(number).name)
 
 
 def _refused(message: str) -> Exit:

@@ -24,8 +24,8 @@ OF_CRITERIA = (
 OF_COVERAGE = (*OF_WATCHED_MODEL, *OF_CRITERIA, *OF_DATA)
 OF_CONSENT = ("trust_model", "trust_folder")
 OF_FOLDER = (*REPLAYED, "seeds", *OF_CONSENT)  # what a folder names, given by the user in its place
-OF_REPLAY = (*REPLAYED, "timeout", "rss_limit", *OF_CONSENT)
-OF_TMIN = (*OF_FOLDER, "budget", "timeout", "rss_limit")
+OF_REPLAY = (*REPLAYED, "timeout", "rss_limit", "sandbox", *OF_CONSENT)
+OF_TMIN = (*OF_FOLDER, "budget", "timeout", "rss_limit", "sandbox")
 
 
 def refuse_others(function: str, given: Iterable[str], taken: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from jostle.domain import Domain
 from jostle.errors import PreflightFailed, UsageError
-from jostle.foreign import Crash, NotOneRowPerInput, attempt
+from jostle.foreign import Crash, NotOneRowPerInput, UnfitOutput, attempt
 from jostle.inputs.behaviour import remarks_on_rows, remarks_on_traits
 from jostle.inputs.tokens import TEXT
 from jostle.inputs.value_range import ValueRange
@@ -210,6 +210,8 @@ def _first_accepted(target: ModelTarget, seeds: Seeds) -> tuple[int, Tensor]:
             f"{first.message}: let the model return one row per input, with squeeze(1) or flatten(1) in place of "
             f"squeeze() or flatten()"
         )
+    if first.error == UnfitOutput.__name__:
+        raise PreflightFailed(first.message)
     raise PreflightFailed(
         f"the model fails on seeds of shape {list(seeds.inputs.shape[1:])} ({first.error} in {first.where}: "
         f"{first.message}): {_shape_hint(seeds)}"
@@ -232,16 +234,17 @@ def _finite(outputs: Tensor) -> Tensor:
 
 
 def _outputs(target: ModelTarget, inputs: Tensor, batch: int, like: Tensor) -> Tensor:
-    """Outputs [seeds, ...], NaN for a seed that the model fails on alone: it will be a finding."""
+    """Outputs [seeds, ...], NaN for a seed that the model fails on alone, or answers in another shape: a finding."""
     deaths: list[Crash] = []
     return torch.cat([_some_outputs(target, some, like, deaths) for some in inputs.split(batch)])
 
 
 def _some_outputs(target: ModelTarget, inputs: Tensor, like: Tensor, deaths: list[Crash]) -> Tensor:
     outputs = attempt(partial(target.predict, inputs))
-    if not isinstance(outputs, Crash):
+    if isinstance(outputs, Tensor) and outputs.shape[1:] == like.shape[1:]:
         return outputs
-    if outputs.fatal:
+    fatal = isinstance(outputs, Crash) and outputs.fatal
+    if isinstance(outputs, Crash) and outputs.fatal:
         deaths.append(outputs)
         if len(deaths) > MOST_DEATHS_OF_SEEDS:
             raise PreflightFailed(
@@ -250,7 +253,7 @@ def _some_outputs(target: ModelTarget, inputs: Tensor, like: Tensor, deaths: lis
             )
     if len(inputs) == 1:
         return torch.full_like(like, torch.nan)
-    parts = len(inputs) if outputs.fatal else 2  # a process takes long to start, rows are quick to run
+    parts = len(inputs) if fatal else 2  # a process takes long to start, rows are quick to run
     return torch.cat([_some_outputs(target, part, like, deaths) for part in inputs.tensor_split(parts)])
 
 

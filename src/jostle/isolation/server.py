@@ -12,7 +12,7 @@ from functools import partial
 from io import BufferedIOBase
 from typing import Any
 
-from jostle.errors import JostleError
+from jostle.errors import JostleError, ProcessSpoilt
 from jostle.foreign import Crash, attempt
 
 # A request's fields -> what to answer
@@ -31,6 +31,8 @@ def serve(connection: BufferedIOBase, handlers: Mapping[str, Handler]) -> None:
 def _answer(handle: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     try:
         answer = attempt(handle)
+    except ProcessSpoilt:
+        raise  # this process is of no more use, and the campaign starts another
     except JostleError as error:
         return {"refused": str(error), "kind": type(error).__name__}
     return {"crash": asdict(answer)} if isinstance(answer, Crash) else answer

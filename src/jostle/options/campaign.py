@@ -39,6 +39,7 @@ DEFAULT_BUDGET = 60.0  # seconds
 USUAL_RANGE = (0.0, 1.0)  # of input values
 CHANNEL_MEANS, EVERY_UNIT = UNITS = ("channels", "every")  # what a neuron is: the mean of a channel, or every unit
 BEHIND_ACTIVATIONS, EVERY_LAYER = COUNTED_LAYERS = ("activated", "every")  # layers whose neurons are counted
+OFF, AUTO, STRICT = SANDBOXES = ("off", "auto", "strict")  # of the model's own process
 TOKEN = whole(0, LARGEST)
 LENGTH = whole(1, 10_000_000)
 SAMPLES = whole(1, 1_000_000_000)
@@ -315,6 +316,13 @@ class IsolationOptions:
         flags="--isolate/--no-isolate",
         may_change=True,
         consents=(False,),
+    )
+    sandbox: str = option(
+        choice(lambda: SANDBOXES),
+        "Keep the model's own process from writing files, network and signals: auto (model files), strict (all), off",
+        Theme.SAFETY,
+        default=AUTO,
+        may_change=True,
     )
     timeout: float | None = option(
         WAITED, "Longest time for a batch in the model's own process (5m)", Theme.SAFETY, may_change=True

@@ -106,7 +106,7 @@ def _furnish(archive: Archive, loaded: Loaded, composition: Composition) -> None
     folder, flight = archive.folder, composition.prepared.flight
     keep_twins(loaded.twins, folder)
     if loaded.service is not None:
-        loaded.service.keep_batches_in(folder)
+        loaded.service.keep_batches_in(folder.absolute())  # the model may go elsewhere
     if composition.profile is not None:
         save_profile(archive, composition.profile, loaded.model)
     if flight.wrong.any():

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
+from jostle.errors import Interrupted
+
 OF_COMMANDS = (signal.SIGINT, signal.SIGTERM)
 OF_SCRIPTS = (signal.SIGINT,)  # what ends a script shall end it, and not a campaign of several
 
@@ -34,7 +36,7 @@ def stopping_gently(
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         if asked.stop:
-            raise KeyboardInterrupt
+            raise Interrupted
         asked.stop = True
         on_stop()
         say("stopping after the batch under way; once more stops at once")

@@ -38,6 +38,8 @@ def introduction(given: Given, composition: Composition, watched: Layers) -> Ite
     if flight.task not in (Task.CLASSES, Task.UNKNOWN):
         yield f"task: {flight.task} (--task says what else the model does)"
     yield from domain.lines()
+    if prepared.model.sandbox:
+        yield f"sandbox: {prepared.model.sandbox}"
     yield f"sought: {sought_text(given, prepared)}"
     if counts_neurons(prepared.settings):
         yield f"counted: {counted_text(watched)}"

@@ -12,15 +12,26 @@ import torch
 from torch import Tensor
 
 from jostle.errors import ModelRefused, PreflightFailed, UsageError
-from jostle.foreign import FailedElsewhere
+from jostle.foreign import Crash, FailedElsewhere
 from jostle.held import is_held, shown_name
 from jostle.isolation.ahead import MODEL_WORKER
 from jostle.isolation.client import Answer, WorkerClient
 from jostle.isolation.messages import ungrouped
 from jostle.isolation.process import Limits, most_memory
 from jostle.layout import Layout
-from jostle.options.campaign import InputOptions, IsolationOptions, ModelOptions, PanelOptions, WatchOptions
+from jostle.named_objects import names_object
+from jostle.options.campaign import (
+    AUTO,
+    OFF,
+    STRICT,
+    InputOptions,
+    IsolationOptions,
+    ModelOptions,
+    PanelOptions,
+    WatchOptions,
+)
 from jostle.options.schema import Given
+from jostle.storage.own_folders import TWINS
 from jostle.subjects.instrument import Instrumented
 from jostle.subjects.registry import is_file
 from jostle.targets.isolated import Isolated
@@ -44,11 +55,26 @@ def limits_of(given: Given) -> Limits | None:
         )
     own_process = held is None and any(map(is_file, names)) if options.isolate is None else options.isolate
     if not own_process:
-        for name, value in (("--timeout", options.timeout), ("--rss-limit", options.rss_limit)):
+        strict = STRICT if options.sandbox == STRICT else None
+        needing = (("--timeout", options.timeout), ("--rss-limit", options.rss_limit), ("--sandbox strict", strict))
+        for name, value in needing:
             if value is not None:
                 raise UsageError(f"{name} needs --isolate: only a process of its own can be watched and ended")
         return None
     return Limits(options.timeout or PATIENCE, options.rss_limit or most_memory())
+
+
+def sandbox_of(given: Given, twins: Path) -> dict[str, Any] | None:
+    """What the models' own process must give up; None where it keeps the user's rights.
+
+    Model files get a sandbox unless told otherwise. Python that the user names does not, unless told to: it may have
+    to write, and naming it is consent.
+    """
+    policy = given.of(IsolationOptions).sandbox
+    named = (*named_models(given), *filter(None, (given.of(WatchOptions).metadata, given.of(InputOptions).tokenizer)))
+    if policy == OFF or (policy == AUTO and any(map(names_object, named))):
+        return None
+    return {"writable": [str(twins)], "strict": policy == STRICT}
 
 
 def any_held(given: Given) -> bool:
@@ -76,15 +102,22 @@ def isolated(
     it; without one, they go with the worker.
     """
     service = WorkerClient(MODEL_WORKER, limits)
+    if twins is None:
+        twins = service.folder / TWINS
+        twins.mkdir()
     try:
         options = json.loads(json.dumps(dict(given.values)))
-        service.open("load", {}, options=options, threads=torch.get_num_threads(), importable=sys.path)
+        sandbox = sandbox_of(given, twins)
+        fields = {"options": options, "threads": torch.get_num_threads(), "importable": sys.path, "sandbox": sandbox}
+        loaded, _ = service.open("load", {}, **fields)
     except FailedElsewhere as failure:
-        fix = "give more" if failure.crash.error == "MemoryLimit" else "check where the file comes from"
         model = given.of(ModelOptions).model
+        if not failure.crash.fatal:
+            raise ModelRefused(raised_while_opened(model, failure.crash)) from failure
+        fix = "give more" if failure.crash.error == "MemoryLimit" else "check where the file comes from"
         raise ModelRefused(f"{model} ends the process that loads it ({failure}): {fix}") from failure
-    fields = {"twins": str(twins or service.folder), "layout": None if layout is None else layout.as_json()}
-    answer, arrays = _instrumented(service, sample, fields)
+    fields = {"twins": str(twins), "layout": None if layout is None else layout.as_json()}
+    answer, arrays = _instrumented(service, given.of(ModelOptions).model, sample, fields)
     target = Isolated(service)
     facts: dict[str, Any] = answer["facts"]
     facts |= {"traits": Traits.from_json(facts["traits"]), "notes": tuple(facts["notes"])}
@@ -96,16 +129,25 @@ def isolated(
         incoming=known["incoming"],
         embedding=embedding,
         twin_layers=target if facts["twins"] else None,
+        sandbox=loaded["sandbox"],
         **facts,
     )
     return instrumented.contained(), service
 
 
-def _instrumented(service: WorkerClient, sample: Tensor, fields: Mapping[str, Any]) -> Answer:
+def raised_while_opened(model: str, crash: Crash) -> str:
+    """What is wrong with a model that raises before it has run."""
+    what = f"{crash.error} in {crash.where}: {crash.message}".rstrip(": ")
+    return f"{model} cannot be fuzzed, it raised {what}: mend it"
+
+
+def _instrumented(service: WorkerClient, model: str, sample: Tensor, fields: Mapping[str, Any]) -> Answer:
     """Asks on fewer and fewer inputs, because one that ends the process is a finding and no reason to give up."""
     for first in range(min(len(sample), MOST_DEATHS)):
         try:
             return service.open("watch", {"inputs": sample[first:]}, **fields)
         except FailedElsewhere as failure:
             reason = str(failure)
+            if not failure.crash.fatal:
+                raise ModelRefused(raised_while_opened(model, failure.crash)) from failure
     raise PreflightFailed(f"the model ends its process on the first seeds ({reason}): check their shape and range")

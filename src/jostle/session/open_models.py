@@ -7,12 +7,15 @@ from pathlib import Path
 from torch import Tensor
 
 from jostle.composition.compose import watching
+from jostle.errors import ModelRefused
+from jostle.foreign import Crash, attempt
 from jostle.isolation.client import WorkerClient
 from jostle.layout import Layout
+from jostle.options.campaign import ModelOptions
 from jostle.options.schema import Given
 from jostle.part import TRIED
 from jostle.recipes.all_recipes import recipe_of
-from jostle.session.isolate import isolated, limits_of
+from jostle.session.isolate import isolated, limits_of, raised_while_opened
 from jostle.subjects.instrument import Instrumented
 from jostle.subjects.models import load_models, making_of
 
@@ -28,5 +31,12 @@ def open_models(
     limits = limits_of(given)
     if limits is not None:
         return isolated(given, sample, limits, layout, twins)
-    models = load_models(given).taking(layout).with_twins(given, making_of(given, sample, twins))
-    return models.instrumented(watching(recipe_of(given), given), sample[:TRIED]).contained(), None
+
+    def opened() -> Instrumented:
+        models = load_models(given).taking(layout).with_twins(given, making_of(given, sample, twins))
+        return models.instrumented(watching(recipe_of(given), given), sample[:TRIED]).contained()
+
+    model = attempt(opened)
+    if isinstance(model, Crash):
+        raise ModelRefused(raised_while_opened(given.of(ModelOptions).model, model))
+    return model, None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from jostle.campaign import Budget, Campaign
+from jostle.foreign import meddling
 from jostle.interfaces import Listener
 from jostle.progress import Progress, quietly
 from jostle.step_records import History, Summary
@@ -97,6 +98,10 @@ class Ended:
 def remarks_on(session: Session, ended: Ended) -> Iterator[str]:
     """What whoever asked for a run should know about how it ended; that it was stopped they know."""
     yield from session.remarks()
+    if meddling:
+        changed = ", ".join(meddling)
+        yield f"the model changed its process ({changed}), which was put back: --isolate gives it one of its own"
+        meddling.clear()  # told
     if ended.full:
         yield f"{session.archive.folder} has reached --max-disk: give more to go on"
     elif not ended.ran and not ended.stopped:

@@ -14,11 +14,13 @@ from torch import Tensor
 from jostle.composition.compose import watching
 from jostle.composition.settle import FUZZ
 from jostle.isolation.messages import grouped
+from jostle.isolation.sandbox import check_full, enter
 from jostle.isolation.server import connected, serve
 from jostle.isolation.shared_arrays import SharedArrays
 from jostle.isolation.target_server import Hosted, TargetServer
 from jostle.layout import Layout
 from jostle.part import TRIED
+from jostle.process_state import keep_streams
 from jostle.recipes.all_recipes import recipe_of
 from jostle.subjects.models import load_models, making_of
 
@@ -28,13 +30,17 @@ FACTS = ("layers", "novelty_layers", "belongs_to", "digest", "outputs", "twins",
 class ModelOpener:
     """Opens the models of a campaign."""
 
+    def __init__(self, scratch: Path):
+        self._scratch = scratch  # a folder of this process alone
+
     def load(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        sandbox = self._entered(fields["sandbox"])  # before there are threads, which would stay outside
         torch.set_num_threads(fields["threads"])
         sys.path += [folder for folder in fields["importable"] if folder not in sys.path]  # last: it hides nothing
         given = FUZZ.parsed(fields["options"])
         self._given, self._models = given, load_models(given)
         self._watching = watching(recipe_of(given), given)
-        return {}
+        return {"sandbox": sandbox}
 
     def watch(self, sample: Tensor, fields: Mapping[str, Any]) -> Hosted:
         layout = fields["layout"]
@@ -46,11 +52,21 @@ class ModelOpener:
         facts = {name: getattr(model, name) for name in FACTS} | {"traits": asdict(model.traits)}
         return Hosted(model.target, model.gradients, model.twin_layers, facts, arrays)
 
+    def _entered(self, sandbox: Mapping[str, Any] | None) -> str:
+        """What this process is kept from, in words, after it gave up what it must."""
+        if sandbox is None:
+            return ""
+        entered = enter(self._scratch, [Path(folder) for folder in sandbox["writable"]])
+        if sandbox["strict"]:
+            check_full(entered)
+        return str(entered)
+
 
 def main() -> None:
-    number, answers, _folder = sys.argv[1:]
+    number, answers, folder = sys.argv[1:]
+    keep_streams()
     arrays = SharedArrays(descriptor=int(answers))
-    serve(connected(number), TargetServer(arrays, ModelOpener()).handlers)
+    serve(connected(number), TargetServer(arrays, ModelOpener(Path(folder))).handlers)
 
 
 if __name__ == "__main__":

@@ -112,6 +112,7 @@ def planted_seeds(folder: Path, roots: Tensor) -> Tensor:
     try:
         with opened_tensors(entries_path(folder, 0)) as file:
             inputs, planted = file.get_tensor("inputs"), file.get_tensor("roots")
-        return inputs[torch.isin(planted, roots)]
+        seeds: Tensor = inputs[torch.isin(planted, roots)]
+        return seeds
     except (OSError, SafetensorError, KeyError, ValueError, IndexError, RuntimeError):
         return torch.empty(0)

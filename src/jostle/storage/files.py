@@ -240,6 +240,8 @@ def _way_on(error: OSError) -> str:
     whole = "what was written before is whole"
     if error.errno in NO_ROOM:
         return f"{whole}: make room, and the same command goes on"
+    if error.errno == errno.ENOENT:
+        return "its folder was removed meanwhile, perhaps by the model: the same command begins anew"
     if error.errno in IN_THE_WAY:
         return f"{whole}: something else is in the way there, move it, and the same command goes on"
     return f"{whole}: once that is mended, the same command goes on"

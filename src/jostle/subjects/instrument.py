@@ -51,6 +51,7 @@ class Instrumented:
     traits: Traits  # of the model
     twins: dict[str, str] = field(default_factory=dict)  # by variant of the outputs, what the user calls the twin
     notes: tuple[str, ...] = ()  # what the user should know of it
+    sandbox: str = ""  # what its own process is kept from, in words, where it has a sandbox
     embedding: Tensor | None = None  # [vocabulary, dimensions] where the model looks tokens up, if it does
     twin_layers: ComparesLayers | None = None  # where there are twins; what the models raise, it raises
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from jostle.foreign import NotOneRowPerInput
+from jostle.foreign import NotOneRowPerInput, UnfitOutput
 from jostle.subjects.arguments import Call
 from jostle.subjects.subject import Metadata
 from jostle.subjects.values import answer_among
@@ -45,12 +45,25 @@ def answer_of(outputs: Mapping[str, Tensor], rows: int, wanted: str | None) -> t
     if answer is None or answer.shape[:1] != (rows,):
         shape = "no tensor" if answer is None else f"shape {list(answer.shape)}"
         raise NotOneRowPerInput(f"the output for a batch of {rows} has {shape}, not one row per input")
+    check_plain(answer)
     others = {
         f"output.{other}": as_floats(value)
         for other, value in outputs.items()
-        if other != name and value.shape[:1] == (rows,)
+        if other != name and value.shape[:1] == (rows,) and value.layout == torch.strided and not value.is_meta
     }
     return as_floats(answer), others
+
+
+def check_plain(answer: Tensor) -> None:
+    """Refuses an answer that has no real numbers in memory."""
+    if answer.layout != torch.strided or answer.is_nested:
+        raise UnfitOutput("the output is a sparse tensor: return it with to_dense()")
+    if answer.is_meta:
+        raise UnfitOutput("the output is on the device meta, without values: load the model's weights")
+    if answer.is_complex():
+        raise UnfitOutput("the output holds complex numbers: return torch.view_as_real of it, or abs()")
+    if not answer.numel():
+        raise UnfitOutput(f"the output of shape {list(answer.shape)} holds no number: return one at least for an input")
 
 
 def as_floats(values: Tensor) -> Tensor:

@@ -34,6 +34,10 @@ class _Toll:
         return self.deaths >= MOST_DEATHS or self.hangs >= MOST_HANGS
 
 
+class ShapeChanged(ValueError):
+    """A model answers one input in another shape than the others."""
+
+
 class Contained:
     """A target whose crashes are outcomes: a batch that raises is halved until the guilty rows stand alone.
 
@@ -57,12 +61,20 @@ class Contained:
         return self._run(batch, watched, _Toll())
 
     def _run(self, batch: Candidates, watched: bool, toll: _Toll) -> Trace:
-        trace = attempt(lambda: self._target.run(batch, watched))
+        trace = attempt(lambda: self._of_known_shape(self._target.run(batch, watched)))
         if isinstance(trace, Crash):
             toll.count(trace)
             return (self._searched if trace.fatal else self._halved)(batch, trace, watched, toll)
         if self._blank is None and watched:
             self._blank = _blank_row(trace)
+        return trace
+
+    def _of_known_shape(self, trace: Trace) -> Trace:
+        """The trace; raises where an answer has another shape than the first ones had."""
+        known = self._blank or NOTHING_KNOWN
+        for before, now in ((known.outputs, trace.outputs), (known.others, trace.others)):
+            for name in before.keys() & now.keys():
+                check_shape(name, now[name], before[name])
         return trace
 
     def _halved(self, batch: Candidates, crash: Crash, watched: bool, toll: _Toll) -> Trace:
@@ -185,6 +197,13 @@ class ContainedLayers:
         if len(inputs) == 1:
             return LayerGaps.none(1)
         return LayerGaps.joined([self.gaps(half, variant) for half in inputs.tensor_split(2)])
+
+
+def check_shape(name: str, values: Tensor, before: Tensor) -> None:
+    """Refuses rows of another shape than earlier ones."""
+    if values.shape[1:] != before.shape[1:]:
+        shapes = f"{list(values.shape[1:])} for an input where they were {list(before.shape[1:])}"
+        raise ShapeChanged(f"answers ({name}) are of shape {shapes}")
 
 
 def _gradient_shape(passed: Linearised) -> torch.Size:
