@@ -8,6 +8,7 @@ import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -53,13 +54,13 @@ def _unreachable(error: OSError) -> str:
     return "it does not exist" if missing else f"it cannot be reached ({error.strerror})"
 
 
-def opened_bounded(path: Path, limit: int = LARGEST) -> BinaryIO:
+def opened_bounded(path: Path, limit: int = LARGEST) -> BufferedReader:
     """A regular file with content that a user names, by a link perhaps, and of at most so many bytes, to be read."""
     check_regular(path)
     return opened_regular(path, limit)
 
 
-def opened_regular(path: Path, limit: int = LARGEST) -> BinaryIO:
+def opened_regular(path: Path, limit: int = LARGEST) -> BufferedReader:
     """The same of a file that may be empty; OSError where there is none."""
     _check_seen(path.stat(), limit)  # before it is opened, which alone makes some devices do something
     return _opened(path, limit, AT_ONCE)
@@ -76,7 +77,7 @@ def check_plain(path: Path, limit: int = LARGEST) -> None:
     _check_seen(path.lstat(), limit)
 
 
-def opened_plain(path: Path, limit: int = LARGEST) -> BinaryIO:
+def opened_plain(path: Path, limit: int = LARGEST) -> BufferedReader:
     """Such a file, opened to be read."""
     check_plain(path, limit)
     return _opened(path, limit, AT_ONCE | NO_LINKS)
@@ -97,9 +98,9 @@ def name_of_opened(file: BinaryIO, path: Path) -> str:
     return held if Path(held).exists() else str(path)
 
 
-def _opened(path: Path, limit: int, flags: int) -> BinaryIO:
+def _opened(path: Path, limit: int, flags: int) -> BufferedReader:
     """Opened, and looked at once more: what lies there may be another file than a moment ago."""
-    file: BinaryIO = open(  # noqa: SIM115
+    file = open(  # noqa: SIM115
         path, "rb", opener=lambda name, mode: os.open(name, mode | flags)
     )
     try:
