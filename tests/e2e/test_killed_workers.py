@@ -34,7 +34,7 @@ CALLS = {
 }
 EXECUTIONS = {"tensorfuzz": 500, "deephunter": 500, "dlfuzz": 300, "frameworks": 60}
 MORE = 6  # times as many where only workers are killed, which is quick
-LONGEST = 600  # seconds that a command may take before it counts as hung, on a machine with other things to do
+LONGEST = 600  # seconds without a step after which a campaign counts as hung, on a machine with other things to do
 AT_ONCE = 20.0  # seconds for the kernel to end what a killed campaign had started, on such a machine
 CAMPAIGNS = ("campaign", "both", "both, the worker first")
 WORKERS = ("worker",)
@@ -57,7 +57,7 @@ class Running:
         code = 99
         try:
             with report.open("w") as file:
-                faulthandler.dump_traceback_later(LONGEST, file=file, exit=True)
+                faulthandler.enable(file)  # tells where it was when it is taken for hung
                 ended = in_this_process(*call)
                 code = ended.code
                 file.write(ended.err)
@@ -100,10 +100,13 @@ def check_nothing_is_left_of(campaign: int) -> None:
 
 def wait_for_a_moment(chance: random.Random, running: Running, journal: Path) -> None:
     """Some time while it starts, or until it has made some steps; sooner if it ends before."""
-    steps = _size(journal) + chance.randrange(1, 4000)
-    until = time.monotonic() + (chance.random() * 8 if chance.random() < 0.4 else LONGEST)
+    before, began = _size(journal), time.monotonic()
+    steps = before + chance.randrange(1, 4000)
+    until = began + (chance.random() * 8 if chance.random() < 0.4 else LONGEST)
     while time.monotonic() < until and _size(journal) < steps and not running.ended():
         time.sleep(0.002)
+    if time.monotonic() > began + LONGEST and _size(journal) == before and not running.ended():
+        os.kill(running.pid, signal.SIGABRT)
 
 
 def _size(path: Path) -> int:
