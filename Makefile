@@ -39,7 +39,7 @@ browser: $(VENV)/.dev
 	@sh scripts/prepare_browser.sh $(VENV)
 
 bench: $(VENV)/.bench
-	@for script in throughput durability isolation neighbours criteria_cost deephunter_throughput \
+	@for script in throughput durability isolation crashing_model neighbours criteria_cost deephunter_throughput \
 		dlfuzz_throughput dlfuzz_attacks \
 		frameworks_throughput frameworks_false_alarms frameworks_strategies \
 		onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report; do \
