@@ -75,7 +75,7 @@ def check_runs(path: Path, sample: Tensor, twin: tuple[str, ...] = ()) -> None:
 @only_in_soak
 @pytest.mark.slow
 @pytest.mark.skipif(tried().active != ALL, reason="this system has no full sandbox (jostle doctor)")
-@pytest.mark.parametrize(("write", "twin"), KINDS, ids=lambda one: getattr(one, "__name__", "-".join(one)))
+@pytest.mark.parametrize(("write", "twin"), KINDS, ids=["-".join([write.__name__, *twin]) for write, twin in KINDS])
 def test_a_model_of_every_kind_runs_in_a_sandbox(
     write: Callable[[Path], Written], twin: tuple[str, ...], tmp_path: Path
 ) -> None:
