@@ -323,6 +323,7 @@ class IsolationOptions:
         Theme.SAFETY,
         default=AUTO,
         may_change=True,
+        consents=(OFF,),
     )
     timeout: float | None = option(
         WAITED, "Longest time for a batch in the model's own process (5m)", Theme.SAFETY, may_change=True
