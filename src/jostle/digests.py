@@ -60,7 +60,7 @@ def digest_of_place(place: Path) -> str:
     for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
         if path.is_file():
             digest.update(f"{path.relative_to(place)}\0".encode("utf-8", "surrogateescape"))
-            with path.open("rb") as file:
+            with opened_regular(path, LARGEST_MODEL) as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
 

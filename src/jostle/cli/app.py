@@ -61,7 +61,8 @@ def imported(name: str) -> Any:
 
 def listed(function: str) -> Callable[[], None]:
     """What stands for a command in the list of all: its docstring, read from the source."""
-    tree = ast.parse(Path(__file__).with_name(f"{function}.py").read_text(encoding="utf-8"))
+    source = Path(__file__).with_name(f"{function}.py")
+    tree = ast.parse(source.read_text(encoding="utf-8"))
     (definition,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
 
     def told() -> None:
