@@ -66,7 +66,7 @@ def test_a_finding_is_replayed_and_a_mended_model_is_seen_to_be_mended(jostle: R
     assert shown["status"] == "shown again" and not shown["changed"]
     right = f"lambda x: torch.eye(10)[torch.full((len(x),), {told['details']['label']})]"
     source(tmp_path, f"import torch\n\ndef build():\n    return {right}")
-    mended = jostle("replay", str(finding))
+    mended = jostle("replay", str(finding), "--model", build)
     assert mended.code == Exit.CLEAN
     assert mended.out.splitlines()[0].strip() == f"not shown again: {told['fingerprint']}"
     assert "have changed since it was found" in mended.out

@@ -103,6 +103,7 @@ class WorkerClient:
         opening = Opening(name, SharedArrays(path), path, arrays, fields)
         answer = self._asked(opening.request, max(STARTING, self._limits.seconds))
         self._openings.append(opening)
+        self._end_spares()  # which have not opened it
         self._imported = self._asked(lambda: {"ask": "imported"}, self._limits.seconds)[0].get("modules", [])
         return answer
 
@@ -115,10 +116,10 @@ class WorkerClient:
 
     def close(self) -> None:
         """Ends the worker and removes its files."""
-        for worker in (self._worker, *self._spares):
-            if worker is not None:
-                worker.close()
-        self._worker, self._spares = None, []
+        self._end_spares()
+        if self._worker is not None:
+            self._worker.close()
+        self._worker = None
         self._batch.remove()
         self._remove_folder()
         self._release()
@@ -174,6 +175,11 @@ class WorkerClient:
         self._footprint = max(self._footprint, worker.worker.memory())
         while len(self._spares) < SPARES and psutil.virtual_memory().available > 2 * self._footprint:
             self._spares.append(self._prepared())
+
+    def _end_spares(self) -> None:
+        for spare in self._spares:
+            spare.close()
+        self._spares = []
 
     def _lost(self, worker: ArrayWorker) -> None:
         worker.close()

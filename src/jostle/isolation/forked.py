@@ -47,9 +47,9 @@ class Template:
         return lambda ends: Forked(self, arguments, ends)
 
     def fork(self, tag: str, arguments: Sequence[str], ends: Ends) -> None:
-        """Asks for a worker; it is there as soon as the template has imported everything."""
+        """Asks for a worker that works where we do; it is there as soon as the template has imported everything."""
         descriptors = [ends.connection, ends.output, *ends.passed]
-        self._ask({"fork": tag, "arguments": list(arguments)}, descriptors)
+        self._ask({"fork": tag, "arguments": list(arguments), "folder": str(Path.cwd())}, descriptors)
 
     def end(self, tag: str) -> None:
         self._ask({"end": tag})

@@ -61,21 +61,23 @@ class Forks:
         if "import" in request:
             _import(request["import"])
         elif "fork" in request:
-            self._fork(request["fork"], descriptors, request["arguments"])
+            self._fork(request["fork"], descriptors, request["arguments"], request["folder"])
         else:
             self._end([pid for pid, tag in self._workers.items() if tag == request["end"]])
         return True
 
-    def _fork(self, tag: str, descriptors: Sequence[int], arguments: Sequence[str]) -> None:
+    def _fork(self, tag: str, descriptors: Sequence[int], arguments: Sequence[str], folder: str) -> None:
         template, child = os.getpid(), os.fork()
         if not child:
-            self._become_worker(template, tag, descriptors, arguments)
+            self._become_worker(template, tag, descriptors, arguments, folder)
         for descriptor in descriptors:
             os.close(descriptor)
         self._workers[child] = tag
         self._tell({"forked": tag, "pid": child})
 
-    def _become_worker(self, template: int, tag: str, descriptors: Sequence[int], arguments: Sequence[str]) -> None:
+    def _become_worker(
+        self, template: int, tag: str, descriptors: Sequence[int], arguments: Sequence[str], folder: str
+    ) -> None:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -83,6 +85,7 @@ class Forks:
         code = 1
         try:
             os.setsid()
+            os.chdir(folder)
             self._control.close()
             os.close(self._woken)
             os.close(self._waking)

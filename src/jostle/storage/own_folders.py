@@ -21,6 +21,6 @@ def refuse_linked_folders(folder: Path) -> None:
     for name in OWN:
         if (folder / name).is_symlink():
             raise ResumeRefused(
-                f"{folder / name} is a link, and nothing outside of a campaign's folder is read or written: put a copy "
-                f"of what it leads to there"
+                f"{folder / name} is a link, and nothing outside of a campaign's folder is read or written: remove "
+                f"the link, or put a copy of what it leads to there"
             )

@@ -12,6 +12,7 @@ from jostle.commands.replay import OF_GRADIENT, Replay, ReplayStatus
 from jostle.lineage import NO_GRADIENT
 from jostle.options.schema import Given
 from jostle.records import Violation
+from jostle.session.folder_trust import FolderTrust
 from jostle.session.reopen import Reopened, python_file
 from jostle.storage.campaign_record import CampaignRecord, Origin, campaign_from_json
 from jostle.storage.finding_record import FindingRecord, InputType
@@ -82,7 +83,7 @@ def test_a_campaign_is_worked_on_where_it_ran_if_its_files_are_there(
         ("../ran", [], here),
         ("", [], here),
     ):
-        with campaign(folder, *files).in_its_folder():
+        with campaign(folder, *files).in_its_folder(FolderTrust(whoever_made_it=True)):
             assert Path.cwd() == where
         assert Path.cwd() == here
 

@@ -60,3 +60,14 @@ def test_a_worker_that_was_started_ahead_runs_the_model() -> None:
         assert service._worker is not None and service._source.users == 2
         assert model.target.predict(digits).shape == (4, 10)
         service.close()
+
+
+@pytest.mark.slow
+def test_a_worker_works_where_its_client_does_wherever_libraries_were_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "net.py").write_text("def net(x):\n    return x.flatten(1)\n")
+    with started_ahead(MODEL_WORKER):
+        monkeypatch.chdir(tmp_path)
+        _, service = isolated(options(model="net.py:net", seeds="jostle.zoo:mnist_sample"), mnist_sample()[0], LIMITS)
+        service.close()

@@ -259,8 +259,8 @@ def test_the_command_line_goes_before_the_call(pytester: pytest.Pytester) -> Non
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--jostle-budget=0s"], "*ERROR: --jostle-budget 0s: give a time such as 60s, 10m or 2h"),
-        (["--jostle-budget=soon"], "*ERROR: --jostle-budget soon: give a time such as 60s, 10m or 2h"),
+        (["--jostle-budget=0s"], "*ERROR: --jostle-budget 0s: give a time such as 60s, 10m or 2h, at most 1000d"),
+        (["--jostle-budget=soon"], "*ERROR: --jostle-budget soon: give a time such as 60s, 10m or 2h, at most 1000d"),
         (["--jostle-seed=-1"], "*ERROR: --jostle-seed -1: give a whole number from 0 *"),
         (["--jostle-profile=weekly"], "*invalid choice: 'weekly'*ci*nightly*"),
     ],
@@ -279,7 +279,10 @@ def test_options_that_cannot_be_are_refused_in_one_line(
     ("call", "told"),
     [
         ('jostle.fuzz(MODEL, table(), budgt="5s")', "UsageError: unknown setting 'budgt', did you mean 'budget'?"),
-        ('jostle.fuzz(MODEL, table(), budget="0s")', "UsageError: --budget 0s: give a time such as 60s, 10m or 2h"),
+        (
+            'jostle.fuzz(MODEL, table(), budget="0s")',
+            "UsageError: --budget 0s: give a time such as 60s, 10m or 2h, at most 1000d",
+        ),
         ("jostle.fuzz(torch.nn.Linear(3, 2), table())", "PreflightFailed: the model fails on seeds of shape *"),
         ('jostle.fuzz("nowhere.py:build", table())', "ModelRefused: nowhere.py does not exist: *"),
         ('jostle.compare(MODEL, "int9", table())', "UsageError: --twin 'int9' is unknown: did you mean int8?"),

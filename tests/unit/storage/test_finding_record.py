@@ -41,7 +41,7 @@ from jostle.storage.findings import recorded
 from making import batch_of
 
 TEXTS = st.text(max_size=12)
-WHOLE = st.integers(-(2**63), 2**63 - 1)
+WHOLE = st.integers(1 - 2**63, 2**63 - 1)
 NUMBERS = st.floats(allow_nan=False)
 SIZES = st.builds(ChangeSizes, WHOLE, NUMBERS, NUMBERS, NUMBERS)
 ANSWERS = st.dictionaries(TEXTS, st.dictionaries(TEXTS, st.builds(Answer, WHOLE, NUMBERS), max_size=3), max_size=4)

@@ -34,10 +34,10 @@ def test_what_was_written_is_read(path: Path) -> None:
 @given(
     st.builds(
         JournalLine,
-        *[st.integers()] * 4,
+        *[st.integers(1 - 2**63, 2**63 - 1)] * 4,
         st.text(max_size=9),
         *[st.lists(st.text(max_size=9), max_size=3).map(tuple)] * 3,
-        *[st.dictionaries(st.text(max_size=9), st.integers(), max_size=3)] * 2,
+        *[st.dictionaries(st.text(max_size=9), st.integers(1 - 2**63, 2**63 - 1), max_size=3)] * 2,
     )
 )
 def test_a_line_is_read_as_it_was_written(line: JournalLine) -> None:
