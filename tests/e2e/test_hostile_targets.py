@@ -28,8 +28,8 @@ from soaking import times
 
 Run = Callable[..., Ended]
 TIMEOUT = 3.0  # seconds
-# A signal, an end, a standstill, too much memory, no answer; the other deeds are tried in the soak.
-TRIED = ("segfault", "exit_0", "stop", "memory_at_once", "closed")
+# A signal and too much memory; the other deeds are tried in the soak, and all together below.
+TRIED = ("segfault", "memory_at_once")
 # Those of which a finding comes that replaying shows again; the others are fuzzed one after another in one process.
 ISOLATED = [name for name, one in hostile.MODELS.items() if one.in_process is None]
 IMPOLITE = ("keyboard_interrupt", "folder", "closed_descriptors", "few_files", "sparse_output", "eval_raises")
