@@ -15,6 +15,9 @@ def times(short: int, full: int) -> int:
     return full if SOAKING else short
 
 
+Count = Callable[[str, object], None]  # the fixture record_property: what `make soak` sums over all tests
+
+
 def only_in_soak(test: Callable[..., Any]) -> Any:
     """A test that is too long for every day, because others look at most of the same."""
     return pytest.mark.soak(pytest.mark.skipif(not SOAKING, reason="long: make soak runs it")(test))

@@ -16,7 +16,7 @@ from running import Ended, in_this_process
 from jostle.cli.terminal import Exit
 from jostle.storage.findings import is_whole
 from jostle.storage.write_ahead_log import LOG, WriteAheadLog
-from soaking import times
+from soaking import Count, times
 
 Run = Callable[..., Ended]
 CALL = [
@@ -294,8 +294,9 @@ def tampered(out: Path, chance: random.Random) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("some", range(times(2, 20)))
 def test_tampering_never_ends_in_a_traceback(
-    some: int, in_workshop: Path, finished: Callable[[str], Path], tmp_path: Path
+    some: int, in_workshop: Path, finished: Callable[[str], Path], tmp_path: Path, record_property: Count
 ) -> None:
+    record_property("tampered folders", times(4, 10))
     for number in range(times(4, 10)):
         out = Path(shutil.copytree(finished(SHORT), tmp_path / str(number)))
         tampered(out, random.Random(10 * some + number))

@@ -16,7 +16,7 @@ from running import Ended, in_this_process
 from jostle.cli.terminal import Exit
 from jostle.storage import files
 from jostle.storage.findings import is_whole
-from soaking import times
+from soaking import Count, times
 
 Run = Callable[..., Ended]
 CALL = [
@@ -69,8 +69,9 @@ def undisturbed(workshop: Path, tmp_path_factory: pytest.TempPathFactory) -> tup
 @pytest.mark.soak
 @pytest.mark.parametrize("point", range(times(8, 100)))
 def test_a_full_disk_gives_one_line_and_the_same_command_goes_on(
-    point: int, in_workshop: Path, undisturbed: tuple[Path, int], tmp_path: Path
+    point: int, in_workshop: Path, undisturbed: tuple[Path, int], tmp_path: Path, record_property: Count
 ) -> None:
+    record_property("disks that were full", 1)
     whole, writes = undisturbed
     out, points = tmp_path / "out", times(8, 100)
     with room_for(point * (writes - 1) // (points - 1)):

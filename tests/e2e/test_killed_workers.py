@@ -23,7 +23,7 @@ from test_killing import check_as_if_never_killed, fingerprints
 from jostle.cli.terminal import Exit
 from jostle.isolation.orphans import TAG
 from jostle.storage.findings import is_whole
-from soaking import times
+from soaking import Count, times
 
 FUZZ = ["fuzz", "jostle.zoo:lenet5", "--seeds", "few.npz", "--isolate", "--batch", "16", "--json"]
 CALLS = {
@@ -35,7 +35,7 @@ CALLS = {
 EXECUTIONS = {"tensorfuzz": 500, "deephunter": 500, "dlfuzz": 300, "frameworks": 60}
 MORE = 6  # times as many where only workers are killed, which is quick
 LONGEST = 600  # seconds without a step after which a campaign counts as hung, on a machine with other things to do
-AT_ONCE = 20.0  # seconds for the kernel to end what a killed campaign had started, on such a machine
+AT_ONCE = 30.0  # seconds that a busy machine may take for what happens at once
 CAMPAIGNS = ("campaign", "both", "both, the worker first")
 WORKERS = ("worker",)
 NAMES = list(CALLS)[: times(1, len(CALLS))]
@@ -168,11 +168,13 @@ def kill_again_and_again(name: str, executions: int, ways: tuple[str, ...], most
 
 @pytest.mark.parametrize("name", NAMES)
 def test_killed_campaigns_leave_nothing_and_go_on_as_if_never_killed(
-    name: str, in_workshop: Path, tmp_path: Path
+    name: str, in_workshop: Path, tmp_path: Path, record_property: Count
 ) -> None:
     kill_again_and_again(name, EXECUTIONS[name], CAMPAIGNS, times(2, 50), tmp_path)
+    record_property("kills of isolated campaigns", times(2, 50))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_killed_workers_change_nothing(name: str, in_workshop: Path, tmp_path: Path) -> None:
+def test_killed_workers_change_nothing(name: str, in_workshop: Path, tmp_path: Path, record_property: Count) -> None:
     kill_again_and_again(name, EXECUTIONS[name] * times(1, MORE), WORKERS, times(3, 50), tmp_path)
+    record_property("kills of workers", times(3, 50))

@@ -16,7 +16,7 @@ from running import Ended, in_this_process
 from jostle.cli.terminal import Exit
 from jostle.storage.findings import is_whole, read_record
 from jostle.storage.journal import read_journal
-from soaking import times
+from soaking import Count, times
 
 Run = Callable[..., Ended]
 CALL = [
@@ -76,7 +76,7 @@ def check_as_if_never_killed(out: Path, whole: Path) -> None:
 
 @pytest.mark.parametrize("attempt", range(times(1, 4)))
 def test_killed_pieces_are_the_campaign_in_one(
-    attempt: int, jostle: Run, in_workshop: Path, in_one_piece: Path, tmp_path: Path
+    attempt: int, jostle: Run, in_workshop: Path, in_one_piece: Path, tmp_path: Path, record_property: Count
 ) -> None:
     call = [*CALL, "--executions", EXECUTIONS, "--out", str(tmp_path)]
     chance = random.Random(attempt)
@@ -86,14 +86,15 @@ def test_killed_pieces_are_the_campaign_in_one(
     assert pieces >= times(4, 10)  # all of them, unless the machine is very fast
     assert jostle(*call).code == Exit.FINDINGS
     check_as_if_never_killed(tmp_path, in_one_piece)
+    record_property("kills of campaigns", pieces)
 
 
 @pytest.mark.parametrize("moment", range(times(5, 180)))
 def test_no_finding_that_was_on_record_is_lost_by_a_kill(
-    moment: int, jostle: Run, in_workshop: Path, in_one_piece: Path, tmp_path: Path
+    moment: int, jostle: Run, in_workshop: Path, in_one_piece: Path, tmp_path: Path, record_property: Count
 ) -> None:
     call = [*CALL, "--executions", EXECUTIONS, "--out", str(tmp_path)]
-    killed(call, random.Random(100 + moment).random() * LONGEST)
+    record_property("kills of campaigns", int(killed(call, random.Random(100 + moment).random() * LONGEST)))
     on_record = {one for line in read_journal(tmp_path / "journal.jsonl").lines for one in line.findings}
     whole = [place for place in tmp_path.glob("findings/*") if is_whole(place, (1, 28, 28))]  # not the step cut off
     assert on_record <= {read_record(place).fingerprint for place in whole}

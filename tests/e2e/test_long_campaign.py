@@ -13,7 +13,7 @@ import pytest
 from running import ENVIRONMENT, JOSTLE, PATIENCE
 
 from jostle.storage.journal import read_journal
-from soaking import times
+from soaking import Count, times
 
 ROW = 28 * 28 * 4  # bytes of an input
 ROOM = 2 * ROW + 2048  # bytes in memory for an entry: arrays grow by doubling, and its lineage stands beside it
@@ -34,7 +34,7 @@ class Look:
 
 @pytest.mark.slow
 @pytest.mark.soak
-def test_memory_grows_with_the_corpus_alone(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def test_memory_grows_with_the_corpus_alone(tmp_path: Path, record_property: Count) -> None:
     out = tmp_path / "out"
     call = [JOSTLE, "fuzz", "jostle.zoo:lenet5", "--seeds", "jostle.zoo:mnist_sample", "--recipe", "deephunter"]
     call += ["--budget", "5h", "--out", str(out)]
