@@ -114,6 +114,16 @@ def portable(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def read_growing(path: Path, way_on: str) -> bytes:
+    """What stands so far in a file that grows, nothing where there is none; what is no file is refused."""
+    try:
+        return read_plain(path)
+    except FileNotFoundError:
+        return b""
+    except ValueError as error:
+        raise OutputRefused(f"{path} cannot be read ({error}): move it away, or {way_on}") from error
+
+
 def read_json(path: Path) -> Any:
     """What a file says that lies there itself; ValueError if it is a link, or no JSON."""
     return parsed_json(read_plain(path, HEADER_LIMIT))

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from jostle.errors import OutputRefused
 from jostle.lineage import Mutation
 from jostle.step_records import PastStep, StepRecord
 from jostle.storage.checksums import with_checksum, without_checksum
 from jostle.storage.entries import digest_of_entries
 from jostle.storage.failing_files import digest_of_failing
+from jostle.storage.files import read_growing
 from jostle.storage.json_fields import counts, text, texts, whole
-from jostle.untrusted.files import read_plain
 from jostle.untrusted.json_text import parsed_json
 
 JOURNAL = "journal.jsonl"
@@ -133,7 +132,7 @@ class Journal:
 
 def read_journal(path: Path) -> Journal:
     """The lines up to the first that is not as it was written; what follows the last line's end is unfinished."""
-    content = _content(path)
+    content = read_growing(path, "bring it back")
     end = content.rfind(b"\n") + 1
     lines: list[JournalLine] = []
     sound = 0
@@ -144,15 +143,6 @@ def read_journal(path: Path) -> Journal:
         lines.append(line)
         sound += len(raw)
     return Journal(tuple(lines), sound, end, len(content))
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return read_plain(path)
-    except FileNotFoundError:
-        return b""
-    except ValueError as error:
-        raise OutputRefused(f"{path} cannot be read ({error}): move it away, or bring it back") from error
 
 
 def _line_of_step(raw: bytes, step: int) -> JournalLine | None:

@@ -12,9 +12,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from jostle.errors import OutputRefused
-from jostle.storage.files import Appended
-from jostle.untrusted.files import read_plain
+from jostle.storage.files import Appended, read_growing
 
 LOG = "findings.log"
 HEAD = struct.Struct("<QI")  # length and checksum of a block
@@ -54,7 +52,7 @@ class LogContent:
 
 def read_log(folder: Path) -> LogContent:
     """The blocks in the log of a campaign's folder, without those that are damaged or cut off."""
-    content, start = _content(folder / LOG), 0
+    content, start = read_growing(folder / LOG, "give another --out"), 0
     blocks: list[bytes] = []
     damaged = False
     while start + HEAD.size + HEAD_CHECKSUM.size <= len(content):
@@ -70,12 +68,3 @@ def read_log(folder: Path) -> LogContent:
         else:
             damaged = damaged or start < len(content)
     return LogContent(tuple(blocks), damaged)
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return read_plain(path)
-    except FileNotFoundError:
-        return b""
-    except ValueError as error:
-        raise OutputRefused(f"{path} cannot be read ({error}): move it away, or give another --out") from error

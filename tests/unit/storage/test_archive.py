@@ -380,16 +380,26 @@ def test_a_file_where_a_folder_should_be_is_named(name: str, tmp_path: Path) -> 
     opened(tmp_path, CONFIG).close()
     shutil.rmtree(tmp_path / name)
     (tmp_path / name).write_bytes(b"")
-    with pytest.raises(OutputRefused, match=rf"{name}.* move it.*, or give another --out"):
+    with pytest.raises(OutputRefused, match=rf"{name}'; that is in the way: move it, or give another --out"):
         opened(tmp_path, CONFIG)
 
 
-@pytest.mark.parametrize("name", ["status.json", "journal.jsonl", "findings.log", "lock"])
-def test_a_folder_where_a_file_should_be_is_named(name: str, tmp_path: Path) -> None:
+NO_FILE = r"\(it is a link or a folder: put a copy of the file there\): move it away, or give another --out"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        *((name, "'; that is in the way: move it, or give another --out") for name in ("status.json", "journal.jsonl")),
+        ("findings.log", f" cannot be read {NO_FILE}"),
+        ("lock", f" cannot be used {NO_FILE}"),
+    ],
+)
+def test_a_folder_where_a_file_should_be_is_named(name: str, told: str, tmp_path: Path) -> None:
     opened(tmp_path, CONFIG).close()
     (tmp_path / name).unlink(missing_ok=True)
     (tmp_path / name).mkdir()
-    with pytest.raises(OutputRefused, match=rf"{name}.* move it.*, or give another --out"):
+    with pytest.raises(OutputRefused, match=name + told):
         opened(tmp_path, CONFIG)
 
 
