@@ -104,6 +104,14 @@ class Canary(nn.Module):
         return inputs * 0 + len(could_do())
 
 
+class Trying(nn.Module):
+    """Tries all of it, and gives what it is given."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        could_do()
+        return inputs
+
+
 def canary() -> nn.Module:
     return Canary()
 

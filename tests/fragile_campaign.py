@@ -48,6 +48,7 @@ class Run:
     budget: Budget
     seed: int = 0
     batch: int = 16
+    largest_batch: int | None = None
     seeds: Any = SEEDS
     oracles: tuple[Any, ...] = (Finite, NoCrash)
     feedbacks: Callable[[], list[Feedback]] = lambda: [FarFromSeen([])]
@@ -72,6 +73,7 @@ class Run:
             budget=self.budget,
             seed=self.seed,
             batch=self.batch,
+            largest_batch=self.largest_batch,
             saved=self.saved,
             classes=self.classes,
             keep_failing=self.keep_failing,

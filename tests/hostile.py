@@ -123,6 +123,13 @@ class Speechless(Exception):
     __repr__ = __str__
 
 
+class Untrue(Exception):
+    """Raises when it is asked whether it is true."""
+
+    def __bool__(self) -> bool:
+        raise RuntimeError
+
+
 def keyboard_interrupt() -> None:
     raise KeyboardInterrupt
 
@@ -137,6 +144,10 @@ def base_exception() -> None:
 
 def speechless() -> None:
     raise Speechless
+
+
+def untrue_cause() -> None:
+    raise ValueError from Untrue()
 
 
 def unspeakable() -> None:
@@ -162,7 +173,7 @@ def alarm() -> None:
 
 def later_alarm() -> None:
     """Rings once the model has answered."""
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    signal.setitimer(signal.ITIMER_REAL, 1.0)  # a busy machine may take some of it to answer
 
 
 def handlers() -> None:
@@ -301,6 +312,7 @@ MODELS: dict[str, Hostile] = {
     "generator_exit": _both(generator_exit, "crash:GeneratorExit:"),
     "base_exception": _both(base_exception, "crash:Own:"),
     "speechless": _both(speechless, "crash:Speechless:"),
+    "untrue_cause": _both(untrue_cause, "crash:ValueError:"),
     "unspeakable": _both(unspeakable, "crash:ValueError:"),
     "thread": _both(thread, ""),
     "threads_of_torch": _both(threads_of_torch, "crash:RuntimeError:"),

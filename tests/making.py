@@ -16,8 +16,10 @@ from jostle.foreign import Crash
 from jostle.inputs.geometry import unmoved
 from jostle.interfaces import Feedback
 from jostle.lineage import Mutation, Untouched
+from jostle.mutations import Mutations
 from jostle.options.schema import Given
 from jostle.records import MODEL, NO_LABEL, TWIN, Candidates, Lesson, Outcome, Seeds, Trace
+from jostle.session.finish import InputFinisher
 from jostle.session.session import Session
 from jostle.step_records import Summary
 from jostle.storage.failing_files import FAILING
@@ -39,6 +41,12 @@ def run_session(session: Session) -> Summary:
         return session.search()
 
 
+def unhurried(session: Session) -> InputFinisher:
+    """What finishes its findings, by a clock that stands still: a busy machine cuts nothing off."""
+    assert isinstance(session.finisher, InputFinisher)
+    return replace(session.finisher, clock=lambda: 0.0)
+
+
 NOISE = Mutation(("noise",))
 CRASH = Crash(error="ValueError", message="no", where="model.py:forward", traceback="…")
 
@@ -53,7 +61,7 @@ def batch_of(inputs: Tensor, labels: Tensor | None = None, references: Tensor | 
     count = len(inputs)
     seeds = seeds_of(inputs.clone() if references is None else references, labels)
     parents, roots = torch.arange(count) + 100, torch.arange(count)
-    return Candidates(inputs, seeds, parents, roots, (NOISE,) * count, Untouched(count))
+    return Candidates(inputs, seeds, parents, roots, Mutations.all_of(NOISE, count), Untouched(count))
 
 
 def answered(

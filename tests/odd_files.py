@@ -60,6 +60,7 @@ class Outcome:
     said: object  # what it returned, None if it never did
     hung: bool
     kilobytes: int  # of memory, at most
+    seconds: float  # of the processor, with those of processes that it started and waited for
 
 
 def apart(work: Callable[[], object]) -> Outcome:
@@ -79,4 +80,4 @@ def apart(work: Callable[[], object]) -> Outcome:
     with os.fdopen(reading, "rb") as pipe:
         said = pipe.read()
     _, _, used = os.wait4(child, 0)
-    return Outcome(json.loads(said) if said else None, hung, used.ru_maxrss)
+    return Outcome(json.loads(said) if said else None, hung, used.ru_maxrss, used.ru_utime + used.ru_stime)

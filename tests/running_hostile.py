@@ -11,6 +11,7 @@ from pathlib import Path
 
 import hostile
 from jostle.cli.main import run_command
+from jostle.isolation.ahead import MODEL_WORKER, started_ahead
 
 COURSE = "--range 0,1 --oracle nan --executions 48 --batch 8 --scheduler uniform --seed 4 --no-confirm"
 RESULTS, STDERR = "results.jsonl", "stderr.txt"  # in the folder
@@ -51,10 +52,11 @@ def main() -> None:
     for descriptor, name in ((1, "stdout.txt"), (2, STDERR)):
         with (Path(folder) / name).open("ab") as file:
             os.dup2(file.fileno(), descriptor)
-    for name in names.split(","):
-        said = asdict(fuzzed(name, Path(folder), *more))
-        with (Path(folder) / RESULTS).open("a") as file:
-            file.write(json.dumps(said) + "\n")
+    with started_ahead(MODEL_WORKER):  # what workers are forked from is imported once for all of them
+        for name in names.split(","):
+            said = asdict(fuzzed(name, Path(folder), *more))
+            with (Path(folder) / RESULTS).open("a") as file:
+                file.write(json.dumps(said) + "\n")
     os._exit(0)  # one of them leaves a thread behind
 
 

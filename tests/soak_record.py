@@ -18,6 +18,7 @@ import pytest
 FOLDER = "JOSTLE_SOAK_FOLDER"  # where the record stands, of this code
 BEFORE = "JOSTLE_SOAK_BEFORE"  # how many lines of it are of earlier runs: what later ones hold, workers must not see
 PASSED = "passed.jsonl"
+LONGEST = "test_long_campaign"  # the file of a test that watches a campaign for an hour
 FAILED = "failed.txt"  # the tests that failed in the latest run
 
 
@@ -52,7 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     known = {one.test for one in passed_in(Path(os.environ[FOLDER]), int(os.environ[BEFORE]))}
     left_out = [item for item in items if item.nodeid in known]
-    items[:] = [item for item in items if item.nodeid not in known]
+    # The longest first: everything else goes on beside it, and nothing waits for it in the end.
+    items[:] = sorted((item for item in items if item.nodeid not in known), key=lambda item: LONGEST not in item.nodeid)
     config.hook.pytest_deselected(items=left_out)
 
 

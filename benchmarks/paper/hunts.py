@@ -15,7 +15,7 @@ from jostle.composition.compose import Composition, compose, prepare, watching
 from jostle.composition.settle import FUZZ, settled
 from jostle.feedback.neuron_parts import NEURON_CRITERIA
 from jostle.interfaces import Feedback
-from jostle.options.campaign import BatchOptions
+from jostle.options.campaign import FIRST_BATCH
 from jostle.part import TRIED, PartContext
 from jostle.profile import Profile
 from jostle.recipes.deephunter import DEEPHUNTER
@@ -88,7 +88,7 @@ def hunt(
     executions: int,
     seed: int,
     measured: Sequence[str] = (),
-    batch: int = BatchOptions.batch,
+    batch: int = FIRST_BATCH,
 ) -> Hunt:
     """Runs a strategy, everything written to disk, and measures other criteria beside those that guide it."""
     chosen = {"executions": executions, "seed": seed, "batch": batch, **strategy.options}

@@ -29,6 +29,8 @@ from jostle.step_records import COUNTED_CORPUS, History, StepRecord, Summary
 from jostle.storage.corpus import Corpus
 from jostle.tally import Tally
 
+STEPS_BEFORE_GROWTH = 16  # as large as the next, that a campaign must have behind it
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -65,13 +67,16 @@ class Campaign:
         budget: Budget,
         seed: int = 0,
         batch: int = 256,
+        largest_batch: int | None = None,
         saved: Saved | None = None,
         seeds_count: bool = False,
         classes: Classes | None = None,
         keep_failing: int | None = 0,
         counter: CoverageCounter | None = None,
     ):
-        """`saved` gives what a file gives back of inputs [batch, ...]: with it, only what survives that is found.
+        """A step runs `batch` inputs, and with a `largest_batch` up to so many, the more the campaign has run before.
+
+        `saved` gives what a file gives back of inputs [batch, ...]: with it, only what survives that is found.
 
         With `seeds_count`, seeds that the model gets wrong are findings too. So many failing tests are handed to the
         listeners to be kept, None is all; `classes` reads the answers to them, of a model that gives classes. With a
@@ -79,6 +84,7 @@ class Campaign:
         """
         self._target, self._mutator, self._scheduler = target, mutator, scheduler
         self._seeds, self._budget, self._seed, self._batch = seeds, budget, seed, batch
+        self._largest_batch = largest_batch or batch
         self._judge = BatchJudge(oracles, target, saved, seeds_count, classes)
         self._keep_failing, self._counter = keep_failing, counter
         learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
@@ -162,7 +168,7 @@ class Campaign:
         """Plans, mutates, runs, judges, keeps and notifies once; false if there is nothing left to mutate."""
         started = time.monotonic()
         rng = randomness(self._seed, self._tally.steps + 1)
-        planned = self._budget.rows(self._tally.executions, self._batch)
+        planned = self._budget.rows(self._tally.executions, self._rows())
         ids = self._scheduler.plan(len(self.corpus), planned, rng)
         if not len(ids):
             return False
@@ -174,6 +180,11 @@ class Campaign:
         kept = self._admission.admit(candidates, trace, judgement.violating, judgement.found_by)
         self._notify(started, planned, kept, judgement)
         return True
+
+    def _rows(self) -> int:
+        """How many inputs a step runs: larger steps cost less, but what a step finds guides the next one only."""
+        grown = self._tally.executions // STEPS_BEFORE_GROWTH // self._batch * self._batch
+        return max(self._batch, min(self._largest_batch, grown))
 
     def _judged(self, candidates: Candidates, trace: Trace) -> Judgement:
         """What all oracles say of a batch that has just run; both are counted."""

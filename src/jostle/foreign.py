@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sysconfig
 import traceback
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,10 @@ OURS, INSTALLED = Path(__file__).parent, "site-packages"
 STANDARD = sysconfig.get_path("stdlib")
 Result = TypeVar("Result")
 LONGEST_MESSAGE, LONGEST_TRACEBACK = 4_000, 100_000  # characters
+MOST_CAUSES = 100  # of an exception, one behind the other; foreign code may tie them in a ring
 CRASH = "crash"  # the kind of what a target raises or dies of
+TRUSTING = "give --sandbox off if you trust it"
+REFUSALS = {PermissionError.__name__, "PermissionDeniedError"}  # by Python, by TensorFlow
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,12 @@ class Crash:
     traceback: str  # or what the process wrote last
     fatal: bool = False  # it took its process with it
     twin: str = ""  # whose failure it is, as the user calls it, if not the model's or not known
+    denied: bool = False  # because the system refused it something, as a sandbox does
+
+    def by_sandbox(self) -> str:
+        """What is said of a model that failed because it was denied something in a sandbox."""
+        what = f"{self.error} in {self.where}: {self.message}".rstrip(": ")
+        return f"the sandbox kept the model from writing a file or from the network ({what}): {TRUSTING}"
 
 
 class FailedElsewhere(Exception):
@@ -99,6 +109,8 @@ def first_line(error: BaseException) -> str:
     return lines[0] if lines else ""
 
 
+# The last failure of foreign code in this process that came of what the system refused, if there was one.
+denials: deque[Crash] = deque(maxlen=1)
 # What foreign code changed of this process, in words, in the order in which it was first seen.
 meddling: dict[str, None] = {}
 
@@ -113,12 +125,37 @@ def _put_back_after(foreign: Callable[[], Result]) -> Result:
 
 def _crash_of(error: BaseException) -> Crash:
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return Crash(
+    crash = Crash(
         error=type(error).__name__,
         message=first_line(error),
         where=f"{Path(frame.filename).name}:{frame.name}",
-        traceback="".join(traceback.format_exception(error))[-LONGEST_TRACEBACK:],
+        traceback=_traceback_of(error)[-LONGEST_TRACEBACK:],
+        denied=_denied(error),
     )
+    if crash.denied:
+        denials.append(crash)
+    return crash
+
+
+def _traceback_of(error: BaseException) -> str:
+    """Its own frames alone where an exception, or one behind it, cannot be asked whether it is there."""
+    try:
+        return "".join(traceback.format_exception(error))
+    except BaseException as failure:
+        if asks_to_end(failure):
+            raise
+        return "".join(traceback.format_tb(error.__traceback__)) + type(error).__name__
+
+
+def _denied(error: BaseException | None) -> bool:
+    """Whether it, or what it was raised for, says that the system refused something."""
+    for _ in range(MOST_CAUSES):
+        if error is None:
+            break
+        if REFUSALS & {kind.__name__ for kind in type(error).__mro__}:
+            return True
+        error = error.__context__ if error.__cause__ is None else error.__cause__  # whose truth is foreign code too
+    return False
 
 
 def raised_by_user(error: BaseException) -> str | None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from jostle.foreign import CRASH
 from jostle.interfaces import Oracle, Target
-from jostle.lineage import Change, Mutation
+from jostle.lineage import Mutation
 from jostle.records import MODEL, NO_BUG, NO_LABEL, Candidates, Failures, Finding, Trace, Verdicts
 
 Bug = tuple[str, int]  # kind and number
@@ -154,7 +154,7 @@ class BatchJudge:
         """The rows whose violations count; a wrong answer to a seed does not, unless seeds count."""
         violating = said.bugs != NO_BUG
         if oracle.compares_with_truth and not self._seeds_count:
-            violating &= torch.tensor([mutation.change is not Change.SEED for mutation in candidates.mutations])
+            violating &= ~candidates.mutations.of_seeds
         return violating.nonzero().squeeze(1)
 
     def _new_bugs(

@@ -21,6 +21,7 @@ from jostle.errors import UsageError
 from jostle.foreign import Crash, asked, attempt
 from jostle.held import shown_name
 from jostle.interfaces import JudgesSeeds, Learner
+from jostle.mutations import Mutations
 from jostle.named_objects import find_object, names_object
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
@@ -139,9 +140,13 @@ def _called(spec: str, name: str, method: Callable[..., object], *given: object)
 
 def _no_children(children: Candidates, parents: Candidates, rng: Generator) -> str:
     """What is wrong with children, "" where nothing is."""
-    row, wanted = children.inputs.shape[1:], parents.inputs.shape[1:]
-    if row != wanted or len(children.inputs) != len(children):
-        return f"inputs of shape {list(children.inputs.shape)}, and must return {[len(children), *wanted]}"
+    if not isinstance(children.mutations, Mutations):
+        kind = type(children.mutations).__name__
+        return f"a {kind} of mutations, and must return what parents.mutated(inputs, 'name') gives"
+    columns = (children.parents, children.roots, children.mutations, children.lineage.rows)
+    row, wanted, count = children.inputs.shape[1:], parents.inputs.shape[1:], len(children.roots)
+    if row != wanted or any(len(column) != len(children) for column in columns):
+        return f"inputs of shape {list(children.inputs.shape)}, and must return {[count, *wanted]}"
     domain = parents.seeds.domain
     outside = None if domain is None else domain.outside(children.inputs)
     return "" if outside is None else f"an input outside of its domain ({outside.problem})"

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from jostle.domain import Domain
 from jostle.foreign import Crash
-from jostle.lineage import SEED, Change, Lineage, Mutation, Untouched, joined, selected
+from jostle.lineage import SEED, Lineage, Mutation, Untouched, joined, selected
+from jostle.mutations import Mutations
 
 NO_LABEL = -1
 NO_PARENT = -1
@@ -51,9 +52,8 @@ class Seeds:
     def as_candidates(self) -> Candidates:
         """The seeds as a batch to run, each its own root."""
         count = len(self)
-        return Candidates(
-            self.inputs, self, torch.full((count,), NO_PARENT), all_rows(count), (SEED,) * count, Untouched(count)
-        )
+        parents, mutations = torch.full((count,), NO_PARENT), Mutations.all_of(SEED, count)
+        return Candidates(self.inputs, self, parents, all_rows(count), mutations, Untouched(count))
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ class Candidates:
     seeds: Seeds  # among which the roots are
     parents: Tensor  # [batch] corpus ids, NO_PARENT for seeds
     roots: Tensor  # [batch] positions among the seeds
-    mutations: tuple[Mutation, ...]  # [batch] what made each from its parent
+    mutations: Mutations  # [batch] what made each from its parent
     lineage: Lineage  # what mutators must know of the way from the roots
 
     def __len__(self) -> int:
-        return len(self.mutations)
+        return len(self.inputs)
 
     @property
     def originals(self) -> Tensor:
@@ -88,8 +88,7 @@ class Candidates:
     @property
     def changed(self) -> Tensor:
         """[batch] bool: false of children that came out like their parents."""
-        alike = (Change.UNCHANGED, Change.NO_GRADIENT)
-        return torch.tensor([mutation.change not in alike for mutation in self.mutations], dtype=torch.bool)
+        return self.mutations.changed
 
     @property
     def labels(self) -> Tensor:
@@ -110,10 +109,9 @@ class Candidates:
 
     def select(self, rows: Tensor) -> Candidates:
         """These rows, given as positions."""
-        mutations = tuple(self.mutations[row] for row in rows.tolist())
         arrays = (self.inputs, self.parents, self.roots)
         inputs, parents, roots = (array.index_select(0, rows) for array in arrays)  # faster than array[rows]
-        return Candidates(inputs, self.seeds, parents, roots, mutations, selected(self.lineage, rows))
+        return Candidates(inputs, self.seeds, parents, roots, self.mutations.select(rows), selected(self.lineage, rows))
 
     def split(self, size: int) -> list[Candidates]:
         """The rows in batches of at most so many."""
@@ -127,13 +125,13 @@ class Candidates:
             parts[0].seeds,
             torch.cat([part.parents for part in parts]),
             torch.cat([part.roots for part in parts]),
-            tuple(mutation for part in parts for mutation in part.mutations),
+            Mutations.joined([part.mutations for part in parts]),
             joined([part.lineage for part in parts]),
         )
 
     def mutated(self, inputs: Tensor, operation: str) -> Candidates:
         """The same lineage with new inputs, made by one named operation."""
-        return replace(self, inputs=inputs, mutations=(Mutation((operation,)),) * len(self))
+        return replace(self, inputs=inputs, mutations=Mutations.all_of(Mutation((operation,)), len(self)))
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from soaking import Count, times
 FUZZ = ["fuzz", "jostle.zoo:lenet5", "--seeds", "few.npz", "--isolate", "--batch", "16", "--json"]
 CALLS = {
     "tensorfuzz": [*FUZZ, "--oracle", "flip", "--radius", "1", "--sigma", "0.5"],
-    "deephunter": [*FUZZ, "--recipe", "deephunter"],
+    "deephunter": [*FUZZ, "--recipe", "deephunter", "--ranges", "paper"],  # which find something in so few executions
     "dlfuzz": [*FUZZ, "--recipe", "dlfuzz"],
     "frameworks": ["frameworks", "mlp", "attention", "--backends", "onnxruntime", "--json"],
 }

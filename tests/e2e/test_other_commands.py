@@ -98,17 +98,17 @@ def test_help_names_the_files_that_hold_settings(jostle: Run) -> None:
 def test_the_demo_ends_with_a_summary_and_replaces_only_an_earlier_demo(
     jostle: Run, process: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = process("demo", "--budget", "7s", cwd=tmp_path)
+    ended = process("demo", "--budget", "12s", cwd=tmp_path)  # in which a busy machine finds something too
     out = tmp_path / "jostle-runs" / "demo"
     assert ended.code == Exit.CLEAN, ended.err
     assert "500 seeds, accuracy 98.6%" in ended.err
     assert "flip" in ended.out and "report: jostle-runs/demo/report.html" in ended.out
-    ended_after = json.loads((out / "status.json").read_text())["seconds"]
+    (out / "of the first.txt").touch()
     monkeypatch.chdir(tmp_path)
-    again = jostle("demo", "--budget", "4s", "--json")
+    again = jostle("demo", "--budget", "1s", "--json")
     assert again.code == Exit.CLEAN
-    assert again.json()["findings"]["flip"] >= 1
-    assert again.json()["seconds"] < ended_after
+    assert json.loads((out / "config.json").read_text())["budget"] == 1
+    assert not (out / "of the first.txt").exists()
     config = json.loads((out / "config.json").read_text())
     (out / "config.json").write_text(json.dumps({**config, "seed": 5}))
     mine = (out / "journal.jsonl").read_bytes()

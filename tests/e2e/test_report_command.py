@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from running import ENVIRONMENT, JOSTLE, Ended
+from running import ENVIRONMENT, JOSTLE, PATIENCE, Ended
 
 from campaign_folders import written_campaign
 from jostle.cli.terminal import Exit
@@ -115,10 +115,10 @@ def test_watching_serves_the_page_until_interrupted(campaign: Path) -> None:
         line = process.stdout.readline()
         address = re.match(r"(http://127\.0\.0\.1:\d+/\?token=\S+) ", line)
         assert address, line
-        with urllib.request.urlopen(address[1], timeout=60) as answer:
+        with urllib.request.urlopen(address[1], timeout=PATIENCE) as answer:
             assert b"Digit 0 taken for 1" in answer.read()
         process.send_signal(2)
-        assert process.wait(60) == Exit.CLEAN and "Traceback" not in process.stderr.read()
+        assert process.wait(PATIENCE) == Exit.CLEAN and "Traceback" not in process.stderr.read()
 
 
 def test_a_port_that_is_taken_is_one_line(campaign: Path, jostle: Run) -> None:

@@ -20,6 +20,7 @@ from jostle.frameworks.judging.disagreement import Disagreement, Symptom
 from jostle.frameworks.judging.signature import Signature
 from jostle.interfaces import Oracle
 from jostle.lineage import Untouched
+from jostle.mutations import Mutations
 from jostle.oracles.agreement import Agreement
 from jostle.oracles.boxes import BOXES, SCORES, BoxesKept
 from jostle.oracles.comparisons import Close, SameTop
@@ -141,7 +142,7 @@ def batch_from(seed: int, count: int) -> tuple[Candidates, Trace]:
         answers=values(CLASSES, many=4),
         other_answers={BOXES: values(CLASSES, 4, many=4), SCORES: values(CLASSES, many=4)},
     )
-    candidates = Candidates(inputs, seeds, whole(0, 50), whole(0, 4), (NOISE,) * count, Untouched(count))
+    candidates = Candidates(inputs, seeds, whole(0, 50), whole(0, 4), Mutations.all_of(NOISE, count), Untouched(count))
     trace = trace_of(
         output=values(CLASSES),
         twin=values(CLASSES),

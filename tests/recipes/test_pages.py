@@ -48,7 +48,7 @@ pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 @pytest.mark.slow
 @pytest.mark.soak
-@pytest.mark.parametrize("page", PAGES[times(2, 0) :: times(3, 1)], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES[times(3, 0) :: times(3, 1)], ids=lambda page: page.name)
 def test_the_commands_run_one_after_another(page: Page, tmp_path: Path) -> None:
     jostle = Path(sys.executable).with_name("jostle")
     (tmp_path / "examples").symlink_to(DOCS.parent / "examples")

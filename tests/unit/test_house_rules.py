@@ -21,6 +21,7 @@ GROUND = {
             "domain",
             "layout",
             "lineage",
+            "mutations",
             "records",
             "step_records",
             "interfaces",
@@ -151,7 +152,8 @@ def test_a_room_knows_the_ground_floor_itself_and_few_others(room: str) -> None:
 
 def test_the_ground_floor_knows_no_part() -> None:
     assert own(HOUSE / "errors.py") == own(HOUSE / "lineage.py") == own(HOUSE / "domain.py") == set()
-    assert own(HOUSE / "records.py") == {"jostle.domain", "jostle.foreign", "jostle.lineage"}
+    assert own(HOUSE / "records.py") == {"jostle.domain", "jostle.foreign", "jostle.lineage", "jostle.mutations"}
+    assert own(HOUSE / "mutations.py") == {"jostle.lineage"}
     assert own(HOUSE / "step_records.py") == {"jostle.lineage", "jostle.records"}
     assert own(HOUSE / "interfaces.py") == {"jostle.records", "jostle.step_records"}
     assert own(HOUSE / "known_traces.py") == {"jostle.records"}

@@ -190,6 +190,16 @@ DESCRIBED = "bugs = torch.ones(len(candidates)).long()\n        return Verdicts(
         ),
         (
             "mutator",
+            f"{MUTATE}return parents.mutated(parents.inputs[:3], 'few')\n",
+            "mine.py:Mine: mutate returned inputs of shape [3, 1, 28, 28], and must return [256, 1, 28, 28]; mend it",
+        ),
+        (
+            "mutator",
+            f"{MUTATE}return __import__('dataclasses').replace(parents, mutations=tuple(parents.mutations))\n",
+            "mine.py:Mine: mutate returned a tuple of mutations, and must return what parents.mutated(",
+        ),
+        (
+            "mutator",
             f"{MUTATE}return parents.mutated(parents.inputs - 9, 'far')\n",
             "mine.py:Mine: mutate returned an input outside of its domain (a value is -9, not between 0 and 1)",
         ),

@@ -103,6 +103,16 @@ def test_a_resumed_corpus_is_the_one_that_was_left(tmp_path: Path) -> None:
     assert torch.equal(ours.roots, theirs.roots) and ours.mutations == theirs.mutations
 
 
+def test_an_interruption_changes_nothing_where_steps_grow(tmp_path: Path) -> None:
+    whole = Budget(executions=2000)
+    at_once = Run(whole, largest_batch=64).to_the_end()
+    resumed, history = interrupted(tmp_path, at_once.records[40].so_far.executions, whole, largest_batch=64)
+    resumed.to_the_end(history)
+    assert (
+        resumed.journal() == at_once.journal()[41:] and at_once.records[-2].planned == 64 > at_once.records[40].planned
+    )
+
+
 def test_an_interruption_changes_nothing_where_inputs_violate_either(tmp_path: Path) -> None:
     at_once = Run(Budget(executions=12 + 16 * 40)).to_the_end()
     run, history = interrupted(tmp_path, 12 + 16 * 15, Budget(executions=12 + 16 * 40))

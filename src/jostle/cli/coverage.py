@@ -13,7 +13,7 @@ from rich.table import Table
 
 from jostle.cli.display import figure_text
 from jostle.cli.flags import AsJson, Flags, taking
-from jostle.cli.in_subprocess import in_subprocess_if_from_file
+from jostle.cli.in_subprocess import in_sandbox, in_subprocess_if_from_file
 from jostle.cli.progress import shown
 from jostle.cli.terminal import output
 from jostle.commands.coverage_meter import EVERY, criteria_named, measured
@@ -42,7 +42,8 @@ def coverage(
     left_out = [name for name in PROFILED if criteria == EVERY and name not in names]
     console = Console(stderr=True, quiet=as_json)
     given = FUZZ.parsed({**FUZZ.read(flags), "seeds": data})
-    meter = measured(given, names, lambda doing: partial(shown, console, doing))
+    with in_sandbox(given):
+        meter = measured(given, names, lambda doing: partial(shown, console, doing))
     console.print(f"counted: {counted_text(meter.layers)}", highlight=False, soft_wrap=True)
     if meter.profile is not None:
         console.print(meter.profile.explained(), highlight=False, soft_wrap=True)

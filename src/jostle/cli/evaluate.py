@@ -11,15 +11,15 @@ import typer
 from rich.table import Table
 
 from jostle.cli.flags import AsJson, Flags, taking
-from jostle.cli.in_subprocess import in_subprocess_if_from_file
+from jostle.cli.in_subprocess import in_sandbox, in_subprocess_if_from_file
 from jostle.cli.terminal import output, say
-from jostle.commands.evaluate import KEPT, TESTS, Evaluation
+from jostle.commands.evaluate import EVALUATED, KEPT, TESTS, Evaluation
 from jostle.commands.evaluate import evaluate as scored
 from jostle.commands.options_taken import OF_CONSENT
 from jostle.composition.settle import ON_FOLDER
 from jostle.options.kinds import MOST_REPEATS
 from jostle.session.isolate import named_models
-from jostle.session.reopen import recorded_campaign
+from jostle.session.reopen import given_in, recorded_campaign
 from jostle.triage.words import counted
 
 OF_EVALUATE = ("model", "weights", "tokenizer", "seeds", *OF_CONSENT)
@@ -56,9 +56,9 @@ def evaluate(
 
     Only seeds that all models get right count, and tests made of them, unless --all-seeds is given.
     """
-    evaluation = scored(
-        campaign, models or QUANTISED, repeats, ON_FOLDER.parsed(ON_FOLDER.read(flags)), all_seeds, tests
-    )
+    changes, models = ON_FOLDER.parsed(ON_FOLDER.read(flags)), models or list(QUANTISED)
+    with in_sandbox(given_in(campaign, changes, *EVALUATED), models):
+        evaluation = scored(campaign, models, repeats, changes, all_seeds, tests)
     if as_json:
         print(json.dumps(asdict(evaluation)))
     else:

@@ -1,23 +1,32 @@
-"""Commands that load a model from a file do so in a process of their own, which it may take with it."""
+"""Commands that load a model from a file do so in a process of their own, in a sandbox, which it may take with it."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
+from pathlib import Path
 from typing import IO, Any, ParamSpec
 
-from jostle.errors import ModelRefused
+from jostle.cli.terminal import tell
+from jostle.errors import ModelRefused, UsageError
 from jostle.isolation.lifeline import WHOLE, command
-from jostle.isolation.orphans import TAG, clean_up, new_name
+from jostle.isolation.orphans import TAG, clean_up, new_folder, new_name
 from jostle.isolation.process import memory_of, most_memory, signal_name
+from jostle.isolation.sandbox import check_full, enter
+from jostle.isolation.sandbox_blame import blaming_sandbox
 from jostle.isolation.spawned import end_group
+from jostle.options.schema import Given
 
+SCRATCH = "JOSTLE_SCRATCH"  # in the environment: where a process in a sandbox may write
+# Threads of this library begin when it is imported, and Landlock holds for those alone that begin later.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 GLANCE = 0.1  # seconds
 Parameters = ParamSpec("Parameters")
 # The command's arguments -> the models it loads
@@ -50,9 +59,43 @@ def is_subprocess() -> bool:
     return TAG in os.environ
 
 
+@contextmanager
+def in_sandbox(given: Given, named: Iterable[str] = (), writable: Sequence[Path] = ()) -> Iterator[None]:
+    """For what opens the models that options name, and these; a process that was started for it gives up its rights.
+
+    It never gets them back; the folders that are writable, it goes on writing to.
+    """
+    from jostle.options.campaign import STRICT, IsolationOptions  # here, because it needs torch
+    from jostle.session.folder_trust import NAMING_PYTHON, ships
+    from jostle.session.isolate import wants_sandbox
+
+    policy, scratch = given.of(IsolationOptions).sandbox, os.environ.get(SCRATCH)
+    if policy == STRICT and scratch is None:
+        raise UsageError("--sandbox strict needs a model file: Python that you name runs in this process")
+    specs = (*(spec for option in NAMING_PYTHON for spec in given.texts(option)), *named)
+    if scratch is None or not wants_sandbox(policy, (spec for spec in specs if not ships(spec))):
+        yield
+        return
+    entered = enter(Path(scratch), [folder for folder in writable if folder.is_dir()])
+    if policy == STRICT:
+        check_full(entered)
+    if entered.missing:
+        tell(f"sandbox: {entered}")
+    with blaming_sandbox():
+        yield
+
+
 def command_in_subprocess() -> int:
     """This very command in another process; off a terminal its output is passed on when it ends."""
     clean_up()
+    scratch = new_folder()
+    try:
+        return _in_subprocess({SCRATCH: str(scratch), **ONE_THREAD})
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _in_subprocess(environment: Mapping[str, str]) -> int:
     tag = new_name()
     call = [*command(sys.executable, WHOLE, "jostle.cli.main"), *sys.argv[1:]]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -61,7 +104,7 @@ def command_in_subprocess() -> int:
             call,
             stdout=None if terminal else out,
             stderr=None if terminal else err,
-            env={**os.environ, TAG: tag},
+            env={**os.environ, **environment, TAG: tag},
             start_new_session=True,
         )
         try:

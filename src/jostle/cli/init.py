@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from jostle.cli.flags import Flags, taking
-from jostle.cli.in_subprocess import in_subprocess_if_from_file
+from jostle.cli.in_subprocess import in_sandbox, in_subprocess_if_from_file
 from jostle.cli.terminal import output, say
 from jostle.commands.first_look import first_look
 from jostle.commands.options_taken import OF_MODEL
@@ -36,7 +36,8 @@ def init(
     if path.exists() and not force:
         raise OutputRefused(f"{path} is there already: add --force to replace it, or go to another folder")
     given = FUZZ.parsed({**FUZZ.read(flags), "seeds": seeds})
-    look = first_look(given.over(force=True) if force else given)
+    with in_sandbox(given, writable=[path.parent]):
+        look = first_look(given.over(force=True) if force else given)
     write_whole(path, starter_config(look).encode())
     told = f", {quality}" if (quality := look.way.figures["quality_on_seeds"]) else ""
     say(output(), f"wrote {path} for {look.inspection.kind} and {len(look.seeds):,} seeds{told}")

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from jostle.cli.flags import AsJson, Flags, taking
-from jostle.cli.in_subprocess import in_subprocess_if_from_file
+from jostle.cli.in_subprocess import in_sandbox, in_subprocess_if_from_file
 from jostle.cli.terminal import output, say
 from jostle.commands.inspect_model import Inspection, inspected
 from jostle.commands.options_taken import OF_MODEL
@@ -28,7 +28,9 @@ def inspect(flags: Flags, as_json: AsJson = False) -> None:
 
     It runs once, on a seed if there are --seeds, else on zeros.
     """
-    inspection = inspected(FUZZ.parsed(FUZZ.read(flags)))
+    given = FUZZ.parsed(FUZZ.read(flags))
+    with in_sandbox(given):
+        inspection = inspected(given)
     if as_json:
         print(json.dumps(asdict(inspection)))
     else:

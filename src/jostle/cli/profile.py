@@ -11,7 +11,7 @@ from rich.console import Console
 
 from jostle.cli.coverage import Data
 from jostle.cli.flags import Flags, taking
-from jostle.cli.in_subprocess import in_subprocess_if_from_file
+from jostle.cli.in_subprocess import in_sandbox, in_subprocess_if_from_file
 from jostle.cli.progress import shown
 from jostle.cli.terminal import output, say
 from jostle.commands.coverage_meter import profile_of_data
@@ -34,7 +34,8 @@ def profile(
     given = FUZZ.parsed({**FUZZ.read(flags), "seeds": data})
     if out.suffix != SAVED:
         raise UsageError(f"--out {out}: give a name that ends in {SAVED}")
-    taken, belongs_to = profile_of_data(given, partial(shown, Console(stderr=True), "profiling"))
+    with in_sandbox(given, writable=[out.parent]):
+        taken, belongs_to = profile_of_data(given, partial(shown, Console(stderr=True), "profiling"))
     if out.exists() and not is_profile(out):
         raise OutputRefused(f"--out {out} holds something that is no profile: give another name")
     if not out.parent.is_dir():

@@ -13,17 +13,17 @@ from rich.console import Console
 from rich.table import Table
 
 from jostle.cli.flags import AsJson, Flags, taking
-from jostle.cli.in_subprocess import in_subprocess_if_from_file
+from jostle.cli.in_subprocess import in_sandbox, in_subprocess_if_from_file
 from jostle.cli.progress import Part, shown
 from jostle.cli.terminal import output
 from jostle.commands.options_taken import OF_CONSENT
-from jostle.commands.retrain import Retraining, TrainingOptions
+from jostle.commands.retrain import TRAINED, Retraining, TrainingOptions
 from jostle.commands.retrain import retrain as trained
 from jostle.commands.run_statistics import Spread
 from jostle.composition.settle import ON_FOLDER
 from jostle.options.kinds import LARGEST, MOST_HELD, MOST_REPEATS
 from jostle.session.isolate import named_models
-from jostle.session.reopen import recorded_campaign
+from jostle.session.reopen import given_in, recorded_campaign
 from jostle.triage.words import counted
 
 OF_RETRAIN = ("tokenizer", *OF_CONSENT)
@@ -63,7 +63,10 @@ def retrain(
     """
     training = TrainingOptions(epochs, rate, batch, share, held_out, seed, repeats)
     progress = Counted(Console(stderr=True, quiet=as_json), 2 * repeats)
-    result = trained(campaign, model, data, test, out, training, ON_FOLDER.parsed(ON_FOLDER.read(flags)), progress)
+    changes = ON_FOLDER.parsed(ON_FOLDER.read(flags))
+    given = given_in(campaign, changes if model is None else changes.over(model=model), *TRAINED)
+    with in_sandbox(given, [data, *filter(None, [test])], writable=[campaign if out is None else out.parent]):
+        result = trained(campaign, model, data, test, out, training, changes, progress)
     if as_json:
         print(json.dumps(result.as_json()))
     else:

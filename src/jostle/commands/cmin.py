@@ -71,7 +71,7 @@ def _reduced(folder: Path, loaded: Loaded, out: Path, keep: float) -> Reduction:
         raise UsageError(f"the campaign in {folder} kept nothing, so there is nothing to reduce")
     if loaded.prepared.context().domain.kind == TEXT:
         raise UsageError(f"the campaign in {folder} is over texts, which no .npz holds: its corpus cannot be reduced")
-    corpus = Runs(loaded.model.target, kept, settings[BatchOptions].batch)
+    corpus = Runs(loaded.model.target, kept, settings[BatchOptions].rows)
     context = _context(folder, loaded)
     whole = _criteria(settings, context, {})
     corpus.plant(whole)

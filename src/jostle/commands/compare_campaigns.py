@@ -11,10 +11,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from jostle.campaign import STEPS_BEFORE_GROWTH
 from jostle.commands.run_statistics import RankTest, Spread, ranked
 from jostle.commands.triage import triaged
 from jostle.digests import LENGTH
 from jostle.errors import OutputRefused, UsageError
+from jostle.options.campaign import FIRST_BATCH, LARGEST_BATCH
 from jostle.report.curves import SHARES
 from jostle.step_records import COUNTED_CORPUS
 from jostle.storage.campaign_folder import campaign_in
@@ -248,8 +250,15 @@ def _warnings(runs: Sequence[CampaignRun]) -> Iterator[str]:
     executed = sorted(runs, key=lambda run: run.figures["executions"])
     least, most = executed[0], executed[-1]
     counts = [int(run.figures["executions"]) for run in (least, most)]
-    if counts[1] - counts[0] > max(int(run.record.settings.get("batch") or 0) for run in runs):
+    if counts[1] - counts[0] > max(_largest_step(run) for run in runs):
         yield (
             f"{least.folder} ran {counts[0]:,} inputs and {most.folder} {counts[1]:,}: more inputs find more, whatever "
             f"the settings; give both the same --executions"
         )
+
+
+def _largest_step(run: CampaignRun) -> int:
+    """Inputs, by which campaigns of one budget may differ."""
+    batch = run.record.settings.get("batch") or 0
+    grown = min(LARGEST_BATCH, int(run.figures["executions"]) // STEPS_BEFORE_GROWTH)
+    return max(FIRST_BATCH, grown) if isinstance(batch, str) else int(batch)

@@ -110,7 +110,7 @@ def evaluate(
     """Runs the tests of the campaign in the folder on its own model and on each of these."""
     chosen("--tests", tests_from, TESTS)
     given, campaign = reopen(folder, changes, *EVALUATED), recorded_campaign(folder)
-    inputs, batch = given.of(InputOptions), given.of(BatchOptions).batch
+    inputs, batch = given.of(InputOptions), given.of(BatchOptions).rows
     seeds = load_seeds(inputs.seeds, seed_form(inputs))
     layout = layout_of(seeds)
     own = load_models(given).taking(layout).own
@@ -198,7 +198,7 @@ class _Examiner:
     """Asks models about the seeds and tests of a campaign."""
 
     def __init__(self, given: Given, seeds: Posed, tests: Posed, classes: int):
-        self._inputs, self._batch, self._classes = given.of(InputOptions), given.of(BatchOptions).batch, classes
+        self._inputs, self._batch, self._classes = given.of(InputOptions), given.of(BatchOptions).rows, classes
         self._seeds, self._tests = seeds.inputs, tests.inputs
 
     def answers(self, name: str, models: Iterable[Subject]) -> Answered:

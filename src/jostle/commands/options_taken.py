@@ -9,7 +9,7 @@ from jostle.options.choices import unknown
 from jostle.storage.campaign_record import REPLAYED
 
 OF_DATA = ("range", "mean", "std", "layout", "channels", "size", "batch")
-OF_MODEL = ("model", "weights", "engine", "shape", "trust_model")
+OF_MODEL = ("model", "weights", "engine", "shape", "trust_model", "sandbox")
 OF_WATCHED_MODEL = (*OF_MODEL, "layers", "units", "counted")  # where neurons are counted
 OF_CRITERIA = (
     "profile",
@@ -22,10 +22,10 @@ OF_CRITERIA = (
     "least_variance",
 )
 OF_COVERAGE = (*OF_WATCHED_MODEL, *OF_CRITERIA, *OF_DATA)
-OF_CONSENT = ("trust_model", "trust_folder")
+OF_CONSENT = ("trust_model", "trust_folder", "sandbox")
 OF_FOLDER = (*REPLAYED, "seeds", *OF_CONSENT)  # what a folder names, given by the user in its place
-OF_REPLAY = (*REPLAYED, "timeout", "rss_limit", "sandbox", *OF_CONSENT)
-OF_TMIN = (*OF_FOLDER, "budget", "timeout", "rss_limit", "sandbox")
+OF_REPLAY = (*REPLAYED, "timeout", "rss_limit", *OF_CONSENT)
+OF_TMIN = (*OF_FOLDER, "budget", "timeout", "rss_limit")
 
 
 def refuse_others(function: str, given: Iterable[str], taken: Sequence[str]) -> None:

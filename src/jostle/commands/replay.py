@@ -30,6 +30,7 @@ from jostle.inputs.geometry import Border
 from jostle.inputs.named_arrays import InputWishes, domain_to_replay
 from jostle.inputs.several import Several, layout_of
 from jostle.inputs.value_range import ValueRange
+from jostle.mutations import Mutations
 from jostle.named_objects import make_working_folder_importable, names_object
 from jostle.options.campaign import InputOptions
 from jostle.options.schema import NOTHING_ELSE, Given
@@ -338,7 +339,8 @@ class _JudgedModel:
         moving = domain if isinstance(domain, Several) and domain.moved is not None else None
         lineage = lineage_of(kept.finding, Border(self.given.get("border", Border.DARK)), moving)
         at = torch.tensor([record.root])
-        return Candidates(kept.finding.input[None], seeds, torch.tensor([NO_PARENT]), at, (record.mutation,), lineage)
+        mutations = Mutations.all_of(record.mutation, 1)
+        return Candidates(kept.finding.input[None], seeds, torch.tensor([NO_PARENT]), at, mutations, lineage)
 
     def _domain(self, seeds: Tensor) -> Domain:
         """What seeds [seeds, ...] are; nothing changes them."""

@@ -39,6 +39,8 @@ WHOLE_NUMBERS = (
     *(("batch", 2, MOST_HELD), ("seed", 0, LARGEST - MOST_REPEATS)),
 )
 
+TRAINED = ("model", "tokenizer")  # what is loaded of all that a campaign names
+
 
 @dataclass(frozen=True)
 class TrainingOptions:
@@ -151,7 +153,7 @@ def retrain(
 ) -> Retraining:
     """Trains copies of the model on the data, with the campaign's failing tests and without; the first is saved."""
     typed = changes if model is None else changes.over(model=model)
-    given = reopen(folder, typed, "model", "tokenizer")
+    given = reopen(folder, typed, *TRAINED)
     if model is not None:
         given = given.over(weights=None)
     inputs = given.of(InputOptions)
@@ -162,10 +164,10 @@ def retrain(
     failing = split_failing(folder, training.held_out, rng)
     split = split_data(inputs, data, test, failing.trained_seeds, training.held_out, rng)
     kept, measured = split.trained, split.measured
-    _check(partial(_accuracy, untrained.target, given.of(BatchOptions).batch), kept, failing.trained)
+    _check(partial(_accuracy, untrained.target, given.of(BatchOptions).rows), kept, failing.trained)
 
     def accuracy(model: Trainable) -> Accuracy:
-        on = partial(_accuracy, model.target, given.of(BatchOptions).batch)
+        on = partial(_accuracy, model.target, given.of(BatchOptions).rows)
         return Accuracy(*map(on, (measured, failing.unseen, failing.trained)))
 
     def trained(extra: Labelled, repeat: int) -> Trainable:

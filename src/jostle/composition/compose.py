@@ -37,6 +37,7 @@ from jostle.options.campaign import (
     FailingOptions,
     FindingOptions,
     InputOptions,
+    IsolationOptions,
     ModelOptions,
     PanelOptions,
     RunOptions,
@@ -115,13 +116,24 @@ class Composition:
             seeds=self.prepared.seeds,
             budget=budget_of(settings),
             seed=settings[RunOptions].seed,
-            batch=settings[BatchOptions].batch,
+            batch=settings[BatchOptions].rows,
+            largest_batch=_largest_batch(self.prepared),
             saved=partial(as_image_file, low=low, high=high) if settings[FindingOptions].as_images else None,
             seeds_count=settings[FindingOptions].seeds_count,
             classes=self.prepared.flight.reading.labels if self.prepared.flight.task in ONE_CLASS else None,
             keep_failing=settings[FailingOptions].most,
             counter=self.counter,
         )
+
+
+def _largest_batch(prepared: Prepared) -> int:
+    """How many inputs a step may run; not more than at first where the user limits what a batch may use."""
+    settings, seeds = prepared.settings, prepared.seeds
+    options, limits = settings[BatchOptions], settings[IsolationOptions]
+    if limits.timeout is not None or limits.rss_limit is not None:
+        return options.rows
+    answers = (seeds.answers, *seeds.other_answers.values(), *seeds.twin_answers.values())
+    return options.largest(max(one[0].nbytes for one in (seeds.inputs, *answers) if one is not None))
 
 
 def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping[str, Any]) -> Campaign:
@@ -213,8 +225,8 @@ def _check_seeds(given: Given, seeds: Seeds) -> None:
 
 def _cleared(given: Given, model: Instrumented, seeds: Seeds, domain: Domain) -> Flight:
     """Model and seeds, cleared by pre-flight."""
-    batch, force = given.of(BatchOptions).batch, given.of(DoubtOptions).force
-    known = ModelFacts(model.outputs, model.traits)
+    batch, force = given.of(BatchOptions).rows, given.of(DoubtOptions).force
+    known = ModelFacts(model.outputs, model.traits, bool(model.sandbox))
     flight = preflight(model.target, seeds, domain, batch, force, known, given.of(TaskOptions).named)
     if "layers" in given and not model.layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")
@@ -291,7 +303,7 @@ def counts_neurons(settings: Settings) -> bool:
 
 def profile_of_seeds(prepared: Prepared) -> Profile:
     """The ranges over the seeds; a seed that the model fails on has none."""
-    batch, seeds = prepared.settings[BatchOptions].batch, prepared.seeds.as_candidates()
+    batch, seeds = prepared.settings[BatchOptions].rows, prepared.seeds.as_candidates()
     rows = all_rows(len(seeds)).split(batch)
     return profiled((prepared.model.target.run(seeds.select(some)) for some in rows), prepared.model.novelty_layers)
 

@@ -34,6 +34,7 @@ class ModelFacts:
 
     outputs: Mapping[str, bool] = field(default_factory=dict)  # all by name, and whether they have one row per input
     traits: Traits = NO_TRAITS
+    sandboxed: bool = False
 
 
 NOTHING_KNOWN = ModelFacts()
@@ -90,14 +91,14 @@ def preflight(
     check_inside(seeds, domain)
     known = list(remarks_on_traits(model.traits))
     _refuse([remark.text for remark in known if remark.misleads], force)  # it may fail on seeds for this very reason
-    accepted, output = _first_accepted(target, seeds)
+    accepted, output = _first_accepted(target, seeds, model.sandboxed)
     outputs = _outputs(target, seeds.inputs, batch, like=output)
     task = _task(task, Question(outputs, model.outputs, seeds.labels))
     reading = LabelReading.of(task, outputs)
     answered = _with_labels(replace(seeds, domain=domain, answers=outputs), task, reading)
     wrong = _wrong(task, reading, seeds.labels, outputs)
     accuracy = _accuracy(task, wrong, seeds.labels, outputs)
-    first = _check_runs(target, answered, accepted)
+    first = _check_runs(target, answered, accepted, model.sandboxed)
     if first.others or len(first.outputs) > 1:
         answered = _all_answers(target, answered, batch)
     seen = list(remarks_on_rows(target, seeds.inputs[_finite(outputs)], model.traits, batch))
@@ -194,7 +195,7 @@ def _likely_end(least: float, most: float) -> float:
     return 255 if least >= 0 and 1 < most <= 255 else max(most, 1)
 
 
-def _first_accepted(target: ModelTarget, seeds: Seeds) -> tuple[int, Tensor]:
+def _first_accepted(target: ModelTarget, seeds: Seeds, sandboxed: bool) -> tuple[int, Tensor]:
     """The first seed that the model does not fail on, and its output; a model that fails on many does not fit them."""
     crashes = []
     for position, seed in enumerate(seeds.inputs[:TRIED].split(1)):
@@ -212,6 +213,8 @@ def _first_accepted(target: ModelTarget, seeds: Seeds) -> tuple[int, Tensor]:
         )
     if first.error == UnfitOutput.__name__:
         raise PreflightFailed(first.message)
+    if first.denied and sandboxed:
+        raise PreflightFailed(first.by_sandbox())
     raise PreflightFailed(
         f"the model fails on seeds of shape {list(seeds.inputs.shape[1:])} ({first.error} in {first.where}: "
         f"{first.message}): {_shape_hint(seeds)}"
@@ -257,10 +260,12 @@ def _some_outputs(target: ModelTarget, inputs: Tensor, like: Tensor, deaths: lis
     return torch.cat([_some_outputs(target, part, like, deaths) for part in inputs.tensor_split(parts)])
 
 
-def _check_runs(target: ModelTarget, seeds: Seeds, accepted: int) -> Trace:
+def _check_runs(target: ModelTarget, seeds: Seeds, accepted: int, sandboxed: bool) -> Trace:
     """One seed through everything that is watched, so that a broken metadata function shows here."""
     trace = target.run(seeds.as_candidates().select(torch.tensor([accepted])))
     for crash in trace.crashes.values():
+        if crash.denied and sandboxed:
+            raise PreflightFailed(crash.by_sandbox())
         whose, fix = "the twin or --metadata", "fix that function"
         if crash.twin:
             whose, fix = f"--twin {crash.twin}", "give a twin that accepts what the model accepts"

@@ -11,6 +11,7 @@ from jostle.errors import UsageError
 from jostle.inputs.distances import as_image_file, columns, lengths, reference_lengths, relative_distances, within
 from jostle.interfaces import Differentiable
 from jostle.lineage import NO_GRADIENT, UNCHANGED, Change, Mutation
+from jostle.mutations import Mutations
 from jostle.mutators.goals import Goal
 from jostle.mutators.neuron_choice import NeuronChoice
 from jostle.mutators.perturbations import Perturbation, plain
@@ -109,7 +110,8 @@ class Ascent:
             if not len(lines):
                 break
         rows = torch.tensor(sorted(made))
-        return replace(parents.select(rows), inputs=children[rows], mutations=tuple(made[row] for row in sorted(made)))
+        mutated = Mutations.of(made[row] for row in sorted(made))
+        return replace(parents.select(rows), inputs=children[rows], mutations=mutated)
 
     def _begun(self, parents: Candidates, rng: torch.Generator) -> Lines:
         rows = _rows_by_line(parents.parents, self._iterations)

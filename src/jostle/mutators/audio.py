@@ -12,6 +12,7 @@ from jostle.errors import PreflightFailed
 from jostle.inputs.audio import Audio, Warps, warped
 from jostle.inputs.distances import columns
 from jostle.lineage import UNCHANGED, Mutation
+from jostle.mutations import Mutations
 from jostle.options.declaration import Theme, check, option
 from jostle.options.kinds import choices, number
 from jostle.options.schema import Settings
@@ -160,8 +161,8 @@ class Sounding:
             return warped(waves, still + 1, _samples(parameters, waves.shape[-1]))
         return warped(waves, parameters, still)
 
-    def _described(self, kinds: list[int], parameters: list[float], unlike: list[bool]) -> tuple[Mutation, ...]:
-        return tuple(
+    def _described(self, kinds: list[int], parameters: list[float], unlike: list[bool]) -> Mutations:
+        return Mutations.of(
             Mutation((f"{self._names[kind]} {parameter:.3g} {self._kinds[kind].unit}".rstrip(),)) if new else UNCHANGED
             for kind, parameter, new in zip(kinds, parameters, unlike, strict=True)
         )

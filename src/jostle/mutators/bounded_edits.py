@@ -13,6 +13,7 @@ from torch import Tensor
 from jostle.inputs.edit_distance import edit_distances
 from jostle.inputs.tokens import FARTHEST, Tokens
 from jostle.lineage import UNCHANGED, Mutation
+from jostle.mutations import Mutations
 from jostle.options.declaration import Theme, check, option
 from jostle.options.kinds import number
 from jostle.records import NO_PARENT, Candidates
@@ -77,7 +78,7 @@ class BoundedEdits:
                     names[row].append(name)
             counts = torch.where(left > 0, counts, 0)
         changed = (rows != parents.inputs).any(1).tolist()
-        mutations = tuple(
+        mutations = Mutations.of(
             Mutation(tuple(done)) if other else UNCHANGED for done, other in zip(names, changed, strict=True)
         )
         return replace(parents, inputs=rows, mutations=mutations)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import torch
@@ -14,6 +14,7 @@ from jostle.inputs.several import PlacementsOfOne, Several
 from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import CountsTries, Learner, Mutator
 from jostle.lineage import UNCHANGED, Change, Lineage, Mutation, Untouched
+from jostle.mutations import Mutations
 from jostle.mutators.havoc import HavocOptions
 from jostle.mutators.noise import NoiseOptions
 from jostle.options.campaign import InputOptions
@@ -42,9 +43,8 @@ class Each:
         for name, mutator in self._mutators.items():
             if isinstance(mutator, Learner):
                 kept, found = self._of_one(name, lesson.kept), _done_to(name, lesson.found)
-                mutator.learn(
-                    replace(lesson, kept=replace(kept, mutations=_done_to(name, kept.mutations)), found=found)
-                )
+                done = _done_to(name, kept.mutations)
+                mutator.learn(replace(lesson, kept=replace(kept, mutations=Mutations.of(done)), found=found))
 
     def tries(self) -> dict[str, Tries]:
         """Those of the mutators that count them, under the name of their input."""
@@ -64,7 +64,8 @@ class Each:
                 _note(name, rows, made.mutations, operations)
         inside = self._domain.nearest(children, parents.originals)
         unlike = (inside != parents.inputs).any(1).tolist()  # a whole number may be rounded to what it was
-        mutations = tuple(Mutation(done) if new else UNCHANGED for done, new in zip(operations, unlike, strict=True))
+        done = (Mutation(done) if new else UNCHANGED for done, new in zip(operations, unlike, strict=True))
+        mutations = Mutations.of(done)
         return replace(parents, inputs=inside, mutations=mutations, lineage=lineage)
 
     def _drawn(self, rows: int, rng: torch.Generator) -> Tensor:
@@ -98,14 +99,14 @@ def _placements(lineage: Lineage) -> Tensor:
     return unmoved(lineage.count) if isinstance(lineage, Untouched) else lineage.rows
 
 
-def _note(name: str, rows: Tensor, made: tuple[Mutation, ...], operations: list[tuple[str, ...]]) -> None:
+def _note(name: str, rows: Tensor, made: Sequence[Mutation], operations: list[tuple[str, ...]]) -> None:
     """Adds what was done to each row, under the name of the input."""
     for row, mutation in zip(rows.tolist(), made, strict=True):
         if mutation.change is Change.CHANGED:
             operations[row] = (*operations[row], *(f"{name} {operation}" for operation in mutation.operations))
 
 
-def _done_to(name: str, mutations: tuple[Mutation, ...]) -> tuple[Mutation, ...]:
+def _done_to(name: str, mutations: Sequence[Mutation]) -> tuple[Mutation, ...]:
     """What of each was done to one input, as its own mutator calls it; undoes `_note`."""
     start = f"{name} "
     own = ([text.removeprefix(start) for text in one.operations if text.startswith(start)] for one in mutations)

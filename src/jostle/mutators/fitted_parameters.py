@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from jostle.inputs.geometry import Border
 from jostle.mutators.transforms import (
@@ -47,21 +48,26 @@ class Closeness:
             good[rows] = ~self.many(change.index_select(0, rows) > VISIBLE)
         return good
 
+    def far(self, references: Tensor, children: Tensor) -> Tensor:
+        """[rows] whether any value differs by beta."""
+        return (references - children).abs_().flatten(1).amax(1) >= self.beta - ROUNDING
+
     def fitted_factors(self, images: Tensor, references: Tensor, transform: Linear, parameters: Tensor) -> Tensor:
         """Parameters [rows] of contrast or brightness, moved from the whole range into where no value changes by beta.
 
         They lie in the same share of it as before. Rows without such a parameter keep theirs.
         """
-        down, up = references - (self.beta - MARGIN), references + (self.beta - MARGIN)
-        down.masked_fill_(down <= 0, -torch.inf)  # a child is cut off at 0 and 1, which bounds nothing
-        up.masked_fill_(up >= 1, torch.inf)
+        room = self.beta - MARGIN
+        # A child is cut off at 0 and 1, so that a reference nearer to these than that bounds nothing.
+        down = functional.threshold(references - room, 0, -torch.inf)
+        negated_up = functional.threshold(torch.rsub(references, -room), -1, -torch.inf)
         if transform.scales:
             divisors = images.clamp(min=SMALLEST)
-            down, up = down.div_(divisors), up.div_(divisors)
+            down, negated_up = down.div_(divisors), negated_up.div_(divisors)
         else:
-            down, up = down.sub_(images), up.sub_(images)
+            down, negated_up = down.sub_(images), negated_up.add_(images)
         low = down.flatten(1).amax(1).clamp_(min=transform.low)
-        high = up.flatten(1).amin(1).clamp_(max=transform.high)
+        high = negated_up.flatten(1).amax(1).neg_().clamp_(max=transform.high)
         place = (parameters - transform.low) / max(transform.high - transform.low, SMALLEST)
         return torch.where(low < high, low + place * (high - low), parameters)
 
@@ -91,11 +97,7 @@ class Prospects:
         closeness: Closeness,
         border: Border,
     ):
-        least, most = images.flatten(1).aminmax(dim=1)
-        black, even = most <= VISIBLE, most - least <= VISIBLE
-        stays = even & (black | (border is not Border.DARK))
-        effects = [_stays_the_same(transform, black, even, stays) for transform in transforms]
-        self.without_effect = torch.stack(effects, 1)  # [parents, kinds]
+        self.without_effect = without_effect(images, transforms, border)
         self._spent, self._blurs_widely = _without_room(images, references, closeness)
         self._linear = torch.tensor([isinstance(one, Linear) for one in transforms])
         self._blurs, self._noises = (
@@ -103,15 +105,31 @@ class Prospects:
             for change in (blur, noise)
         )
 
-    def hopeless(self, parents: Tensor, kinds: Tensor, parameters: Tensor) -> Tensor:
-        """Which tries [rows, tries] of parents [rows] need not be made to see that they do nothing or go too far.
+    def hopeless(self, kinds: Tensor, parameters: Tensor) -> Tensor:
+        """Which tries [parents, tries] need not be made to see that they do nothing or go too far.
 
         What differs from its reference by beta already has room for changes of few values only. Of tries that would
         have succeeded, at most about one in a hundred is lost, such as one that leads back to the reference.
         """
         wide = self._linear[kinds] | (self._noises[kinds] & (parameters > FAINT))
-        wide |= self._blurs[kinds] & self._blurs_widely[parents, None]
-        return self.without_effect[parents[:, None], kinds] | (self._spent[parents, None] & wide)
+        wide |= self._blurs[kinds] & self._blurs_widely[:, None]
+        return self.without_effect.gather(1, kinds) | (self._spent[:, None] & wide)
+
+
+def without_effect(images: Tensor, transforms: Sequence[Transform], border: Border) -> Tensor:
+    """[images, transforms] whether a transformation changes nothing in an image [planes, height, width]."""
+    flat = images.flatten(1)
+    least, most = flat.amin(1), flat.amax(1)  # torch's aminmax is ten times slower
+    black, even = most <= VISIBLE, most - least <= VISIBLE
+    stays = unmovable(images, border)
+    return torch.stack([_stays_the_same(transform, black, even, stays) for transform in transforms], 1)
+
+
+def unmovable(images: Tensor, border: Border) -> Tensor:
+    """[images] whether moving an image [planes, height, width] changes nothing in it."""
+    flat = images.flatten(1)
+    most = flat.amax(1)
+    return most <= VISIBLE if border is Border.DARK else most - flat.amin(1) <= VISIBLE
 
 
 def _stays_the_same(transform: Transform, black: Tensor, even: Tensor, moved_alike: Tensor) -> Tensor:
@@ -128,7 +146,7 @@ def _without_room(images: Tensor, references: Tensor, closeness: Closeness) -> t
 
     Those nearly all black or white are left out, because any change of them is one of few values.
     """
-    spent = (images - references).abs_().flatten(1).amax(1) >= closeness.beta
+    spent = closeness.far(references, images)
     widely, rows = torch.zeros_like(spent), spent.nonzero().squeeze(1)
     if len(rows):
         some, others = images.index_select(0, rows), references.index_select(0, rows)

@@ -14,6 +14,7 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.inputs.value_range import ValueRange
 from jostle.lineage import UNCHANGED, Mutation
+from jostle.mutations import Mutations
 from jostle.mutators.earned_shares import EarnedShares
 from jostle.mutators.havoc_operations import CHANGES, MOVES, SPECIAL, Array, Material, Palette, regions
 from jostle.mutators.in_domain import in_domain
@@ -102,7 +103,7 @@ class Havoc:
                 for row in rows.tolist():
                     done[row] = (*done[row], name)
         inputs = self._inside(torch.from_numpy(children), parents)
-        made = replace(parents, inputs=inputs, mutations=tuple(map(_mutation, done)))
+        made = replace(parents, inputs=inputs, mutations=Mutations.of(map(_mutation, done)))
         return self._all_changed(made, parents, material)
 
     def _drawn(self, rows: int, rng: np.random.Generator) -> Array:
@@ -129,7 +130,7 @@ class Havoc:
             mutations[row] = Mutation((LAST_RESORT,))
         for row in alike[_alike(anew, before.inputs)].tolist():
             mutations[row] = UNCHANGED
-        return replace(children, inputs=inputs, mutations=tuple(mutations))
+        return replace(children, inputs=inputs, mutations=Mutations.of(mutations))
 
 
 @lru_cache(None)

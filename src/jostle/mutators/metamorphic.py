@@ -10,8 +10,9 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.inputs.geometry import Border, Placements, place
-from jostle.lineage import UNCHANGED, Change, Mutation
-from jostle.mutators.fitted_parameters import VISIBLE, Closeness, Prospects
+from jostle.lineage import UNCHANGED, Mutation
+from jostle.mutations import Mutations
+from jostle.mutators.fitted_parameters import VISIBLE, Closeness, Prospects, unmovable, without_effect
 from jostle.mutators.in_domain import in_domain
 from jostle.mutators.transform_ranges import RANGES, transforms_named
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Linear, Transform, blur
@@ -20,11 +21,12 @@ from jostle.options.declaration import Theme, check, option
 from jostle.options.kinds import NAMES, choice, number, whole
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
-from jostle.records import NO_PARENT, Candidates
+from jostle.records import Candidates
 from jostle.step_records import Tries
 
 MOST_TRIES = 1000
-AT_ONCE = ((1, 2, 7), (10, 10, MOST_TRIES))  # tries made at once; the second draw is for the few rows on which ten fail
+AT_ONCE = (1, 4, 15)  # tries of a row that are made together, one round after another, and then the last again
+NO_KIND = -1
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,9 @@ class MetamorphicOptions:
 
 @dataclass(frozen=True)
 class Ancestors:
-    """What Algorithm 2 knows of each parent: itself, its reference, its original, and whether and how it was moved."""
+    """What Algorithm 2 knows of each parent: itself, its original, and whether and how it was moved."""
 
-    images: Tensor  # [rows, planes, height, width], like the next two in shares of the value range
-    references: Tensor
+    images: Tensor  # [rows, planes, height, width] in shares of the value range, like the originals
     originals: Tensor
     moved: Tensor  # [rows]
     placements: Tensor  # [rows, 2, 3]
@@ -74,32 +75,43 @@ class Ancestors:
 
 @dataclass(frozen=True)
 class Attempt:
-    """What one try for each of some rows came to."""
+    """What some tries came to; a row may have several."""
+
+    order: Tensor  # [tries] which try each of the other fields tells of, because tries of one kind stand together
+    images: Tensor  # [tries, planes, height, width]
+    placements: Tensor  # [tries, 2, 3]
+    kinds: Tensor  # [tries] which transformation
+    parameters: Tensor  # [tries]
+    good: Tensor  # [tries] whether anything changed, and Equation 1 holds
+
+    def select(self, tries: Tensor) -> Attempt:
+        return Attempt(*(field.index_select(0, tries) for field in vars(self).values()))
+
+
+@dataclass(frozen=True)
+class Brood:
+    """The children as far as they are made; of a row on which every try fails, all but the image is its parent's."""
 
     images: Tensor  # [rows, planes, height, width]
     placements: Tensor  # [rows, 2, 3]
-    kinds: Tensor  # [rows] which transformation
+    kinds: Tensor  # [rows] which transformation made each, NO_KIND while none has
     parameters: Tensor  # [rows]
-    good: Tensor  # [rows] whether Equation 1 holds
 
-    def select(self, rows: Tensor) -> Attempt:
-        return Attempt(*(field.index_select(0, rows) for field in vars(self).values()))
+    @staticmethod
+    def of(ancestors: Ancestors) -> Brood:
+        """Of parents that have no child yet."""
+        rows = len(ancestors.moved)
+        kinds, parameters = torch.full((rows,), NO_KIND), torch.full((rows,), torch.nan)
+        return Brood(torch.empty_like(ancestors.images), ancestors.placements.clone(), kinds, parameters)
 
-
-@dataclass
-class Brood:
-    """The children as far as they are made; a row on which every try fails stays as its parent is."""
-
-    images: Tensor
-    placements: Tensor
-    mutations: list[Mutation]
-    pending: Tensor  # rows that are still to be made
-
-    def take(self, rows: Tensor, made: Attempt, mutations: list[Mutation]) -> None:
+    def take(self, rows: Tensor, made: Attempt) -> None:
+        """Takes for each of these rows a try, if it is good."""
         self.images.index_copy_(0, rows, made.images)
-        self.placements.index_copy_(0, rows, made.placements)
-        for row, mutation in zip(rows.tolist(), mutations, strict=True):
-            self.mutations[row] = mutation
+        good = made.good.nonzero().squeeze(1)
+        rows = rows[good]
+        self.placements.index_copy_(0, rows, made.placements[good])
+        self.kinds.index_copy_(0, rows, made.kinds[good])
+        self.parameters.index_copy_(0, rows, made.parameters[good])
 
 
 class Metamorphic:
@@ -125,14 +137,16 @@ class Metamorphic:
         self._low, self._span = low, high - low
         self._alpha, self._border = alpha, Border(border)
         self._closeness = Closeness(beta, self._many)
-        self._rounds = _rounds(tries)
-        self._names, self._transforms = list(transforms), list(transforms.values())
-        self._lows = torch.tensor([transform.low for transform in self._transforms])
-        self._counts = torch.tensor([isinstance(one, Filter) and one.counts for one in self._transforms])
+        self._widths = _widths(tries)
+        # Pixel transformations come first, so that rows in the order of their kind are two blocks.
+        self._names = sorted(transforms, key=lambda name: isinstance(transforms[name], Affine))
+        self._transforms = [transforms[name] for name in self._names]
+        self._pixel_kinds = sum(not isinstance(one, Affine) for one in self._transforms)
+        self._lows = torch.tensor([float(one.low) for one in self._transforms])
+        counts = torch.tensor([isinstance(one, Filter) and one.counts for one in self._transforms])
         # A parameter that counts is drawn from whole numbers, both ends included.
-        self._widths = torch.tensor([one.high - one.low for one in self._transforms]) + self._counts
-        self._moves = torch.tensor([isinstance(transform, Affine) for transform in self._transforms])
-        self._pixel_kinds = (~self._moves).nonzero().squeeze(1)
+        self._lengths = torch.tensor([float(one.high - one.low) for one in self._transforms]) + counts
+        self._forms = (*(Mutation((name,)) for name in self._names), UNCHANGED)  # the last is that of NO_KIND
         self._made, self._held, self._idle = (torch.zeros(len(transforms), dtype=torch.int64) for _ in range(3))
 
     def tries(self) -> dict[str, Tries]:
@@ -149,135 +163,175 @@ class Metamorphic:
         )
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
-        distinct, places = _distinct(parents)
-        images, references, originals = map(self._shares, (distinct.inputs, distinct.references, distinct.originals))
-        whole = not parents.inputs.is_floating_point()
-        placements = self._placements(distinct)
-        ancestors = Ancestors(images, references, originals, placements.moved, placements.rows, whole)
-        prospects = Prospects(images, references, self._transforms, self._closeness, self._border)
-        able = ~ancestors.moved[places] | bool(len(self._pixel_kinds))
-        brood = Brood(
-            self._shares(parents.inputs).clone(),
-            self._placements(parents).rows.clone(),
-            [UNCHANGED] * len(parents),
-            able.nonzero().squeeze(1),
-        )
-        for widths in self._rounds:
-            if len(brood.pending):
-                self._try(brood, ancestors, prospects, places, widths, rng)
+        ancestors = self._ancestors(parents)
+        brood = Brood.of(ancestors)
+        pending = torch.arange(len(parents)) if self._pixel_kinds else (~ancestors.moved).nonzero().squeeze(1)
+        for round_number, width in enumerate(self._widths):
+            if not len(pending):
+                break
+            pending = self._try(brood, ancestors, pending, width, round_number > 0, rng)
         inputs = self._values(brood.images.view_as(parents.inputs), parents.inputs)
-        unchanged = torch.tensor([mutation.change is Change.UNCHANGED for mutation in brood.mutations])
-        inputs[unchanged] = parents.inputs[unchanged]
-        lineage, mutations = Placements(brood.placements, self._border), tuple(brood.mutations)
-        return replace(parents, inputs=inputs, lineage=lineage, mutations=mutations)
+        unchanged = (brood.kinds == NO_KIND).nonzero().squeeze(1)
+        if len(unchanged):
+            inputs.index_copy_(0, unchanged, parents.inputs.index_select(0, unchanged))
+        mutations = Mutations(self._forms, brood.kinds % len(self._forms), brood.parameters)
+        return replace(parents, inputs=inputs, lineage=Placements(brood.placements, self._border), mutations=mutations)
 
-    def _placements(self, rows: Candidates) -> Placements:
-        placements = Placements.of(rows.lineage, self._border)
+    def _ancestors(self, parents: Candidates) -> Ancestors:
+        placements = Placements.of(parents.lineage, self._border)
         if placements.border is not self._border:
             raise UsageError(
                 f"images that were moved with border {placements.border} cannot go on with border {self._border}: "
                 f"give all mutators of a campaign the same"
             )
-        return placements
+        images, originals = self._shares(parents.inputs), self._shares(parents.originals)
+        whole = not parents.inputs.is_floating_point()
+        return Ancestors(images, originals, placements.moved, placements.rows, whole)
 
     def _try(
-        self,
-        brood: Brood,
-        ancestors: Ancestors,
-        prospects: Prospects,
-        places: Tensor,
-        widths: list[int],
-        rng: torch.Generator,
-    ) -> None:
-        """Tries for each pending row, so many at once, until one succeeds; those that are hopeless cost little."""
-        rows = brood.pending
-        kinds = self._drawn_kinds(ancestors.moved[places[rows]], sum(widths), rng)  # [rows, tries]
-        parameters = self._lows[kinds] + self._widths[kinds] * torch.rand(kinds.shape, generator=rng)
-        hopeless = prospects.hopeless(places[rows], kinds, parameters)
-        self._count_hopeless(kinds[:, 0], hopeless[:, 0], prospects.without_effect[places[rows], kinds[:, 0]])
-        order = hopeless.long().argsort(dim=1, stable=True)  # promising tries first
-        promising = (~hopeless).sum(1)
-        pending, start = torch.arange(len(rows)), 0
-        for width in widths:
-            there = torch.arange(start, start + width) < promising[pending, None]  # [pending, width]
-            numbers = there.view(-1).cumsum(0).view_as(there) - 1  # of the attempts
-            at = pending[:, None].expand(-1, width)[there]
-            which = order[pending, start : start + width][there]
-            if not len(at):
-                break
-            chosen_kinds, chosen_parameters = kinds[at, which], parameters[at, which]
-            attempt = self._attempt(ancestors, places[rows[at]], chosen_kinds, chosen_parameters, rng)
-            good = torch.zeros_like(there).masked_scatter_(there, attempt.good)
-            made = good.any(1)
-            first = good.long().argmax(1, keepdim=True)
-            chosen = attempt.select(numbers.gather(1, first).squeeze(1)[made])
-            brood.take(rows[pending[made]], chosen, self._described(chosen))
-            pending, start = pending[~made], start + width
-        brood.pending = rows[pending]
+        self, brood: Brood, ancestors: Ancestors, rows: Tensor, width: int, screened: bool, rng: torch.Generator
+    ) -> Tensor:
+        """Tries so often for each row, of which the first success counts; the rows on which every try fails.
+
+        Screened, tries that are hopeless are not made; where most rows succeed, that would cost more than it saves.
+        """
+        kinds = self._drawn_kinds(ancestors.moved[rows], width, rng)  # [rows, width]
+        parameters = self._lows[kinds] + self._lengths[kinds] * torch.rand(kinds.shape, generator=rng)
+        promising = torch.ones_like(kinds, dtype=torch.bool)
+        if screened:
+            promising = ~self._prospects(ancestors, rows).hopeless(kinds, parameters)
+        at, which = promising.nonzero(as_tuple=True)
+        if not len(at):
+            return rows
+        attempt = self._attempt(ancestors, rows[at], kinds[at, which], parameters[at, which], rng)
+        at, which = at[attempt.order], which[attempt.order]
+        if not screened:
+            brood.take(rows[at], attempt)
+            failed = at[~attempt.good]
+            self._count_idle(ancestors.images.index_select(0, rows[failed]), kinds[failed, 0])
+            return rows[failed]
+        numbers = torch.full(kinds.shape, len(at))  # of the tries that are good
+        numbers[at, which] = torch.where(attempt.good, torch.arange(len(at)), len(at))
+        first = (numbers < len(at)).long().argmax(1, keepdim=True)
+        chosen = numbers.gather(1, first).squeeze(1)
+        made = chosen < len(at)
+        brood.take(rows[made], attempt.select(chosen[made]))
+        return rows[~made]
+
+    def _prospects(self, ancestors: Ancestors, rows: Tensor) -> Prospects:
+        images, references = ancestors.images.index_select(0, rows), self._references(ancestors, rows)
+        return Prospects(images, references, self._transforms, self._closeness, self._border)
 
     def _attempt(
         self, ancestors: Ancestors, rows: Tensor, kinds: Tensor, parameters: Tensor, rng: torch.Generator
     ) -> Attempt:
         """These rows, each by its own transformation and parameter, and whether the results are meaningful."""
-        children, placements = ancestors.images.index_select(0, rows), ancestors.placements.index_select(0, rows)
-        references, parameters = ancestors.references.index_select(0, rows), parameters.clone()
-        visible = self._moves[kinds]
-        for kind, transform in enumerate(self._transforms):
-            some = (kinds == kind).nonzero().squeeze(1)
-            if not len(some):
+        order = kinds.argsort(stable=True)
+        counts = kinds.bincount(minlength=len(self._transforms)).tolist()
+        rows, parameters, pixels = rows[order], parameters[order], sum(counts[: self._pixel_kinds])
+        images, placements = ancestors.images.index_select(0, rows), ancestors.placements.index_select(0, rows)
+        good = torch.empty(len(rows), dtype=torch.bool)
+        if pixels:
+            block = slice(0, pixels)
+            references = self._references(ancestors, rows[block])
+            good[block] = self._change(images[block], references, parameters[block], counts, ancestors.whole, rng)
+        if pixels < len(rows):
+            block = slice(pixels, None)
+            placements[block] = self._movements(parameters[block], counts, images.shape[2] / images.shape[3], rng)
+            originals = ancestors.originals.index_select(0, rows[block])
+            good[block] = self._move(images[block], originals, placements[block], ancestors.whole)
+        kinds = kinds[order]
+        self._made += torch.tensor(counts)
+        self._held += kinds[good].bincount(minlength=len(self._held))
+        return Attempt(order, images, placements, kinds, parameters, good)
+
+    def _change(
+        self,
+        images: Tensor,  # changed in place
+        references: Tensor,
+        parameters: Tensor,  # of each row, moved in place to where Equation 1 holds
+        counts: list[int],
+        whole: bool,
+        rng: torch.Generator,
+    ) -> Tensor:
+        """Pixel transformations of rows in the order of their kind; whether each is good [rows]."""
+        visible, start = torch.empty(len(images), dtype=torch.bool), 0
+        pixel_kinds = slice(self._pixel_kinds)
+        for transform, count in zip(self._transforms[pixel_kinds], counts[pixel_kinds], strict=True):
+            block, start = slice(start, start + count), start + count
+            if not count:
                 continue
-            if isinstance(transform, Affine):
-                placements[some] = transform.movement(parameters[some], rng, children.shape[2] / children.shape[3])
-            else:
-                images, others = children.index_select(0, some), references.index_select(0, some)
-                changed, parameters[some] = self._changed(transform, images, others, parameters[some], rng)
-                children.index_copy_(0, some, changed.clamp_(0, 1))
-                visible[some] = images.sub_(changed).abs_().flatten(1).amax(1) > VISIBLE
-        some = self._moves[kinds].nonzero().squeeze(1)
+            changed, parameters[block] = self._changed(
+                transform, images[block], references[block], parameters[block], rng
+            )
+            changed = self._stored(changed.clamp_(0, 1), whole)
+            visible[block] = images[block].sub_(changed).abs_().flatten(1).amax(1) > VISIBLE
+            images[block] = changed
+        return self._closeness.holds(references, images) & visible
+
+    def _movements(self, parameters: Tensor, counts: list[int], aspect: float, rng: torch.Generator) -> Tensor:
+        """Maps [rows, 2, 3] of affine transformations, for rows in the order of their kind."""
+        affine = zip(self._transforms[self._pixel_kinds :], parameters.split(counts[self._pixel_kinds :]), strict=True)
+        return torch.cat([one.movement(some, rng, aspect) for one, some in affine if isinstance(one, Affine)])
+
+    def _move(self, images: Tensor, originals: Tensor, maps: Tensor, whole: bool) -> Tensor:
+        """Moves images in place; whether each is good [rows].
+
+        Interpolation takes convex combinations. So an image that is within beta of its original everywhere is so
+        after both were moved alike, and need not be compared; rounding to whole numbers may spoil that.
+        """
+        far, still = self._closeness.far(originals, images) | whole, unmovable(images, self._border)
+        images.copy_(self._placed(images, maps, whole))
+        some = far.nonzero().squeeze(1)
         if len(some):
-            maps, originals = placements[some], ancestors.originals.index_select(0, rows[some])
-            children.index_copy_(0, some, place(children.index_select(0, some), maps, self._border))
-            references.index_copy_(0, some, place(originals, maps, self._border))
-        if ancestors.whole:  # as they will be stored
-            children = children.mul_(self._span).round_().div_(self._span)
-        good = self._closeness.holds(references, children) & visible
-        self._made += kinds.bincount(minlength=len(self._made))
-        self._held += kinds[good].bincount(minlength=len(self._made))
-        return Attempt(children, placements, kinds, parameters, good)
+            references = self._placed(originals.index_select(0, some), maps[some], whole)
+            far[some] = ~self._closeness.holds(references, images.index_select(0, some))
+        return ~(far | still)
 
     def _changed(
-        self, transform: Linear | Filter, images: Tensor, references: Tensor, drawn: Tensor, rng: torch.Generator
+        self, transform: Transform, images: Tensor, references: Tensor, drawn: Tensor, rng: torch.Generator
     ) -> tuple[Tensor, Tensor]:
         """Images after a pixel transformation, and its parameters [rows], moved to where Equation 1 holds."""
         if isinstance(transform, Linear):
             fitted = self._closeness.fitted_factors(images, references, transform, drawn)
             each = fitted.view(-1, 1, 1, 1)
             return images * each if transform.scales else images + each, fitted
+        assert isinstance(transform, Filter)
         if transform.change is blur:
             return self._closeness.blurred(images, references, drawn)
         return transform.change(images, drawn, rng), drawn
 
-    def _count_hopeless(self, kinds: Tensor, hopeless: Tensor, without_effect: Tensor) -> None:
-        """Counts the tries [rows] that were the first of their row and were not made because they are hopeless."""
-        self._made += kinds[hopeless].bincount(minlength=len(self._made))
-        self._idle += kinds[without_effect].bincount(minlength=len(self._made))
+    def _references(self, ancestors: Ancestors, rows: Tensor) -> Tensor:
+        """What children of these rows that stay in place are compared with: their original, moved as the parent was."""
+        references = ancestors.originals.index_select(0, rows)
+        some = ancestors.moved[rows].nonzero().squeeze(1)
+        if len(some):
+            maps = ancestors.placements.index_select(0, rows[some])
+            moved = self._placed(references.index_select(0, some), maps, ancestors.whole)
+            references.index_copy_(0, some, moved)
+        return references
+
+    def _placed(self, images: Tensor, maps: Tensor, whole: bool) -> Tensor:
+        return self._stored(place(images, maps, self._border), whole)
+
+    def _stored(self, images: Tensor, whole: bool) -> Tensor:
+        """Images as they will be stored, in place."""
+        return images.mul_(self._span).round_().div_(self._span) if whole else images
+
+    def _count_idle(self, images: Tensor, kinds: Tensor) -> None:
+        """Counts tries [rows] that failed because they change nothing in images like theirs."""
+        idle = without_effect(images, self._transforms, self._border).gather(1, kinds[:, None]).squeeze(1)
+        self._idle += kinds[idle].bincount(minlength=len(self._idle))
 
     def _drawn_kinds(self, moved: Tensor, tries: int, rng: torch.Generator) -> Tensor:
         """Any transformation for a row that was never moved, else a pixel transformation [rows, tries]."""
         draws = torch.rand(len(moved), tries, generator=rng)
-        any_kind = (draws * len(self._transforms)).long()
-        if not len(self._pixel_kinds):
-            return any_kind
-        return torch.where(moved[:, None], self._pixel_kinds[(draws * len(self._pixel_kinds)).long()], any_kind)
+        return (draws * torch.where(moved, self._pixel_kinds, len(self._transforms))[:, None]).long()
 
     def _many(self, which: Tensor) -> Tensor:
         """[rows] whether at least the share alpha of the values is meant."""
         flat = which.flatten(1).float()
         return flat @ torch.ones(flat.shape[1]) >= self._alpha * flat.shape[1]  # a product counts faster than a sum
-
-    def _described(self, attempt: Attempt) -> list[Mutation]:
-        pairs = zip(attempt.kinds.tolist(), attempt.parameters.tolist(), strict=True)
-        return [Mutation((f"{self._names[kind]} {parameter:.3g}",)) for kind, parameter in pairs]
 
     def _shares(self, values: Tensor) -> Tensor:
         """Values as shares of the range, from 0 to 1, with a plane for each slice of each channel."""
@@ -290,24 +344,12 @@ class Metamorphic:
         return values.to(like.dtype) if like.is_floating_point() else values.round_().to(like.dtype)
 
 
-def _distinct(parents: Candidates) -> tuple[Candidates, Tensor]:
-    """Each parent once, and where among them each row has its own [batch], so that siblings share what is computed."""
-    rows = torch.arange(len(parents))
-    ids = torch.where(parents.parents == NO_PARENT, -1 - rows, parents.parents)  # rows without a parent are their own
-    _, places = ids.unique(return_inverse=True)
-    first = torch.full((int(places.max()) + 1,), len(parents)).scatter_reduce_(0, places, rows, "amin")
-    return parents.select(first), places
-
-
-def _rounds(tries: int) -> list[list[int]]:
-    """AT_ONCE, cut off after so many tries in all."""
-    rounds: list[list[int]] = []
-    for widths in AT_ONCE:
-        rounds.append([])
-        for width in widths:
-            rounds[-1].append(min(width, tries))
-            tries -= rounds[-1][-1]
-    return [[width for width in widths if width] for widths in rounds if any(widths)]
+def _widths(tries: int) -> list[int]:
+    """How many tries are made at once, one round after another, so many in all."""
+    widths: list[int] = []
+    while (left := tries - sum(widths)) > 0:
+        widths.append(min(AT_ONCE[min(len(widths), len(AT_ONCE) - 1)], left))
+    return widths
 
 
 def _metamorphic(settings: Settings, context: PartContext) -> Metamorphic:

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from jostle.interfaces import CountsTries, Learner, Mutator
-from jostle.lineage import Change, Mutation
 from jostle.mutators.earned_shares import EarnedShares
 from jostle.records import Candidates, Lesson
 from jostle.step_records import Tries
@@ -70,8 +69,4 @@ class Mixed:
 
 def _signed(name: str, made: Candidates) -> Candidates:
     """The same children, where they are changed with the name of their mutator."""
-    mutations = (
-        Mutation(mutation.operations, name) if mutation.change is Change.CHANGED else mutation
-        for mutation in made.mutations
-    )
-    return replace(made, mutations=tuple(mutations))
+    return replace(made, mutations=made.mutations.made_by(name))

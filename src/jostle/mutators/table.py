@@ -13,6 +13,7 @@ from jostle.errors import UsageError
 from jostle.inputs.table import Table
 from jostle.inputs.table_groups import Together
 from jostle.lineage import MADE, THEN, UNCHANGED, Mutation
+from jostle.mutations import Mutations
 from jostle.mutators.noise import SIGMA_SHARE, NoiseOptions
 from jostle.options.declaration import Theme, check, option
 from jostle.options.kinds import HELD, number
@@ -161,14 +162,14 @@ class TableSteps:
             changed[:, places[0]] = together
         return changed
 
-    def _mutations(self, columns: Tensor, donors: Tensor | None, same: Tensor) -> tuple[Mutation, ...]:
+    def _mutations(self, columns: Tensor, donors: Tensor | None, same: Tensor) -> Mutations:
         """What made each child, given where it is the same as its parent [batch, columns]."""
         if donors is not None:
             columns = torch.where(donors[:, :1].isnan(), columns, columns + len(self._table.columns))
         made = list(starmap(self._named, columns.sort(1).values.tolist()))
         for row in same.all(1).nonzero().squeeze(1).tolist():
             made[row] = UNCHANGED
-        return tuple(made)
+        return Mutations.of(made)
 
     def _mutation(self, *drawn: int) -> Mutation:
         """The mutation that changed these columns."""

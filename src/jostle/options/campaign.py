@@ -14,7 +14,7 @@ from jostle.options.kinds import (
     DEVIATIONS,
     DURATION,
     FLAG,
-    HELD,
+    HELD_OR_AUTO,
     INPUTS,
     LARGEST,
     NAMES,
@@ -39,6 +39,8 @@ DEFAULT_BUDGET = 60.0  # seconds
 USUAL_RANGE = (0.0, 1.0)  # of input values
 CHANNEL_MEANS, EVERY_UNIT = UNITS = ("channels", "every")  # what a neuron is: the mean of a channel, or every unit
 BEHIND_ACTIVATIONS, EVERY_LAYER = COUNTED_LAYERS = ("activated", "every")  # layers whose neurons are counted
+FIRST_BATCH, LARGEST_BATCH = 256, 1024  # rows that run at once, of a campaign that leaves that open
+BATCH_BYTES = 2**24  # that inputs, or answers, of more rows than the first take at most
 OFF, AUTO, STRICT = SANDBOXES = ("off", "auto", "strict")  # of the model's own process
 TOKEN = whole(0, LARGEST)
 LENGTH = whole(1, 10_000_000)
@@ -288,7 +290,23 @@ class RunOptions:
 class BatchOptions:
     """How many inputs run at once."""
 
-    batch: int = option(HELD, "Inputs run at once", Theme.BUDGET, default=256)
+    batch: int | str = option(
+        HELD_OR_AUTO,
+        f"Inputs run at once; auto: {FIRST_BATCH}, and small inputs up to {LARGEST_BATCH:,} as the campaign grows",
+        Theme.BUDGET,
+        default="auto",
+    )
+
+    @property
+    def rows(self) -> int:
+        """How many, whatever a campaign has run before."""
+        return FIRST_BATCH if isinstance(self.batch, str) else self.batch
+
+    def largest(self, row_bytes: int) -> int:
+        """How many a step of a campaign may run at most, of which each row takes so many bytes."""
+        if not isinstance(self.batch, str):
+            return self.batch
+        return max(FIRST_BATCH, min(LARGEST_BATCH, BATCH_BYTES // max(row_bytes, 1)))
 
 
 @dataclass(frozen=True)

@@ -157,15 +157,18 @@ def whole(low: int, high: int, say: str | None = None) -> Kind:
     return Kind("INTEGER", _whole_text, check, bad, bounds=Bounds(low, high))
 
 
-ALL = "all"
+def whole_or(word: str, low: int, high: int) -> Kind:
+    """A whole number within bounds, both included, or a word."""
 
+    def check(value: Any) -> int | str:
+        if value == word:
+            return word
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"give a whole number of at least {low} and at most {high}, or {word}")
+        return value
 
-def _count_or_all(value: Any) -> int | str:
-    if value == ALL:
-        return ALL
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST:
-        raise ValueError("give a whole number of at least 0, or all")
-    return value
+    bad = (low - 1, high + 1, 1.5, True, 10**5000, "9" * 5000, "many", "")
+    return Kind(f"N|{word}", _whole_text, check, bad, bounds=Bounds(low, high))
 
 
 def choice(names: Callable[[], Iterable[str]], also: Callable[[str], bool] = lambda name: False) -> Kind:
@@ -353,13 +356,8 @@ TEXT = Kind("TEXT", _as_it_is, _text, ODD_TEXTS)
 FLAG = Kind("", _as_it_is, _flag, (1, "yes"))
 COUNT = whole(1, 10**15)  # of what is only counted
 HELD = whole(1, MOST_HELD)  # of what is held in memory at once
-COUNT_OR_ALL = Kind(
-    "N|all",
-    _whole_text,
-    _count_or_all,
-    (-1, LARGEST + 1, 1.5, True, 10**5000, "9" * 5000, "many", ""),
-    bounds=Bounds(0, LARGEST),
-)
+COUNT_OR_ALL = whole_or("all", 0, LARGEST)
+HELD_OR_AUTO = whole_or("auto", 1, MOST_HELD)
 NAMES = Kind("NAMES", _as_it_is, _names, ("a,,b", ",", 3, "a\0b", ["b" * (LONGEST + 1)], ["a"] * (MOST_NAMES + 1)))
 SHAPES = Kind("SIZES", _as_it_is, _shapes, ("big", "3x", "0x3", "a=b", 3, "9" * 300))
 INPUTS = Kind("NAME=MUTATOR", _as_it_is, _inputs, ("image=", "=noise", "a=b=c", ",", 3), repeats=True)

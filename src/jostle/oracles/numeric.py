@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from jostle.digests import bug_number
-from jostle.lineage import Change
 from jostle.part import Part, first_line
 from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
 
@@ -28,8 +27,7 @@ class Finite:
                 bugs[rows & (bugs == NO_BUG)] = number
         number = bug_number(GRADIENT.fingerprint)
         described[number] = GRADIENT
-        without_gradient = [mutation.change is Change.NO_GRADIENT for mutation in candidates.mutations]
-        bugs[torch.tensor(without_gradient) & (bugs == NO_BUG)] = number
+        bugs[candidates.mutations.without_gradient & (bugs == NO_BUG)] = number
         return Verdicts.where("nan", trace, bugs != NO_BUG, bugs, lambda row: described[int(bugs[row])])
 
 

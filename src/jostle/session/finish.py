@@ -23,6 +23,7 @@ from jostle.inputs.geometry import Border
 from jostle.inputs.tokens import Tokens, edit_sizes
 from jostle.interfaces import ModelTarget, Oracle, Target
 from jostle.lineage import Mutation, joined
+from jostle.mutations import Mutations
 from jostle.mutators.metamorphic import MetamorphicOptions
 from jostle.named_objects import names_object
 from jostle.options.campaign import BatchOptions, FindingOptions, InputOptions
@@ -159,7 +160,7 @@ class InputFinisher:
     @property
     def _at_once(self) -> int:
         """How many findings are worked on together: no more than the model runs in one batch."""
-        return min(AT_ONCE, self.settings[BatchOptions].batch)
+        return min(AT_ONCE, self.settings[BatchOptions].rows)
 
     def _opened(self, stack: ExitStack) -> Target | None:
         """The model in a new process, where findings are confirmed; that it cannot be loaded twice ends nothing."""
@@ -224,7 +225,7 @@ class InputFinisher:
     @cached_property
     def _seed_layers(self) -> SeedLayers:
         layers = self.prepared.model.novelty_layers
-        return SeedLayers.of(self.target, self.seeds, self.settings[BatchOptions].batch, layers)
+        return SeedLayers.of(self.target, self.seeds, self.settings[BatchOptions].rows, layers)
 
     def _confirmed(
         self, rows: Candidates, findings: Sequence[SavedFinding], again: Target | None, deadline: Deadline
@@ -234,7 +235,7 @@ class InputFinisher:
         oracle, known = self._oracle(like), [_confirmation(finding.record) for finding in findings]
         if again is None or oracle is None or like.of_gradient or None not in known:
             return known
-        confirming = Confirming(again, oracle, like.kind, self.settings[BatchOptions].batch, self.same_process)
+        confirming = Confirming(again, oracle, like.kind, self.settings[BatchOptions].rows, self.same_process)
         half = deadline.share(1, 2) if self._shrinks(like) else deadline  # the rest is for minimising
         return confirming.confirmed(rows, _bugs(findings), half)
 
@@ -328,7 +329,7 @@ class InputFinisher:
             self.seeds,
             torch.full((len(findings),), NO_PARENT),
             roots,
-            tuple(finding.record.mutation for finding in findings),
+            Mutations.of(finding.record.mutation for finding in findings),
             joined([lineage_of(finding, border, self.domain) for finding in findings]),
         )
 

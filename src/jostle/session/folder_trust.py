@@ -70,7 +70,7 @@ def code_in(given: Given) -> Iterator[NamedCode]:
     trusted = given.of(ModelOptions).trust_model
     for option, spec in _specs(given):
         is_code = names_object(spec) or (trusted and option in MODELS and is_file(spec))
-        if is_code and not was_held(spec) and not _ships(spec):
+        if is_code and not was_held(spec) and not ships(spec):
             yield NamedCode(option, spec)
 
 
@@ -87,7 +87,8 @@ def _specs(given: Given) -> Iterator[tuple[str, str]]:
             yield option, text if added is None else f"{added.module}:{added.attr}"
 
 
-def _ships(spec: str) -> bool:
+def ships(spec: str) -> bool:
+    """Whether it is a network or data that comes with Jostle."""
     place, _, name = spec.rpartition(":")
     return place == ZOO and name in SHIPPED
 

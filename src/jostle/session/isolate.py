@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from jostle.isolation.process import Limits, most_memory
 from jostle.layout import Layout
 from jostle.named_objects import names_object
 from jostle.options.campaign import (
-    AUTO,
     OFF,
     STRICT,
     InputOptions,
@@ -65,16 +64,21 @@ def limits_of(given: Given) -> Limits | None:
 
 
 def sandbox_of(given: Given, twins: Path) -> dict[str, Any] | None:
-    """What the models' own process must give up; None where it keeps the user's rights.
-
-    Model files get a sandbox unless told otherwise. Python that the user names does not, unless told to: it may have
-    to write, and naming it is consent.
-    """
+    """What the models' own process must give up; None where it keeps the user's rights."""
     policy = given.of(IsolationOptions).sandbox
     named = (*named_models(given), *filter(None, (given.of(WatchOptions).metadata, given.of(InputOptions).tokenizer)))
-    if policy == OFF or (policy == AUTO and any(map(names_object, named))):
+    if not wants_sandbox(policy, named):
         return None
     return {"writable": [str(twins)], "strict": policy == STRICT}
+
+
+def wants_sandbox(policy: str, named: Iterable[str]) -> bool:
+    """Whether a process that opens what is named runs in a sandbox.
+
+    Model files get one unless told otherwise. Python that the user names does not, unless told to: it may have to
+    write, and naming it is consent.
+    """
+    return policy == STRICT or (policy != OFF and not any(map(names_object, named)))
 
 
 def any_held(given: Given) -> bool:
@@ -105,19 +109,19 @@ def isolated(
     if twins is None:
         twins = service.folder / TWINS
         twins.mkdir()
+    sandbox = sandbox_of(given, twins)
     try:
         options = json.loads(json.dumps(dict(given.values)))
-        sandbox = sandbox_of(given, twins)
         fields = {"options": options, "threads": torch.get_num_threads(), "importable": sys.path, "sandbox": sandbox}
         loaded, _ = service.open("load", {}, **fields)
     except FailedElsewhere as failure:
         model = given.of(ModelOptions).model
         if not failure.crash.fatal:
-            raise ModelRefused(raised_while_opened(model, failure.crash)) from failure
+            raise _refused_opening(model, failure.crash, sandbox is not None) from failure
         fix = "give more" if failure.crash.error == "MemoryLimit" else "check where the file comes from"
         raise ModelRefused(f"{model} ends the process that loads it ({failure}): {fix}") from failure
     fields = {"twins": str(twins), "layout": None if layout is None else layout.as_json()}
-    answer, arrays = _instrumented(service, given.of(ModelOptions).model, sample, fields)
+    answer, arrays = _instrumented(service, given.of(ModelOptions).model, sample, fields, sandbox is not None)
     target = Isolated(service)
     facts: dict[str, Any] = answer["facts"]
     facts |= {"traits": Traits.from_json(facts["traits"]), "notes": tuple(facts["notes"])}
@@ -141,7 +145,14 @@ def raised_while_opened(model: str, crash: Crash) -> str:
     return f"{model} cannot be fuzzed, it raised {what}: mend it"
 
 
-def _instrumented(service: WorkerClient, model: str, sample: Tensor, fields: Mapping[str, Any]) -> Answer:
+def _refused_opening(model: str, crash: Crash, sandboxed: bool) -> ModelRefused:
+    denied = crash.denied and sandboxed
+    return ModelRefused(crash.by_sandbox() if denied else raised_while_opened(model, crash))
+
+
+def _instrumented(
+    service: WorkerClient, model: str, sample: Tensor, fields: Mapping[str, Any], sandboxed: bool
+) -> Answer:
     """Asks on fewer and fewer inputs, because one that ends the process is a finding and no reason to give up."""
     for first in range(min(len(sample), MOST_DEATHS)):
         try:
@@ -149,5 +160,5 @@ def _instrumented(service: WorkerClient, model: str, sample: Tensor, fields: Map
         except FailedElsewhere as failure:
             reason = str(failure)
             if not failure.crash.fatal:
-                raise ModelRefused(raised_while_opened(model, failure.crash)) from failure
+                raise _refused_opening(model, failure.crash, sandboxed) from failure
     raise PreflightFailed(f"the model ends its process on the first seeds ({reason}): check their shape and range")

@@ -75,7 +75,7 @@ def sound_trace(model: Instrumented, data: Seeds) -> Trace:
 
 def data_parts(given: Given, spec: str, progress: Progress = quietly) -> Iterator[Seeds]:
     """The data behind a name, batch by batch, all in the declared range."""
-    inputs, batch = given.of(InputOptions), given.of(BatchOptions).batch
+    inputs, batch = given.of(InputOptions), given.of(BatchOptions).rows
     stream = stream_seeds(spec, seed_form(inputs), batch)
     shape = None
     for part in progress(stream.parts, stream.count):

@@ -86,15 +86,23 @@ class Reopened:
         return ran if there else here
 
 
+def given_in(folder: Path, changes: Given, *loaded: str) -> Given:
+    """What `reopen` gives, before anything is checked."""
+    return _changed(recorded_campaign(folder).naming_only(*loaded), changes)
+
+
+def _changed(named: Reopened, changes: Given) -> Given:
+    return named.given.over(**{**NO_CONSENT, **changes.over(trust_folder=None).values})
+
+
 def reopen(folder: Path, changes: Given, *loaded: str) -> Given:
     """Options to load the campaign in a folder with, where only these options can name Python; changes come first.
 
     Files that it names must be as they were, and code that it names must be the user's own.
     """
     named = recorded_campaign(folder).naming_only(*loaded)
-    own = changes.over(trust_folder=None)
-    named.but_for(*own.values).refuse_changed_files(folder)  # before any of them is opened
-    given = named.given.over(**{**NO_CONSENT, **own.values})
+    given = _changed(named, changes)
+    named.but_for(*changes.over(trust_folder=None).values).refuse_changed_files(folder)  # before any is opened
     FolderTrust.of(changes).check(given, [folder])
     return given
 

@@ -69,7 +69,7 @@ class Shrinker:
 
         First fewer and smaller steps from the seed on, then towards the seed, moved as the input is.
         """
-        shows = _Shows(self.target, self.oracle, bugs, deadline, self.settings[BatchOptions].batch)
+        shows = _Shows(self.target, self.oracle, bugs, deadline, self.settings[BatchOptions].rows)
         if isinstance(self.domain, Tokens):
             small = undone(rows.inputs, rows.references, self.domain, partial(shows.inputs, rows))
             return Shrunk(shows.where_alone(rows, replace(rows, inputs=small)), (None,) * len(rows))

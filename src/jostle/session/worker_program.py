@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from jostle.composition.compose import watching
 from jostle.composition.settle import FUZZ
 from jostle.isolation.messages import grouped
 from jostle.isolation.sandbox import check_full, enter
+from jostle.isolation.sandbox_blame import blaming_sandbox
 from jostle.isolation.server import connected, serve
 from jostle.isolation.shared_arrays import SharedArrays
 from jostle.isolation.target_server import Hosted, TargetServer
@@ -32,17 +34,24 @@ class ModelOpener:
 
     def __init__(self, scratch: Path):
         self._scratch = scratch  # a folder of this process alone
+        self._blaming: Callable[[], AbstractContextManager[None]] = nullcontext  # what is said of failures
 
     def load(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         sandbox = self._entered(fields["sandbox"])  # before there are threads, which would stay outside
+        self._blaming = blaming_sandbox if sandbox else nullcontext
         torch.set_num_threads(fields["threads"])
         sys.path += [folder for folder in fields["importable"] if folder not in sys.path]  # last: it hides nothing
-        given = FUZZ.parsed(fields["options"])
-        self._given, self._models = given, load_models(given)
+        self._given = given = FUZZ.parsed(fields["options"])
+        with self._blaming():
+            self._models = load_models(given)
         self._watching = watching(recipe_of(given), given)
         return {"sandbox": sandbox}
 
     def watch(self, sample: Tensor, fields: Mapping[str, Any]) -> Hosted:
+        with self._blaming():
+            return self._hosted(sample, fields)
+
+    def _hosted(self, sample: Tensor, fields: Mapping[str, Any]) -> Hosted:
         layout = fields["layout"]
         making = making_of(self._given, sample, Path(fields["twins"]))
         models = self._models.taking(None if layout is None else Layout.parsed(layout)).with_twins(self._given, making)

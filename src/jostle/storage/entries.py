@@ -13,6 +13,7 @@ from torch import Tensor
 from jostle.digests import digest_of
 from jostle.inputs.geometry import Border, are_moved, border_of, placed, unmoved
 from jostle.lineage import Lineage, Mutation, Untouched
+from jostle.mutations import Mutations
 from jostle.records import Candidates, Seeds
 from jostle.untrusted.json_text import parsed_json
 from jostle.untrusted.tensor_files import opened_tensors
@@ -32,7 +33,7 @@ def _tensors(kept: Candidates) -> dict[str, Tensor]:
 
 
 def _mutations(kept: Candidates) -> str:
-    return json.dumps([str(mutation) for mutation in kept.mutations])
+    return json.dumps(kept.mutations.texts)
 
 
 def decode_entries(path: Path, seeds: Seeds) -> Candidates:
@@ -54,7 +55,7 @@ def decode_entries(path: Path, seeds: Seeds) -> Candidates:
             raise ValueError(f"{path.name} has {name} of {array.dtype} {list(array.shape)}")
     if len(texts) and not 0 <= int(roots.min()) <= int(roots.max()) < len(seeds):
         raise ValueError(f"{path.name} names seeds that do not exist")
-    mutations = tuple(map(Mutation.parsed, texts))
+    mutations = Mutations.of(map(Mutation.parsed, texts))
     border = Border(written or Border.DARK)  # files without it are of before the choice
     return Candidates(inputs, seeds, parents, roots, mutations, _lineage(seeds, placements, border))
 

@@ -52,7 +52,7 @@ def digest_of_failing(failing: Failures) -> str:
 def _arrays(failing: Failures) -> dict[str, Tensor]:
     """What a file holds, in the order of its digest; an input that violates several properties is there once."""
     rows, names = failing.inputs, sorted(set(failing.kinds))
-    text = json.dumps({"kinds": names, "mutations": [str(mutation) for mutation in rows.mutations]})
+    text = json.dumps({"kinds": names, "mutations": rows.mutations.texts})
     numbers = {
         "input_of": failing.input_of,
         "roots": rows.roots[failing.input_of],

@@ -79,6 +79,11 @@ class Dataflow(TorchDispatchMode):
         self._given: list[_Given] = []
         self._latest: dict[int, _Given] = {}  # by identity of the tensor; what works in place gives it anew
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: torch would import its compiler for that, which takes seconds, and only a compiled model has one."""
+        return False
+
     def begin(self, layer: str, activates: bool) -> None:
         """A layer begins to run."""
         self._running.append(_Call(layer, activates))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -17,6 +19,7 @@ from jostle.isolation.process import Limits
 from jostle.isolation.sandbox import ALL, FILES, NETWORK, SIGNALS, Entered, check_full, tried
 from jostle.options.schema import Given
 from jostle.session.isolate import isolated, limits_of, sandbox_of
+from jostle.session.load import load
 from making import options
 
 GENEROUS = Limits(60, 2**40)
@@ -124,3 +127,50 @@ def test_where_landlock_is_forbidden_doctor_says_so_and_strict_is_refused(tmp_pa
     assert done.returncode == 4
     assert [line for line in done.stderr.splitlines() if line][-1].startswith("jostle: --sandbox strict cannot be had")
     assert "Traceback" not in done.stderr and not (tmp_path / "out").exists()
+
+
+WRITING = """
+import torch
+from pathlib import Path
+
+
+def write():
+    Path(__file__).with_name("written").write_text("here")
+
+
+class WritesWhenRun(torch.nn.Module):
+    def forward(self, inputs):
+        write()
+        return inputs
+
+
+def written_when_loaded():
+    write()
+    return torch.nn.Identity()
+
+
+class WritesWhenLoaded(torch.nn.Module):
+    def __reduce__(self):
+        return written_when_loaded, ()
+
+    def forward(self, inputs):
+        return inputs
+"""
+
+
+@pytest.mark.slow
+@needs_all
+@pytest.mark.parametrize("name", ["WritesWhenRun", "WritesWhenLoaded"])
+def test_a_model_that_must_write_is_told_how_to_leave_the_sandbox(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "writing.py").write_text(WRITING)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    torch.save(getattr(importlib.import_module("writing"), name)(), tmp_path / "net.pt")
+    np.save(tmp_path / "rows.npy", torch.rand(8, 3).numpy())
+    fuzzed = options(model=str(tmp_path / "net.pt"), seeds=str(tmp_path / "rows.npy"), trust_model=True)
+    with pytest.raises(UsageError, match=r"sandbox kept the model from writing .*PermissionError.*--sandbox off"):
+        load(fuzzed)
+    assert not (tmp_path / "written").exists()
+    load(fuzzed.over(sandbox="off")).close()
+    assert (tmp_path / "written").exists()

@@ -14,6 +14,7 @@ from jostle.inputs.named_arrays import InputWishes, packed_seeds
 from jostle.inputs.several import Several
 from jostle.interfaces import Mutator
 from jostle.lineage import Change, Mutation
+from jostle.mutations import Mutations
 from jostle.mutators.each import Each
 from jostle.mutators.havoc import NAMES, Havoc
 from jostle.mutators.metamorphic import Metamorphic
@@ -117,7 +118,9 @@ def test_a_mutator_that_learns_is_told_what_was_done_to_its_own_input() -> None:
     assert isinstance(domain, Several)
     each = Each(domain, {"image": image, "age": age})
     done = Mutation(("image fill", "age scale", "image swap"))
-    each.learn(lesson(replace(rows, mutations=(done,) * 40), torch.ones(40, 1), [Mutation(("age shift",))]))
+    each.learn(
+        lesson(replace(rows, mutations=Mutations.all_of(done, 40)), torch.ones(40, 1), [Mutation(("age shift",))])
+    )
     assert {name for name, share in image.shares().items() if share > 1 / len(NAMES)} == {"fill", "swap"}
     assert {name for name, share in age.shares().items() if share > 1 / len(NAMES)} == {"scale", "shift"}
 

@@ -18,6 +18,7 @@ from jostle.inputs.tokens import Tokens
 from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import Mutator
 from jostle.lineage import UNCHANGED, Mutation
+from jostle.mutations import Mutations
 from jostle.mutators.earned_shares import EXPLORED
 from jostle.mutators.havoc import NAMES, Havoc
 from jostle.mutators.in_domain import InUnits
@@ -34,7 +35,7 @@ FEW = torch.rand(30, 4, 4, generator=torch.Generator().manual_seed(0))
 def paid(*texts: str, found: int = 0) -> Lesson:
     """A step that kept a mutant of each of these."""
     mutations = tuple(map(Mutation.parsed, texts))
-    rows = replace(batch_of(torch.zeros(len(texts), 2)), mutations=mutations)
+    rows = replace(batch_of(torch.zeros(len(texts), 2)), mutations=Mutations.of(mutations))
     return lesson(rows, torch.ones(len(texts), 1), mutations[:1] * found)
 
 

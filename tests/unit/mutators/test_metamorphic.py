@@ -12,8 +12,8 @@ from torch import Tensor
 
 from jostle.errors import UsageError
 from jostle.inputs.geometry import Border, place
-from jostle.mutators.fitted_parameters import VISIBLE, Prospects
-from jostle.mutators.metamorphic import Ancestors, Metamorphic
+from jostle.mutators.fitted_parameters import VISIBLE
+from jostle.mutators.metamorphic import Metamorphic
 from jostle.mutators.transform_ranges import RANGES
 from jostle.mutators.transforms import TRANSFORMS, Affine, Filter, Transform
 from jostle.randomness import randomness
@@ -253,16 +253,15 @@ def test_the_parents_are_left_as_they_were() -> None:
 def tried(mutator: Metamorphic, parents: Candidates, tries: int, seed: int) -> tuple[Tensor, Tensor]:
     """Many tries for each parent: which are given up unmade, and which are good after all."""
     rng = randomness(seed, 0)
-    images, references = parents.inputs, parents.references
-    ancestors = Ancestors(images, references, parents.originals, parents.moved, placements_of(parents), whole=False)
-    prospects = Prospects(images, references, mutator._transforms, mutator._closeness, mutator._border)
-    rows = torch.arange(len(parents))
+    ancestors, rows = mutator._ancestors(parents), torch.arange(len(parents))
     kinds = mutator._drawn_kinds(ancestors.moved, tries, rng)
-    parameters = mutator._lows[kinds] + mutator._widths[kinds] * torch.rand(kinds.shape, generator=rng)
-    hopeless = prospects.hopeless(rows, kinds, parameters) & ~prospects.without_effect[rows[:, None], kinds]
+    parameters = mutator._lows[kinds] + mutator._lengths[kinds] * torch.rand(kinds.shape, generator=rng)
+    prospects = mutator._prospects(ancestors, rows)
+    hopeless = prospects.hopeless(kinds, parameters) & ~prospects.without_effect.gather(1, kinds)
     flat = rows[:, None].expand(-1, tries).flatten()
     attempt = mutator._attempt(ancestors, flat, kinds.flatten(), parameters.flatten(), rng)
-    return hopeless, attempt.good.view_as(hopeless)
+    good = torch.empty(len(flat), dtype=torch.bool).index_copy_(0, attempt.order, attempt.good)
+    return hopeless, good.view_as(hopeless)
 
 
 def dotted(count: int) -> Tensor:

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from jostle.lineage import NO_GRADIENT, UNCHANGED, Mutation
+from jostle.mutations import Mutations
 from jostle.mutators.earned_shares import EXPLORED
 from jostle.mutators.mixed import Costed, Mixed
 from jostle.mutators.noise import Noise
@@ -32,7 +33,7 @@ class Marking:
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
         self.given.append(len(parents))
         marked = torch.full_like(parents.inputs, self.mark)
-        return replace(parents, inputs=marked, mutations=(self.mutation,) * len(parents))
+        return replace(parents, inputs=marked, mutations=Mutations.all_of(self.mutation, len(parents)))
 
 
 def two(cost: float = 1.0) -> tuple[Mixed, Marking, Marking]:
@@ -43,7 +44,7 @@ def two(cost: float = 1.0) -> tuple[Mixed, Marking, Marking]:
 def paid(kept: int = 0, found: int = 0, name: str = "one") -> Lesson:
     """A step in which one of the mutators was first to show so many things."""
     marked = MARKED._replace(mutator=name)
-    rows = replace(batch_of(torch.zeros(kept, 2)), mutations=(marked,) * kept)
+    rows = replace(batch_of(torch.zeros(kept, 2)), mutations=Mutations.all_of(marked, kept))
     return lesson(rows, torch.ones(kept, 1), [marked] * found)
 
 

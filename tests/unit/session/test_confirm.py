@@ -13,7 +13,7 @@ from jostle.options.schema import Given
 from jostle.session.assemble import assemble
 from jostle.session.finish import InputFinisher
 from jostle.storage.finding_record import Confirmation, FinishedArray
-from making import options, saved_findings
+from making import options, saved_findings, unhurried
 
 NETS = """
 import os
@@ -76,8 +76,7 @@ def finished(workshop: Path, model: str, **choices: Any) -> tuple[InputFinisher,
     """The findings of a campaign, confirmed."""
     session = assemble(chosen(workshop, model, **choices))
     session.archive.conclude(session.search())
-    finisher = session.finisher
-    assert isinstance(finisher, InputFinisher)
+    finisher = unhurried(session)
     finisher.finish()
     session.release()
     records = [one.record.finished for one in saved_findings(workshop / "out")]
@@ -120,8 +119,7 @@ def test_a_model_that_cannot_be_loaded_twice_is_finished_all_the_same(workshop: 
     session = assemble(chosen(workshop, "Steady", oracle=("nan",)))
     session.archive.conclude(session.search())
     (workshop / "nets.py").write_text("raise OSError('gone')")
-    finisher = session.finisher
-    assert isinstance(finisher, InputFinisher)
+    finisher = unhurried(session)
     finisher.finish()
     session.release()
     (remark,) = finisher.remarks

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,7 +40,7 @@ from jostle.storage.finding_record import (
 from jostle.storage.findings import SavedFinding
 from jostle.subjects.torch_target import TorchTarget
 from jostle.zoo import lenet1, lenet5, mnist_sample
-from making import batch_of, options, saved_findings
+from making import batch_of, options, saved_findings, unhurried
 
 FINISHED = {"change", "minimised", "steps", "answers", "location"}  # what finishing adds to finding.json
 NETS = """
@@ -105,9 +104,7 @@ def unfinished_session(workshop: Path, out: Path, **choices: Any) -> Session:
 
 def run(workshop: Path, out: Path, **choices: Any) -> InputFinisher:
     """What finishes the findings of a campaign that has run."""
-    finisher = unfinished_session(workshop, out, **choices).finisher
-    assert isinstance(finisher, InputFinisher)
-    return finisher
+    return unhurried(unfinished_session(workshop, out, **choices))
 
 
 @pytest.fixture(scope="module")
@@ -341,7 +338,7 @@ def test_pictures_of_finished_findings_show_what_was_minimised(workshop: Path, t
         if closed_before:
             session.archive.close()
             session = assemble(session_options(workshop, tmp_path / out))
-        session.finisher.finish()
+        unhurried(session).finish()
         session.archive.close()
     name = saved_findings(tmp_path / "out")[0].folder.name
     one, other = (tmp_path / out / "findings" / name / "picture.png" for out in ("out", "at once"))
@@ -423,7 +420,7 @@ def test_steps_that_are_not_needed_are_left_out(turned: list[SavedFinding], work
 
 
 def test_when_the_time_is_over_findings_are_finished_but_not_minimised(workshop: Path, tmp_path: Path) -> None:
-    done = run(workshop, tmp_path / "out", finishing="0.001s")
+    done = replace(run(workshop, tmp_path / "out", finishing="0.001s"), clock=TickingClock())
     done.finish()
     findings = saved_findings(tmp_path / "out")
     assert findings and all(finished_array(one).minimised is None for one in findings)
@@ -457,7 +454,7 @@ def test_findings_that_the_time_cut_off_are_kept_smaller_and_taken_up_again(
         assert said == finding.record.label_change.taken_for, "what is kept shows the bug"
     assert any(minimised_size(one) < finished_array(one).change.euclidean for one in cut)
     assert f"{len(cut)} of {len(cut)} findings could not be minimised to the end" in finisher.remarks[0]
-    finisher = replace(finisher, clock=time.monotonic)
+    finisher = replace(finisher, clock=lambda: 0.0)
     assert finisher.finish_these([(one.folder, one.record) for one in cut]) == Worked(len(cut), 0)
     for one, whole in zip(saved_findings(copied), finished, strict=True):
         assert not is_open(one.record) and minimised_size(one) == pytest.approx(minimised_size(whole), rel=0.05)
@@ -622,7 +619,7 @@ def test_findings_of_every_kind_are_minimised(
     usual |= {"radius": 1.0, "executions": 400, "minimise": True, "out": "out", "seed": seed}
     session = assemble(options(**usual, **choices))
     session.archive.conclude(session.search())
-    session.finisher.finish()
+    unhurried(session).finish()
     session.release()
     findings = [one for one in saved_findings(tmp_path / "out") if finished_array(one).change.changed > 1]
     assert len({one.record.fingerprint for one in findings}) >= (2 if len(choices["oracle"]) > 1 else 1)
@@ -642,7 +639,7 @@ def test_what_went_into_the_first_layer_that_is_not_finite_is_noted(
     usual: dict[str, Any] = {"recipe": "random", "seeds": "kinds.py:rows", "range": (0.0, 1.0), "sigma": 0.3}
     session = assemble(options(**usual, radius=1.0, executions=400, out="out", model="kinds.py:Lit", oracle=("nan",)))
     session.archive.conclude(session.search())
-    session.finisher.finish()
+    unhurried(session).finish()
     session.release()
     (finding, *_) = saved_findings(tmp_path / "out")
     location = finished_array(finding).location

@@ -19,6 +19,7 @@ import torch
 
 from jostle.errors import OutputRefused, WriteFailed
 from jostle.inputs.geometry import Border, Placements, unmoved
+from jostle.mutations import Mutations
 from jostle.records import Candidates, Failures, Finding, Violation
 from jostle.step_records import PastStep, StepRecord, Summary
 from jostle.storage import archive as archives
@@ -44,7 +45,9 @@ def mutants() -> Candidates:
     """One of each seed; the last was moved aside on the way."""
     seeds, placements = SEEDS.as_candidates(), unmoved(4)
     placements[3, 0, 2] = 0.5
-    return Candidates(seeds.inputs / 2, SEEDS, torch.arange(4), seeds.roots, (NOISE,) * 4, Placements(placements))
+    return Candidates(
+        seeds.inputs / 2, SEEDS, torch.arange(4), seeds.roots, Mutations.all_of(NOISE, 4), Placements(placements)
+    )
 
 
 def so_far(step: int, seconds: float) -> Summary:

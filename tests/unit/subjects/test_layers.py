@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -200,3 +202,21 @@ def test_lenets_have_as_many_neurons_as_in_papers_up_to_softmax(net: nn.Module, 
     layers = layers_of(net, torch.zeros(2, 1, 28, 28))
     counted = activated(layers)
     assert sum(layer.shape[0] for layer in layers if layer.name in counted) == neurons
+
+
+def test_a_compiled_module_has_the_layers_of_the_module() -> None:
+    net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(32, 3)).eval()
+    sample = torch.zeros(2, 1, 6, 6)
+    plain = activated(layers_of(net, sample))
+    compiled = activated(layers_of(torch.compile(net, backend="eager"), sample))
+    assert plain == ["1", "3"]
+    assert [name.removeprefix("_orig_mod.") for name in compiled if name != "_orig_mod"] == plain
+
+
+@pytest.mark.slow
+def test_looking_at_layers_does_not_import_the_compiler() -> None:
+    program = (
+        "import sys, torch; from jostle.zoo import lenet1; from jostle.subjects.torch_layers import layers_of; "
+        "layers_of(lenet1(), torch.zeros(2, 1, 28, 28)); sys.exit('torch._dynamo' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0

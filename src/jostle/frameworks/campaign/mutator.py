@@ -14,6 +14,7 @@ from jostle.frameworks.edits.edit import Edit
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.strategies.strategy import Moves, Random
 from jostle.lineage import UNCHANGED, Mutation
+from jostle.mutations import Mutations
 from jostle.records import Candidates
 
 TRIES = 10
@@ -43,7 +44,7 @@ class Edits:
         inputs = self._store.put_all([graph for graph, _ in children])
         same = (inputs == parents.inputs).flatten().tolist()
         mutations = (UNCHANGED if equal else Mutation(moves) for equal, (_, moves) in zip(same, children, strict=True))
-        return replace(parents, inputs=inputs, mutations=tuple(mutations))
+        return replace(parents, inputs=inputs, mutations=Mutations.of(mutations))
 
     def _child(self, graph: Graph, moves: Moves, rng: Random) -> tuple[Graph, Moves]:
         """A child, and the edits that made it."""
