@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from jostle.errors import Interrupted, JostleError, UsageError
-from jostle.process_state import ProcessState
+from jostle.process_state import ProcessState, in_foreign_hands
 
 OURS, INSTALLED = Path(__file__).parent, "site-packages"
 STANDARD = sysconfig.get_path("stdlib")
@@ -116,11 +116,12 @@ meddling: dict[str, None] = {}
 
 
 def _put_back_after(foreign: Callable[[], Result]) -> Result:
-    before = ProcessState.now()
-    try:
-        return foreign()
-    finally:
-        meddling.update(dict.fromkeys(before.restore()))
+    with in_foreign_hands:
+        before = ProcessState.now()
+        try:
+            return foreign()
+        finally:
+            meddling.update(dict.fromkeys(before.restore()))
 
 
 def _crash_of(error: BaseException) -> Crash:

@@ -33,6 +33,9 @@ OUT_OF_THE_WAY = 512  # copies of descriptors have at least this number: models 
 
 File = tuple[int, int]  # device and number of what a descriptor leads to
 
+# Held while foreign code runs: until it is put back, the process may be without files or memory.
+in_foreign_hands = threading.RLock()
+
 
 @dataclass(frozen=True)
 class ProcessState:

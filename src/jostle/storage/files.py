@@ -9,19 +9,24 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 from jostle.errors import OutputRefused, WriteFailed
+from jostle.process_state import in_foreign_hands
 from jostle.untrusted.files import AT_ONCE, HEADER_LIMIT, NO_LINKS, read_plain
 from jostle.untrusted.json_text import parsed_json
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 OF_THE_DISK = {*NO_ROOM, errno.EIO}  # nobody asked for the wrong thing
+TAKEN_AWAY = {errno.EMFILE, errno.EFBIG, errno.ENOMEM}  # by limits of the process, which a model in it can lower
 IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY}
 READ_AND_WRITE = 0o666  # by all whom the user's umask does not keep out, as open() has it
 OWNER_ALONE = 0o600
 Opener = Callable[[str, int], int]
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
 def write_all(folder: Path, files: Mapping[str, bytes]) -> int:
@@ -49,29 +54,59 @@ def write_whole(path: Path, content: bytes, synced: bool = False) -> int:
     return written
 
 
+def _once_more(write: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Tries again what limits of the process kept from being written, when no model runs that may have lowered them.
+
+    For what leaves nothing behind when it fails. Writing goes on beside a model that runs in this process.
+    """
+
+    @wraps(write)
+    def persistent(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        try:
+            return write(*args, **kwargs)
+        except OSError as error:
+            if error.errno not in TAKEN_AWAY:
+                raise
+            with in_foreign_hands:
+                return write(*args, **kwargs)
+
+    return persistent
+
+
 def _written(path: Path, content: bytes, synced: bool, opener: Opener | None = None) -> int:
     """The same but for the folder, which is not synced."""
-    beside = temporary(path)
     with _as_write_failed(path):
-        try:
-            with _opened_anew(beside, opener or _not_through_links) as file:
-                put(file, content)
-                file.flush()
-                if synced:
-                    os.fsync(file.fileno())
-            beside.replace(path)
-        except OSError:
-            with suppress(OSError):
-                beside.unlink()
-            raise
+        _replace(path, content, synced, opener or _not_through_links)
     return len(content)
+
+
+@_once_more
+def _replace(path: Path, content: bytes, synced: bool, opener: Opener) -> None:
+    beside = temporary(path)
+    try:
+        with _opened_anew(beside, opener) as file:
+            put(file, content)
+            file.flush()
+            if synced:
+                os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError:
+        with suppress(OSError):
+            beside.unlink()
+        raise
 
 
 def write_plain(path: Path, content: bytes) -> int:
     """Writes a file that may be left half written, because it can be told and there is another copy."""
-    with _as_write_failed(path), open(path, "wb", buffering=0, opener=_not_through_links) as file:
-        put(file, content)
+    with _as_write_failed(path):
+        _overwrite(path, content)
     return len(content)
+
+
+@_once_more
+def _overwrite(path: Path, content: bytes) -> None:
+    with open(path, "wb", buffering=0, opener=_not_through_links) as file:
+        put(file, content)
 
 
 def _opened_anew(path: Path, opener: Opener) -> BinaryIO:
@@ -140,16 +175,20 @@ class Appended:
 
     def append(self, content: bytes, synced: bool = False) -> int:
         with _as_write_failed(self._path):
-            before = os.fstat(self._file.fileno()).st_size
-            try:
-                put(self._file, content)
-                if synced:
-                    os.fsync(self._file.fileno())
-            except OSError:
-                with suppress(OSError):
-                    self._file.truncate(before)
-                raise
+            self._append(content, synced)
         return len(content)
+
+    @_once_more
+    def _append(self, content: bytes, synced: bool) -> None:
+        before = os.fstat(self._file.fileno()).st_size
+        try:
+            put(self._file, content)
+            if synced:
+                os.fsync(self._file.fileno())
+        except OSError:
+            with suppress(OSError):
+                self._file.truncate(before)
+            raise
 
     def clear(self) -> None:
         with _as_write_failed(self._path):
@@ -211,6 +250,7 @@ def sync_folders(folders: Iterable[Path]) -> None:
             _sync(parent)
 
 
+@_once_more
 def _sync(path: Path) -> None:
     if os.name == "nt" and path.is_dir():
         return  # Windows opens no folders, and keeps their entries safe by itself

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from jostle.errors import WriteFailed
+from jostle.foreign import Crash, attempt, meddling
 from jostle.storage.background_writer import MOST_WAITING, BackgroundWriter
+from jostle.storage.files import Appended, write_whole
 
 
 def test_work_is_done_in_order_and_waited_for() -> None:
@@ -34,3 +38,27 @@ def test_what_fails_is_told_and_nothing_after_it_is_done(failure: BaseException)
         behind.do(lambda: done.append("after"))
     behind.close()
     assert not done
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process has no limits there")
+@pytest.mark.parametrize("limit", ["RLIMIT_NOFILE", "RLIMIT_FSIZE"])
+def test_what_a_model_takes_from_the_process_while_it_runs_is_waited_for(limit: str, tmp_path: Path) -> None:
+    import resource
+
+    behind, log = BackgroundWriter(), Appended(tmp_path / "log")
+    _, hard = resource.getrlimit(getattr(resource, limit))
+
+    def write() -> None:
+        write_whole(tmp_path / "whole", b"whole", synced=True)
+        log.append(b"line")
+
+    def model() -> None:
+        resource.setrlimit(getattr(resource, limit), (0, hard))
+        behind.do(write)
+        time.sleep(0.2)  # time enough for the writer to fail; where it is not, it writes when the limit is back
+
+    assert not isinstance(attempt(model), Crash)
+    behind.wait()
+    behind.close()
+    assert ((tmp_path / "whole").read_bytes(), (tmp_path / "log").read_bytes()) == (b"whole", b"line")
+    meddling.clear()
