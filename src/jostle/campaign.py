@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+
+import torch
 
 from jostle.admission import Admission
 from jostle.coverage_counter import CoverageCounter
@@ -22,9 +26,9 @@ from jostle.interfaces import (
     Target,
 )
 from jostle.judgement import BatchJudge, Classes, Judgement, Saved
-from jostle.randomness import randomness
 from jostle.records import Candidates, Seeds, Trace
 from jostle.resume import Redone, Resumption
+from jostle.step_plan import StepPlan, StepPlanner
 from jostle.step_records import COUNTED_CORPUS, History, StepRecord, Summary
 from jostle.storage.corpus import Corpus
 from jostle.tally import Tally
@@ -46,7 +50,7 @@ class Budget:
 
     def rows(self, executions: int, batch: int) -> int:
         """How many inputs the next step may run."""
-        return batch if self.executions is None else min(batch, self.executions - executions)
+        return batch if self.executions is None else max(0, min(batch, self.executions - executions))
 
 
 class Campaign:
@@ -68,6 +72,7 @@ class Campaign:
         seed: int = 0,
         batch: int = 256,
         largest_batch: int | None = None,
+        ahead: bool = False,
         saved: Saved | None = None,
         seeds_count: bool = False,
         classes: Classes | None = None,
@@ -76,19 +81,23 @@ class Campaign:
     ):
         """A step runs `batch` inputs, and with a `largest_batch` up to so many, the more the campaign has run before.
 
+        Ahead, the inputs of a step are made before what the step before them gave is known, while that one runs.
         `saved` gives what a file gives back of inputs [batch, ...]: with it, only what survives that is found.
 
         With `seeds_count`, seeds that the model gets wrong are findings too. So many failing tests are handed to the
         listeners to be kept, None is all; `classes` reads the answers to them, of a model that gives classes. With a
         `counter`, the summary tells the coverage that it counts and not that of the corpus.
         """
-        self._target, self._mutator, self._scheduler = target, mutator, scheduler
-        self._seeds, self._budget, self._seed, self._batch = seeds, budget, seed, batch
+        self._target, self._mutator = target, mutator
+        self._seeds, self._budget, self._batch = seeds, budget, batch
         self._largest_batch = largest_batch or batch
         self._judge = BatchJudge(oracles, target, saved, seeds_count, classes)
         self._keep_failing, self._counter = keep_failing, counter
         learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
         self._admission = Admission(seeds, feedbacks, learners)
+        self._planner = StepPlanner(scheduler, mutator, self._admission.corpus, seed)
+        self._ahead = ahead
+        self._planned_ahead: StepPlan | None = None
         self._tally = Tally()
         self._listeners: Sequence[Listener] = ()
         self._stopping = False
@@ -118,11 +127,12 @@ class Campaign:
             self._plant()
         else:
             self._resume(history, redone)
-        try:
-            while len(self.corpus) and not full() and not self._spent() and not self._stopping and self._step():
-                pass
-        except StepAbandoned:
-            self._tally.steps -= 1
+        with ThreadPoolExecutor(1, "planning") as self._beside:  # which has no thread until it is given something
+            try:
+                while len(self.corpus) and not full() and not self._spent() and not self._stopping and self._step():
+                    pass
+            except StepAbandoned:
+                self._tally.steps -= 1
         self._step_started = None
         return self.summary()
 
@@ -167,24 +177,40 @@ class Campaign:
     def _step(self) -> bool:
         """Plans, mutates, runs, judges, keeps and notifies once; false if there is nothing left to mutate."""
         started = time.monotonic()
-        rng = randomness(self._seed, self._tally.steps + 1)
-        planned = self._budget.rows(self._tally.executions, self._rows())
-        ids = self._scheduler.plan(len(self.corpus), planned, rng)
-        if not len(ids):
+        plan = self._planned_ahead or self._plan(self._tally.steps + 1, self._tally.executions)
+        if plan is None:
             return False
         self._tally.steps += 1
         self._step_started = started
-        candidates = self._mutator.mutate(self.corpus.as_parents(ids), rng)
-        trace = self._target.run(candidates)
-        judgement = self._judged(candidates, trace)
-        kept = self._admission.admit(candidates, trace, judgement.violating, judgement.found_by)
-        self._notify(started, planned, kept, judgement)
+        trace = self._run(plan.candidates)
+        judgement = self._judged(plan.candidates, trace)
+        kept = self._admission.admit(plan.candidates, trace, judgement.violating, judgement.found_by)
+        self._notify(started, plan.asked, kept, judgement)
         return True
 
-    def _rows(self) -> int:
+    def _plan(self, step: int, executions: int) -> StepPlan | None:
+        """A step that follows so many executions; none if it may run nothing, or there is nothing to mutate."""
+        rows = self._budget.rows(executions, self._rows(executions))
+        return self._planner.plan(step, rows) if rows else None
+
+    def _rows(self, executions: int) -> int:
         """How many inputs a step runs: larger steps cost less, but what a step finds guides the next one only."""
-        grown = self._tally.executions // STEPS_BEFORE_GROWTH // self._batch * self._batch
+        grown = executions // STEPS_BEFORE_GROWTH // self._batch * self._batch
         return max(self._batch, min(self._largest_batch, grown))
+
+    def _run(self, candidates: Candidates) -> Trace:
+        """Runs the inputs of a step; ahead, those of the next are made meanwhile, on a processor that is free."""
+        if not self._ahead:
+            return self._target.run(candidates)
+        following = self._tally.steps + 1, self._tally.executions + len(candidates)
+        if not _processor_to_spare():
+            self._planned_ahead = self._plan(*following)
+            return self._target.run(candidates)
+        planned = self._beside.submit(self._plan, *following)
+        try:
+            return self._target.run(candidates)
+        finally:
+            self._planned_ahead = planned.result()
 
     def _judged(self, candidates: Candidates, trace: Trace) -> Judgement:
         """What all oracles say of a batch that has just run; both are counted."""
@@ -222,19 +248,24 @@ class Campaign:
 
     def _resume(self, history: History, redone: Redone) -> None:
         """Takes over an earlier run."""
-        Resumption(
+        self._planned_ahead = Resumption(
             target=self._target,
-            mutator=self._mutator,
-            scheduler=self._scheduler,
+            planner=self._planner,
+            ahead=self._ahead,
             judge=self._judge,
             admission=self._admission,
             counter=self._counter,
             seeds=self._seeds,
-            seed=self._seed,
             batch=self._batch,
-        ).replay(history, redone)
+        ).replay(history, redone, self._plan)
         self._judge.remember(history.bugs, history.flaky)
         self._tally = Tally.after(history)
+
+
+def _processor_to_spare() -> bool:
+    """Whether torch leaves a processor to another thread."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return torch.get_num_threads() < processors
 
 
 def _refuse_if_all_failed(trace: Trace) -> None:

@@ -9,15 +9,45 @@ import torch
 
 from jostle.admission import NO_TRACE, Admission
 from jostle.coverage_counter import CoverageCounter
-from jostle.interfaces import Mutator, Scheduler, Target
+from jostle.interfaces import Target
 from jostle.judgement import BatchJudge
-from jostle.randomness import randomness
 from jostle.records import Candidates, Failures, Lesson, Seeds, Trace
+from jostle.step_plan import StepPlan, StepPlanner
 from jostle.step_records import History, PastStep
 
 # Takes a step that was done again, what it kept, and its failing tests; None of what had not been lost.
 Redone = Callable[[PastStep, Candidates | None, Failures | None], None]
+Plan = Callable[[int, int], StepPlan | None]  # of a step that follows so many executions
 CHANCES = 3  # for entries to run once more
+
+
+class PastPlans:
+    """Plans the steps of an earlier run when that run did: ahead, each before the step before it is learnt."""
+
+    def __init__(
+        self, planner: StepPlanner, steps: Sequence[PastStep], again: Callable[[PastStep], bool], ahead: Plan | None
+    ):
+        """`again` says which steps are done again; `ahead` plans what follows the last of them, before it is learnt."""
+        self._planner, self._steps, self._again, self._ahead = planner, steps, again, ahead
+        self._unplanned = 1  # the first step that is; the planting needs no plan
+        self._made: dict[int, StepPlan | None] = {}
+
+    def before_learning(self, step: int) -> None:
+        """Plans all that was planned before a step was learnt; of steps that are done again, inputs are made too."""
+        if not step:
+            return
+        for past in self._steps[self._unplanned : step + (2 if self._ahead else 1)]:
+            if self._again(past):
+                self._made[past.step] = self._planner.plan(past.step, past.planned)
+            else:
+                self._planner.plan_again(past.step, past.planned)
+            self._unplanned += 1
+        if self._ahead and step == self._steps[-1].step:
+            self._made[step + 1] = self._ahead(step + 1, self._steps[-1].executions)
+
+    def take(self, step: int) -> StepPlan | None:
+        """A step whose inputs were made, once."""
+        return self._made.pop(step, None)
 
 
 @dataclass(frozen=True)
@@ -29,35 +59,39 @@ class Resumption:
     """
 
     target: Target
-    mutator: Mutator
-    scheduler: Scheduler
+    planner: StepPlanner
+    ahead: bool  # steps are planned before the step before them is learnt
     judge: BatchJudge
     admission: Admission
     counter: CoverageCounter | None
     seeds: Seeds
-    seed: int
     batch: int
 
-    def replay(self, history: History, redone: Redone) -> None:
-        """Goes through all steps; one of which something is lost is done again, as all that decides it is known."""
-        start = 0
+    def replay(self, history: History, redone: Redone, plan: Plan) -> StepPlan | None:
+        """Goes through all steps; one of which something is lost is done again, as all that decides it is known.
+
+        Ahead, gives the step that is planned before the last of them is learnt.
+        """
+        plans, start = PastPlans(self.planner, history.steps, self._again, plan if self.ahead else None), 0
         for steps in in_groups(history.steps, self.batch, self._again):
             past = steps[0]
             end = start + sum(one.kept for one in steps if not one.lost)
             kept = history.kept.select(torch.arange(start, end))
             start = end
             if self._again(past):
-                self._do_again(past, kept, redone)
+                self._do_again(past, kept, redone, plans)
             else:
-                self._learn(steps, kept)
+                self._learn(steps, kept, plans)
+        return plans.take(history.steps[-1].step + 1)
 
     def _again(self, past: PastStep) -> bool:
         """Whether the step must be done again, because of what is lost or was never kept."""
         return past.lost or past.failing_lost or self.counter is not None
 
-    def _do_again(self, past: PastStep, kept: Candidates, redone: Redone) -> None:
+    def _do_again(self, past: PastStep, kept: Candidates, redone: Redone, plans: PastPlans) -> None:
         """Does a step again, but counts nothing and notifies nobody; only what was lost of it is taken from that."""
-        candidates, trace = self._run_step(past)
+        plans.before_learning(past.step)
+        candidates, trace = self._run_step(past, plans)
         failing = self.judge.failing(candidates, trace)
         if self.counter is not None:
             self.counter.count(candidates, trace, failing)
@@ -65,28 +99,26 @@ class Resumption:
             violating = self.judge.violating(candidates, trace)
             kept = self.admission.admit(candidates, trace, violating, past.found, every=not past.step)
         else:
-            self._learn([past], kept, planned=True)
+            self._learn([past], kept, plans)
         if past.lost or past.failing_lost:
             redone(past, kept if past.lost else None, failing.first(past.failing) if past.failing_lost else None)
 
-    def _run_step(self, past: PastStep) -> tuple[Candidates, Trace]:
-        """Plans, mutates and runs a step once more."""
+    def _run_step(self, past: PastStep, plans: PastPlans) -> tuple[Candidates, Trace]:
+        """Runs the inputs of a step once more."""
         if not past.step:
             seeds = self.seeds.as_candidates()
             return seeds, self._in_batches(seeds)
-        rng = randomness(self.seed, past.step)
-        ids = self.scheduler.plan(len(self.admission.corpus), past.planned, rng)
-        candidates = self.mutator.mutate(self.admission.corpus.as_parents(ids), rng)
-        return candidates, self.target.run(candidates)
+        plan = plans.take(past.step)
+        assert plan is not None, "an earlier run had something to mutate"
+        return plan.candidates, self.target.run(plan.candidates)
 
-    def _learn(self, steps: Sequence[PastStep], kept: Candidates, planned: bool = False) -> None:
-        """Learns these steps again, with what they kept; unless they were planned just now, they are planned too."""
+    def _learn(self, steps: Sequence[PastStep], kept: Candidates, plans: PastPlans) -> None:
+        """Learns these steps again, with what they kept."""
         trace = self._run_again(kept) if len(kept) else NO_TRACE
         gains = self.admission.gains(kept, trace)
         start = 0
         for past in steps:
-            if past.step and not planned:
-                self.scheduler.plan(len(self.admission.corpus), past.planned, randomness(self.seed, past.step))
+            plans.before_learning(past.step)
             rows = torch.arange(start, start + past.kept)
             entries = self._descending(kept.select(rows))
             self.admission.add(Lesson(entries, gains[rows], trace.select(rows), past.found))

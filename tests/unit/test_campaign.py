@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
@@ -10,13 +12,18 @@ from fragile_campaign import (
     SEEDS,
     Lessons,
     Run,
+    Sturdy,
     two_bounds,
 )
+from jostle import campaign
 from jostle.campaign import Budget
 from jostle.feedback.nearest import FarFromSeen
 from jostle.inputs.distances import relative_distances
-from jostle.records import NO_PARENT
-from jostle.schedulers.recent import Uniform
+from jostle.interfaces import Scheduler
+from jostle.mutators.noise import Noise
+from jostle.records import NO_PARENT, Candidates
+from jostle.schedulers.batch_pool import BatchPool
+from jostle.schedulers.recent import NewestFew, Uniform
 from jostle.schedulers.seed_list import SeedList
 from making import seeds_of
 
@@ -221,3 +228,38 @@ def test_steps_grow_once_the_campaign_has_sixteen_like_them_behind_it(largest: i
         assert rows == 16 or rows * 16 <= before
         before += rows
     assert run.summary.executions == 1600
+
+
+@pytest.mark.parametrize("scheduler", [Uniform, lambda: BatchPool(1.0)])
+def test_steps_made_beside_the_one_that_runs_are_those_made_before_it(
+    scheduler: Callable[[], Scheduler], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journals = []
+    for spare in (False, True):
+        monkeypatch.setattr(campaign, "_processor_to_spare", lambda spare=spare: spare)
+        journals.append(Run(Budget(executions=900), ahead=True, scheduler=scheduler).to_the_end().journal())
+    assert journals[0] == journals[1]
+
+
+def test_a_step_made_ahead_descends_from_what_was_kept_two_steps_before() -> None:
+    run = Run(Budget(executions=900), module=Sturdy(), ahead=True, scheduler=NewestFew).to_the_end()
+    known = [0]  # entries after each step
+    for record in run.records:
+        known.append(known[-1] + len(record.kept))
+        if record.step and len(record.kept):
+            assert int(record.kept.parents.max()) < known[max(1, record.step - 1)]
+    assert run.summary.executions == 900
+
+
+def test_what_making_a_step_raises_is_raised_when_the_one_before_it_has_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing(Noise):
+        def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
+            if len(run.records) == 3:
+                raise KeyError("ours")
+            return super().mutate(parents, rng)
+
+    monkeypatch.setattr(campaign, "_processor_to_spare", lambda: True)
+    run = Run(Budget(executions=900), ahead=True, mutator=lambda: Failing(0.1, 0, 1))
+    with pytest.raises(KeyError):
+        run.to_the_end()
+    assert [record.step for record in run.records] == [0, 1, 2]

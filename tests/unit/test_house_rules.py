@@ -43,7 +43,7 @@ GROUND = {
     )
 }
 # The loop, and what it is made of.
-LOOP = ("campaign", "resume", "judgement", "admission", "tally", "coverage_counter")
+LOOP = ("campaign", "resume", "step_plan", "judgement", "admission", "tally", "coverage_counter")
 # A room, and the other rooms that it may know.
 KNOWS: dict[str, tuple[str, ...]] = {
     "untrusted": (),

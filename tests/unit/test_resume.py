@@ -74,9 +74,10 @@ def test_a_spent_budget_is_spent_for_the_resumed_campaign_too(tmp_path: Path) ->
     assert run.records == [] and run.summary.executions == 300
 
 
-def test_where_nothing_violates_an_interruption_changes_nothing(tmp_path: Path) -> None:
-    at_once = Run(Budget(executions=12 + 16 * 40), module=Sturdy()).to_the_end()
-    run, history = interrupted(tmp_path, 12 + 16 * 15, Budget(executions=12 + 16 * 40), module=Sturdy())
+@pytest.mark.parametrize("ahead", [False, True])
+def test_where_nothing_violates_an_interruption_changes_nothing(ahead: bool, tmp_path: Path) -> None:
+    at_once = Run(Budget(executions=12 + 16 * 40), module=Sturdy(), ahead=ahead).to_the_end()
+    run, history = interrupted(tmp_path, 12 + 16 * 15, Budget(executions=12 + 16 * 40), module=Sturdy(), ahead=ahead)
     run.to_the_end(history)
     assert run.journal() == at_once.journal()[16:]
     assert run.summary.corpus == at_once.summary.corpus > 20
@@ -113,11 +114,13 @@ def test_an_interruption_changes_nothing_where_steps_grow(tmp_path: Path) -> Non
     )
 
 
-def test_an_interruption_changes_nothing_where_inputs_violate_either(tmp_path: Path) -> None:
-    at_once = Run(Budget(executions=12 + 16 * 40)).to_the_end()
-    run, history = interrupted(tmp_path, 12 + 16 * 15, Budget(executions=12 + 16 * 40))
+@pytest.mark.parametrize("steps", [0, 1, 2, 15])
+@pytest.mark.parametrize("ahead", [False, True])
+def test_an_interruption_changes_nothing_where_inputs_violate_either(ahead: bool, steps: int, tmp_path: Path) -> None:
+    at_once = Run(Budget(executions=12 + 16 * 40), ahead=ahead).to_the_end()
+    run, history = interrupted(tmp_path, 12 + 16 * steps, Budget(executions=12 + 16 * 40), ahead=ahead)
     run.to_the_end(history)
-    assert at_once.summary.findings and run.journal() == at_once.journal()[16:]
+    assert at_once.summary.findings and run.journal() == at_once.journal()[steps + 1 :]
 
 
 def near_and_large() -> list[Feedback]:
@@ -232,14 +235,15 @@ def test_a_run_that_ended_for_want_of_plans_has_nothing_more_to_do(tmp_path: Pat
 # Steps that are lost
 
 
+@pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize("module", [Sturdy, Fragile])
 @pytest.mark.parametrize("lost", [(0,), (1, 2, 3), (0, 4, 15)])
 def test_a_step_that_is_lost_is_done_again_and_counted_once(
-    lost: tuple[int, ...], module: type[nn.Module], tmp_path: Path
+    lost: tuple[int, ...], module: type[nn.Module], ahead: bool, tmp_path: Path
 ) -> None:
     budget = Budget(executions=12 + 16 * 30)
-    whole = Run(budget, module=module()).to_the_end()
-    interrupted(tmp_path, 12 + 16 * 15, budget, module=module())[0].listeners[0].release()
+    whole = Run(budget, module=module(), ahead=ahead).to_the_end()
+    interrupted(tmp_path, 12 + 16 * 15, budget, module=module(), ahead=ahead)[0].listeners[0].release()
     paths = [tmp_path / "corpus" / f"{step:08}.safetensors" for step in lost]
     before = {path: path.read_bytes() for path in paths if path.exists()}
     for path in before:
@@ -247,7 +251,7 @@ def test_a_step_that_is_lost_is_done_again_and_counted_once(
     with open_archive(tmp_path, {}) as archive:
         history = read_history(tmp_path, SEEDS, archive.quarantine)
         assert history is not None and sum(past.lost for past in history.steps) == len(before) > 0
-        run = Run(budget, module=module(), listeners=(archive,))
+        run = Run(budget, module=module(), listeners=(archive,), ahead=ahead)
         run.to_the_end(history, redone=archive.repair)
     assert {path: path.read_bytes() for path in before} == before
     assert run.journal() == whole.journal()[16:]

@@ -364,4 +364,6 @@ def _metamorphic(settings: Settings, context: PartContext) -> Metamorphic:
     )
 
 
-METAMORPHIC = Part(first_line(Metamorphic), in_domain(_metamorphic), (MetamorphicOptions, ChangeOptions), bounded=True)
+METAMORPHIC = Part(
+    first_line(Metamorphic), in_domain(_metamorphic), (MetamorphicOptions, ChangeOptions), bounded=True, ahead=True
+)
