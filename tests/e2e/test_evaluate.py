@@ -16,6 +16,7 @@ from running import Ended, in_this_process
 from jostle.cli.terminal import Exit
 from jostle.zoo import lenet5, mnist_sample
 from making import forget_failing
+from soaking import only_in_soak
 
 Run = Callable[..., Ended]
 ZOO = "jostle.zoo:lenet5"
@@ -209,6 +210,7 @@ def test_tests_of_an_unknown_source_are_refused(jostle: Run, digits: Path) -> No
     check_refused(jostle("evaluate", str(digits), "--tests", "falling"), "--tests 'falling'", "did you mean failing?")
 
 
+@only_in_soak
 def test_a_pickled_model_needs_consent_again(
     jostle: Run, workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,8 @@ from onnx import TensorProto, helper, numpy_helper
 from running import ENVIRONMENT, JOSTLE
 from running import in_this_process as run
 
+from soaking import only_in_soak
+
 FEW = ("mlp", "attention", "--backends", "onnxruntime")
 
 
@@ -58,7 +60,7 @@ def test_a_known_finding_is_not_told_again(finished: Path, tmp_path: Path) -> No
     assert "a finding was met that --known lists" in done.err
 
 
-@pytest.mark.slow
+@only_in_soak
 def test_the_same_command_goes_on_after_a_kill_and_does_what_an_undisturbed_one_does(tmp_path: Path) -> None:
     command = ("frameworks", *FEW, "--executions", "120", "--seed", "3")
     whole = run(*command, "--out", str(tmp_path / "whole"))

@@ -46,7 +46,7 @@ def test_a_campaign_finds_flips_in_every_kind_of_file(model: str, jostle: Run, b
     assert told["accuracy_on_seeds"] > 0.95 and told["findings"]["flip"] > 0
 
 
-@pytest.mark.soak
+@only_in_soak
 @pytest.mark.parametrize("engine", ["tensorflow", "torch"][: times(1, 2)])
 def test_gradients_find_flips_on_every_engine(engine: str, jostle: Run, bench: Path, tmp_path: Path) -> None:
     seeds, how = str(bench / "first.npz"), f"--engine {engine} --layout nhwc --recipe dlfuzz --rounds 1 --json"
@@ -85,7 +85,7 @@ def write_lambda(path: Path, canary: Path) -> None:
     canary.unlink(missing_ok=True)
 
 
-@pytest.mark.soak
+@only_in_soak
 @pytest.mark.parametrize("name", ["code.keras", "code.h5"][: times(1, 2)])
 def test_a_layer_of_code_is_not_run_without_trust(name: str, jostle: Run, bench: Path, tmp_path: Path) -> None:
     model, canary = tmp_path / name, tmp_path / "canary"

@@ -16,6 +16,7 @@ import canaries
 from jostle.cli.terminal import Exit
 from jostle.isolation.sandbox import ALL, tried
 from jostle.zoo import lenet1, mnist_sample
+from soaking import only_in_soak
 
 Run = Callable[..., Ended]
 COMMANDS = {
@@ -59,6 +60,7 @@ def test_a_model_file_cannot_write_in_a_second_process(command: str, place: Path
         assert touched(place), "without a sandbox it can"
 
 
+@only_in_soak
 def test_evaluating_and_retraining_a_model_file_is_sandboxed_too(place: Path, jostle: Run) -> None:
     digits, labels = mnist_sample()
     rows = torch.export.Dim("rows", min=1, max=4096)

@@ -18,7 +18,7 @@ from running import ENVIRONMENT, JOSTLE, PATIENCE, Ended, in_this_process
 from jostle.cli.terminal import Exit
 from jostle.zoo import lenet1, mnist_sample
 from model_files import write_onnx, write_openvino
-from soaking import times
+from soaking import only_in_soak, times
 
 Run = Callable[..., Ended]
 NETS = """
@@ -175,8 +175,7 @@ def test_a_compiled_twin_runs_here_and_in_a_process_of_its_own(
     assert ended.err == ""
 
 
-@pytest.mark.slow
-@pytest.mark.soak
+@only_in_soak
 @pytest.mark.parametrize("isolate", ["--no-isolate", "--isolate"][: times(1, 2)])
 def test_a_run_that_is_killed_while_it_makes_twins_leaves_nothing_broken(
     isolate: str, place: Path, tmp_path: Path

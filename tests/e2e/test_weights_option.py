@@ -12,6 +12,7 @@ from running import Ended
 
 from jostle.cli.terminal import Exit
 from jostle.zoo import lenet5
+from soaking import only_in_soak
 
 UNTRAINED = """
 import torch
@@ -60,6 +61,7 @@ def test_coverage_and_profile_take_weights_too(place: Path, jostle: Run) -> None
     assert jostle("coverage", "jostle.zoo:lenet5", data, "--profile", "own.safetensors").code == Exit.CLEAN
 
 
+@only_in_soak
 def test_a_campaign_keeps_its_weights_wherever_it_is_opened_again(place: Path, jostle: Run) -> None:
     data = str(place / "ok.npz")
     call = ["fuzz", "net.py:build", "--weights", "trained.pt", "--seeds", data, "--recipe", "dlfuzz", "--out", "out"]

@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from jostle.triage.kinds import KINDS
+from soaking import only_in_soak
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ci.md").read_text(encoding="utf-8")
 GITHUB, GITLAB, PRE_COMMIT = (
@@ -107,7 +108,7 @@ def test_the_page_names_every_kind() -> None:
     assert all(f"`{kind}`" in PAGE for kind in KINDS)
 
 
-@pytest.mark.slow
+@only_in_soak
 def test_the_lines_of_github_fuzz_go_on_the_next_time_and_fail_for_what_is_new(project: Path) -> None:
     fuzz, tell = (steps()[name]["run"] for name in ("Fuzz for two minutes more", "Tell and decide"))
     first = shell(fuzz, project)
@@ -133,7 +134,7 @@ def test_the_lines_of_gitlab_pass_for_a_model_without_defects(project: Path) -> 
     assert (project / "jostle.md").read_text(encoding="utf-8").startswith("## Jostle: no defects in models")
 
 
-@pytest.mark.slow
+@only_in_soak
 def test_the_hook_of_pre_commit_fails_for_a_defect_and_lets_pass_what_was_fuzzed_before(project: Path) -> None:
     entry = PRE_COMMIT["repos"][0]["hooks"][0]["entry"]
     ran = shell(entry, project)

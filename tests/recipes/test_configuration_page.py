@@ -9,11 +9,10 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from jostle.cli.fuzz import OTHER_TABLES
 from jostle.composition.settle import FUZZ
 from jostle.options.named_campaigns import named_campaigns
+from soaking import only_in_soak
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^\$ (jostle .*)$", PAGE, re.MULTILINE)
@@ -37,7 +36,7 @@ def test_the_campaigns_of_the_page_are_read(tmp_path: Path) -> None:
     assert (given["nightly"]["budget"], given["nightly"]["twin"]) == (3600.0, ("int8",))
 
 
-@pytest.mark.slow
+@only_in_soak
 def test_the_commands_of_the_page_run_one_after_another(tmp_path: Path) -> None:
     first, listing, *running = COMMANDS
     assert ran(first, tmp_path, CLEAN) in PAGE

@@ -11,6 +11,7 @@ import pytest
 from jostle.frameworks.backends.all_backends import LOWERINGS
 from jostle.frameworks.campaign.options import FRAMEWORKS
 from jostle.options.toml_files import given_by
+from soaking import only_in_soak
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
@@ -25,7 +26,7 @@ def test_the_options_of_the_page_are_read(tmp_path: Path) -> None:
     assert (given.get("phase"), given.get("budget")) == (("predict", "train"), 3600.0)
 
 
-@pytest.mark.slow
+@only_in_soak
 def test_the_commands_of_the_page_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 from filelock import FileLock
 
 from fuzzed_suites import OURS, QUICK, failures, folders, run, suite
+from soaking import only_in_soak
 
 pytest_plugins = ["pytester"]
 
@@ -175,7 +176,7 @@ def test_reports_tell_where_picture_and_script_stand(pytester: pytest.Pytester) 
     assert failures(run(pytester))[0] == what, "also of what is still there"
 
 
-@pytest.mark.slow
+@only_in_soak
 def test_the_command_of_a_model_with_a_name_shows_the_defect(pytester: pytest.Pytester) -> None:
     body = """
     def test_file(jostle):

@@ -23,6 +23,7 @@ from jostle.commands.promote import promote
 from jostle.errors import JostleWarning
 from jostle.pytest_plugin.home import Home, folder_name
 from jostle.pytest_plugin.run_options import PROFILES, OptionsOfRun
+from soaking import only_in_soak
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[3]
@@ -187,7 +188,7 @@ def test_calls_leave_open_what_profiles_and_the_command_line_say() -> None:
     assert OptionsOfRun("9s", 4).over({"executions": 5, "seed": 3}) == {"budget": "9s", "seed": 4}
 
 
-@pytest.mark.slow
+@only_in_soak
 def test_workers_of_xdist_write_folders_of_their_own_and_tell_one_summary(pytester: pytest.Pytester) -> None:
     accepted = '[[accepted]]\ndefect = "nan"\nreason = "known"\nuntil = 2999-01-01\n'
     suite(pytester, FUZZ, **{"jostle-accepted.toml": accepted})

@@ -12,6 +12,7 @@ from jostle.storage.defect_record import SEVERAL, Defect
 from jostle.triage.grouping import defects_of
 from jostle.triage.triaged_finding import gather
 from planted_defects import BUGS, plant
+from soaking import only_in_soak
 
 
 def triaged(folder: Path) -> list[Defect]:
@@ -33,7 +34,7 @@ def test_every_bug_that_is_hit_often_is_one_defect_or_hardly_more(tmp_path: Path
     check(tmp_path, plant(tmp_path, hits=25, seed=seed))
 
 
-@pytest.mark.slow
+@only_in_soak
 def test_twenty_bugs_that_are_hit_500_times_each_end_as_20_to_24_defects(tmp_path: Path) -> None:
     defects = check(tmp_path, plant(tmp_path, hits=500))
     by_pair = defaultdict(set)
