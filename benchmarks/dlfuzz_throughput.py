@@ -1,135 +1,94 @@
-"""Adversarial inputs per second over 1,000 images, mutants as a share of bare passes, and what choosing neurons costs.
+"""Adversarial inputs per second over 1,000 images, and mutants as a share of bare forward and backward passes.
 
 DLFuzz's own code makes 0.5 adversarial inputs and 3 mutants per second on these networks.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Callable
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
-import torch
-from torch import Tensor, nn
-
+from bare_pass import best_rate, forward_and_backward_rate, torch_threads
+from bench.command import run_script
+from bench.rows import Bar, Beside, Figures, Row, at_least, ratio_row
 from deepxplore_lenets import counted_layers, network
-from dlfuzz_runs import fuzz
+from dlfuzz_runs import Run, fuzz
 from jostle.campaign import Budget
-from jostle.mutators.ascent import Ascent
-from jostle.mutators.goals import AnotherClass
-from jostle.mutators.neuron_choice import STRATEGIES, NeuronChoice
-from jostle.records import NO_LABEL, Seeds
-from jostle.subjects.layers import speaking
-from jostle.subjects.torch_layers import layers_of
-from jostle.subjects.torch_target import TorchTarget
-from mnist_data import data_folder, held_out_images
-from resnet50 import photos, resnet50
-from spread import spread
+from mnist_data import held_out_images
+from paper.table import Data
 
-OWN_CODE = 0.5  # adversarial inputs per second of DLFuzz's own code
-BATCH = 256
-PASSES = 30
+SEEDS = 5
+SECONDS = 12
+THREADS = 2
+IMAGES = 1000
+BARE = 20_000  # inputs of bare passes
+NAMES = {"lenet5": "LeNet-5", "lenet4": "LeNet-4", "lenet1": "LeNet-1"}
+WAYS = {True: "all written to disk", False: "in memory"}
+SHARE = at_least(0.55)
+ADVERSARIAL = at_least(2 * 628)  # twice what LeNet-5 gave before
 
 
-def bare_rate(model: nn.Module, images: Tensor) -> float:
-    """Inputs per second of forward and backward passes alone, to the gradient by the input."""
+@dataclass(frozen=True)
+class Timed:
+    """A campaign, and bare forward and backward passes per second around it."""
 
-    def passes() -> None:
-        inputs = images[:BATCH].clone().requires_grad_()
-        torch.autograd.grad(model(inputs).max(1).values.sum(), inputs)
+    run: Run
+    bare: float
 
-    return BATCH / seconds_of(passes)
+    @property
+    def seeds(self) -> int:
+        return len(self.run.adversarial.seeds)
 
+    @property
+    def mutants_rate(self) -> float:
+        return (self.run.summary.executions - self.seeds) / self.run.seconds
 
-def seconds_of(work: Callable[[], object], times: int = PASSES) -> float:
-    work()
-    started = time.perf_counter()
-    for _ in range(times):
-        work()
-    return (time.perf_counter() - started) / times
+    @property
+    def adversarial_rate(self) -> float:
+        return len(self.run.adversarial) / self.run.seconds
 
-
-def lenets(data: str | None, seeds: int, seconds: float) -> None:
-    folder = data_folder(data)
-    images, labels, told = held_out_images(folder)
-    print(f"# first 1,000 of {told}; {seconds:.0f} s each, {seeds} seeds, {torch.get_num_threads()} threads")
-    for name in ("lenet1", "lenet4", "lenet5"):
-        model = network(name, folder)
-        rates: dict[str, list[float]] = {}
-        for seed in range(seeds):
-            some = {"images": images[:1000], "labels": labels[:1000], "layers": counted_layers(name), "seed": seed}
-            rates.setdefault("bare passes/s", []).append(bare := bare_rate(model, images))
-            for way, archived in (("in memory", False), ("all written to disk", True)):
-                run = fuzz(
-                    model, **some, budget=Budget(seconds=seconds), measured=False, archived=archived, minimise=False
-                )
-                mutants = run.summary.executions - 1000
-                rates.setdefault(f"{way}: mutants/s", []).append(mutants / run.seconds)
-                rates.setdefault(f"{way}: share of bare passes", []).append(mutants / run.seconds / bare)
-                rates.setdefault(f"{way}: adversarial/s", []).append(len(run.adversarial) / run.seconds)
-                rates.setdefault(f"{way}: times DLFuzz's own code", []).append(
-                    len(run.adversarial) / run.seconds / OWN_CODE
-                )
-                rates.setdefault(f"{way}: images flipped", []).append(len(run.adversarial.roots.unique()) / 10)
-                rates.setdefault(f"{way}: mean relative L2", []).append(float(run.distances.mean()))
-        for what, values in rates.items():
-            form = ".2f" if "share" in what or "L2" in what else ".1f" if "flipped" in what else ",.0f"
-            print(f"{name}: {what}: {spread(values, form)}", flush=True)
+    @property
+    def flipped(self) -> float:
+        """Per cent of the seeds."""
+        return 100 * len(self.run.adversarial.roots.unique()) / self.seeds
 
 
-def strategies() -> None:
-    """The time that choosing neurons takes of all that making a mutant takes, on a network with 94,056 neurons."""
-    model, images = resnet50(), photos()
-    layers = tuple(
-        (name, value.shape[1])
-        for name, value in TorchTarget(model, speaking(layers_of(model, images[:2])), extremes=True)
-        .linearise(images[:2])
-        .activations.items()
+def timed(name: str, data: Data, archived: bool, seconds: int, seed: int) -> Timed:
+    images, labels, _ = held_out_images(data.folder)
+    images, labels = images[:IMAGES], labels[:IMAGES]
+    model = network(name, data.folder)
+    bare = partial(best_rate, forward_and_backward_rate, model, images, data.budget(BARE, 1))
+    options = {"layers": counted_layers(name), "budget": Budget(seconds=seconds), "minimise": False, "seed": seed}
+    before = bare()
+    run = fuzz(model, images, labels, measured=False, archived=archived, **options)
+    return Timed(run, (before + bare()) / 2)
+
+
+def rows(claim: str, runs: Sequence[Timed], budget: str, share: Bar | None, adversarial: Bar | None) -> Iterator[Row]:
+    pairs = [(run.mutants_rate, run.bare) for run in runs]
+    yield ratio_row(f"{claim}: mutants / bare forward and backward passes", pairs, "bare passes", budget, share)
+    yield Row(
+        f"{claim}: adversarial inputs per second",
+        Figures(tuple(run.adversarial_rate for run in runs), ",.0f", "/s"),
+        budget,
+        adversarial,
+        Beside("images flipped:", Figures(tuple(run.flipped for run in runs), ".1f", " %")),
     )
-    print(f"# ResNet-50, {sum(size for _, size in layers):,} neurons, {len(images)} images")
-    seeds = Seeds(images, torch.full((len(images),), NO_LABEL), ("",) * len(images))
-    for name, strategy in STRATEGIES.items():
-        weights = torch.rand(sum(size for _, size in layers), generator=torch.Generator().manual_seed(0))
-        choice = _Timed(NeuronChoice(layers, 10, [strategy], 0.25, weights))
-        target = TorchTarget(model, [layer for layer, _ in layers], extremes=True)
-        mutator = Ascent(target, AnotherClass(1000, 4), 0, 1, choice, iterations=1)  # type: ignore[arg-type]
-        parents = Seeds(images, torch.zeros(len(images), dtype=torch.int64), seeds.names).as_candidates()
-        whole = seconds_of(lambda mutator=mutator, parents=parents: mutator.mutate(parents, torch.Generator()), 2)
-        share = choice.seconds / 3 / whole
-        print(f"{name}: choosing neurons takes {choice.seconds / 3:.3f} s of {whole:.2f} s: {share:.1%}", flush=True)
 
 
-class _Timed:
-    """A choice of neurons that knows how long it took."""
-
-    def __init__(self, choice: NeuronChoice):
-        self._choice, self.looks_closely = choice, choice.looks_closely
-        self.seconds = 0.0
-
-    def chosen(self, *given: object) -> Tensor:
-        started = time.perf_counter()
-        chosen = self._choice.chosen(*given)  # type: ignore[arg-type]
-        self.seconds += time.perf_counter() - started
-        return chosen
-
-    def weights(self, *given: object) -> dict[str, Tensor]:
-        started = time.perf_counter()
-        weights = self._choice.weights(*given)  # type: ignore[arg-type]
-        self.seconds += time.perf_counter() - started
-        return weights
+def measure(data: Data) -> Iterator[Row]:
+    seconds, whose = data.budget(SECONDS, 1), "the authors'" if data.folder else "our own"
+    threads = data.budget(THREADS, 1)
+    with torch_threads(threads):
+        for name, told in data.some(NAMES.items()):
+            for archived, way in data.some(WAYS.items()):
+                runs = [timed(name, data, archived, seconds, seed) for seed in data.some(range(SEEDS))]
+                claim = f"dlfuzz, {whose} {told}, {runs[0].seeds:,} images, {threads} threads, {way}"
+                bars = (SHARE, ADVERSARIAL if name == "lenet5" else None) if archived else (None, None)
+                yield from rows(claim, runs, f"{seconds} s", *bars)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", help="folder with full MNIST and the published networks")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--threads", type=int)
-    parser.add_argument("--only", choices=("lenets", "strategies"))
-    given = parser.parse_args()
-    if given.threads:
-        torch.set_num_threads(given.threads)
-    if given.only != "strategies":
-        lenets(given.data, given.seeds, given.seconds)
-    if given.only != "lenets":
-        strategies()
+    sys.exit(run_script(__file__, measure))

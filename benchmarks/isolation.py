@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-import torch
+import sys
+from collections.abc import Iterator
+from functools import partial
 
-from sessions import fuzz_session
-from spread import spread
+from bare_pass import between, torch_threads
+from bench.command import run_script
+from bench.rows import Row, at_least, ratio_row
+from paper.table import Data
+from sessions import fuzz_rate
 
 SEEDS = 5
 EXECUTIONS = 40_000
-BAR = 0.8
+BAR = at_least(0.95)
 RECIPES = ("tensorfuzz", "deephunter", "dlfuzz")
 
 
-def rate(recipe: str, seed: int, isolate: bool) -> float:
-    """Executions per second of a campaign as `jostle fuzz` runs it, once it has begun."""
-    options = {"recipe": recipe, "oracle": ("nan", "crash"), "executions": EXECUTIONS, "seed": seed}
-    with fuzz_session(isolate=isolate, **options) as session:
-        summary = session.search()
-    return summary.executions / summary.seconds
-
-
-def ratio(recipe: str, seed: int) -> float:
-    before, apart, after = (rate(recipe, seed, isolate) for isolate in (False, True, False))
-    return apart / ((before + after) / 2)
-
-
-def main() -> None:
-    torch.set_num_threads(1)
-    print(f"LeNet-5, {EXECUTIONS:,} executions, {SEEDS} seeds, one thread; ratio isolated / in one process (bar {BAR})")
-    for recipe in RECIPES:
-        print(f"  {recipe}: {spread([ratio(recipe, seed) for seed in range(SEEDS)], '.2f')}")
+def measure(data: Data) -> Iterator[Row]:
+    executions = data.budget(EXECUTIONS, 800)
+    options = {"oracle": ("nan", "crash"), "executions": executions}
+    with torch_threads(1):
+        for recipe in data.some(RECIPES):
+            loop = partial(fuzz_rate, recipe=recipe, **options)
+            pairs = [
+                between(partial(loop, seed=seed, isolate=True), partial(loop, seed=seed, isolate=False))
+                for seed in data.some(range(SEEDS))
+            ]
+            yield ratio_row(
+                f"{recipe}, LeNet-5, one thread: executions per second, isolated / in one process",
+                pairs,
+                "in one process",
+                f"{executions:,} executions",
+                BAR,
+            )
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script(__file__, measure))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,15 @@ def fuzz_session(**options: Any) -> Iterator[Session]:
             yield session
         finally:
             session.release()
+
+
+def fuzz_rate(**options: Any) -> float:
+    """Executions per second of a campaign of `jostle fuzz`, until all that came of it is written to disk."""
+    with fuzz_session(**options) as session:
+        started = time.perf_counter()
+        summary = session.search()
+        session.archive.wait()
+        return summary.executions / (time.perf_counter() - started)
 
 
 @contextmanager

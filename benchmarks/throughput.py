@@ -1,54 +1,41 @@
-"""The whole loop beside the bare forward pass on LeNet-5, one thread, in one run."""
+"""TensorFuzz's whole loop with default settings beside the bare forward pass, on LeNet-5, one thread, in one run."""
 
 from __future__ import annotations
 
-import time
+import sys
+from collections.abc import Iterator
+from functools import partial
 
-import torch
-
+from bare_pass import best_rate, between, forward_rate, mutants, torch_threads
+from bench.command import run_script
+from bench.rows import Row, at_least, ratio_row
 from jostle import Noise, Seeds
 from jostle.zoo import lenet5, mnist_sample
-from sessions import fuzz_session
-from spread import spread
+from paper.table import Data
+from sessions import fuzz_rate
 
-SEEDS = 10
-EXECUTIONS = 40_000
-BATCH = 256
-BAR = 0.6
-
-
-def bare_rate(batch: int) -> float:
-    """Inputs per second through the network alone, without gradients or hooks."""
-    model, (images, labels) = lenet5(), mnist_sample()
-    seeds = Seeds(images, labels, ("",) * len(labels)).as_candidates().select(torch.arange(batch))
-    # Mutants, as the loop runs them: pooling takes longer on noise than on clean digits.
-    inputs = Noise(sigma=0.1, low=0, high=1).mutate(seeds, torch.Generator().manual_seed(0)).inputs
-    with torch.inference_mode():
-        model(inputs)
-        started = time.perf_counter()
-        for _ in range(EXECUTIONS // batch):
-            model(inputs)
-    return EXECUTIONS // batch * batch / (time.perf_counter() - started)
+SEEDS = 5
+EXECUTIONS = 100_000
+BAR = at_least(0.8)
 
 
-def loop_rate(coverage: str, seed: int) -> float:
-    """Executions per second of a campaign as `jostle fuzz` runs it, with everything written to disk."""
-    with fuzz_session(coverage=(coverage,), executions=EXECUTIONS, seed=seed, batch=BATCH) as session:
-        summary = session.search()
-    return summary.executions / summary.seconds
-
-
-def ratio(coverage: str, seed: int) -> float:
-    before, loop, after = bare_rate(BATCH), loop_rate(coverage, seed), bare_rate(BATCH)
-    return loop / ((before + after) / 2)
-
-
-def main() -> None:
-    torch.set_num_threads(1)
-    print(f"LeNet-5, {EXECUTIONS:,} executions, {SEEDS} seeds, one thread; ratio loop / bare forward pass (bar {BAR})")
-    for coverage in ("nearest", "magnitude"):
-        print(f"  {coverage}: {spread([ratio(coverage, seed) for seed in range(SEEDS)], '.2f')}")
+def measure(data: Data) -> Iterator[Row]:
+    executions = data.budget(EXECUTIONS, 800)
+    images, labels = mnist_sample()
+    inputs = mutants(Noise(sigma=0.1, low=0, high=1), Seeds(images, labels, ("",) * len(labels)))
+    bare = partial(best_rate, forward_rate, lenet5(), inputs, executions)
+    with torch_threads(1):
+        for coverage in data.some(("nearest", "magnitude")):
+            loop = partial(fuzz_rate, recipe="tensorfuzz", coverage=(coverage,), executions=executions)
+            pairs = [between(partial(loop, seed=seed), bare) for seed in data.some(range(SEEDS))]
+            yield ratio_row(
+                f"tensorfuzz, `{coverage}`, LeNet-5, one thread, all written to disk: loop / bare forward pass",
+                pairs,
+                "bare pass",
+                f"{executions:,} executions",
+                BAR,
+            )
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script(__file__, measure))

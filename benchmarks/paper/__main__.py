@@ -14,7 +14,7 @@ from jostle.options.choices import chosen
 from paper.page import write_page
 from paper.results import Results
 from paper.run import measure_missing
-from paper.table import Data, Table
+from paper.table import Table, data_of
 
 HOME = Path(__file__).parents[2]
 FAILED, REFUSED, INTERRUPTED = 1, 4, 130
@@ -47,7 +47,7 @@ def _parser(tables: Mapping[str, Table]) -> argparse.ArgumentParser:
 
 
 def _run(only: Sequence[Table], given: argparse.Namespace, tables: Mapping[str, Table], home: Path) -> int:
-    data = Data(_existing(given.data), given.quick)
+    data = data_of(given.data, given.quick)
     tried = home / "jostle-runs" / "paper-quick"
     results = Results(tried if data.quick else home / "jostle-runs" / "paper", data)
     cells = {name: table.cells(data) for name, table in tables.items()}
@@ -56,13 +56,6 @@ def _run(only: Sequence[Table], given: argparse.Namespace, tables: Mapping[str, 
     write_page(page, list(tables.values()), cells, results, data)
     print(f"written: {page}")
     return FAILED if failed else 0
-
-
-def _existing(named: str | None) -> Path | None:
-    folder = Path(named) if named else None
-    if folder is not None and not folder.is_dir():
-        raise UsageError(f"there is no data folder {folder}: make paper DATA=folder, or no DATA for the data that ship")
-    return folder
 
 
 def _said(line: str, code: int) -> int:

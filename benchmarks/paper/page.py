@@ -6,11 +6,11 @@ what took others an hour.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jostle.storage.files import make_folder, write_whole
+from marked_sections import marked, sections
 from paper.results import Kept, Results
 from paper.table import Cell, Data, Table
 
@@ -49,7 +49,7 @@ def write_page(
     texts = {name: text or standing.get(name, "") for name, text in sections.items()}
     summary = "\n".join(_row(table, texts[table.name]) for table in tables)
     header = HEADER.format(quick=QUICK if data.quick else "", summary=summary)
-    body = "\n".join(_marked(table.name, texts[table.name] or _unmeasured(table)) for table in tables)
+    body = "\n".join(marked(table.name, texts[table.name] or _unmeasured(table)) for table in tables)
     write_whole(path, f"{header}\n{body}".encode())
 
 
@@ -92,13 +92,9 @@ def _row(table: Table, text: str) -> str:
     return f"| {table.title} | `make paper ONLY={table.name}` | {verdict} |"
 
 
-def _marked(name: str, text: str) -> str:
-    return f"<!-- {name} -->\n{text}\n<!-- end of {name} -->\n"
-
-
 def _standing(path: Path) -> dict[str, str]:
     """The sections that stand on the page by their tables' names."""
     if not path.exists():
         return {}
-    found = re.finditer(r"<!-- (\S+) -->\n(.*?)\n<!-- end of \1 -->", path.read_text(encoding="utf-8"), re.DOTALL)
-    return {match[1]: match[2] for match in found if f"{HERE}not measured yet" not in match[2]}
+    found = sections(path.read_text(encoding="utf-8"))
+    return {name: text for name, text in found.items() if f"{HERE}not measured yet" not in text}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 HOME = Path(__file__).parents[2]
 PACKAGES = ("torch", "numpy", "scipy")
+CODE = ("src", "benchmarks", "examples", ":!benchmarks/measured")  # what was measured is none, and changes on the way
 
 
 def origin_here() -> str:
@@ -21,9 +22,7 @@ def _commit() -> str:
     """The commit, with a + if files differ from it."""
     try:
         commit = _git("rev-parse", "--short=10", "HEAD")
-        return f"commit {commit}" + (
-            "+" if _git("status", "--porcelain", "--", "src", "benchmarks", "examples") else ""
-        )
+        return f"commit {commit}" + ("+" if _git("status", "--porcelain", "--", *CODE) else "")
     except (OSError, subprocess.CalledProcessError):
         return "no commit"
 

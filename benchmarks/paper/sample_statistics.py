@@ -41,12 +41,12 @@ class Comparison:
         return f"{self.test} {self.figures}"
 
 
-def spread(values: Sequence[float], form: str = ",.1f") -> str:
-    """The median, with the smallest and the largest."""
+def spread(values: Sequence[float], form: str = ",.1f", unit: str = "") -> str:
+    """The median with its unit, the smallest and the largest."""
     if not values:
         return "–"
     told = Spread.of(values)
-    return f"{told.median:{form}} ({told.smallest:{form}} to {told.largest:{form}})"
+    return f"{told.median:{form}}{unit} ({told.smallest:{form}} to {told.largest:{form}})"
 
 
 def mann_whitney(first: Sequence[float], second: Sequence[float]) -> Comparison:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from jostle.errors import UsageError
+
+T = TypeVar("T")
 Result = dict[str, Any]  # what a measurement came to, as JSON
 
 
@@ -25,12 +28,24 @@ class Data:
         """Seeds of randomness, two in a run that only tries the tables."""
         return range(first, first + self.budget(count, 2))
 
+    def some(self, every: Iterable[T]) -> Sequence[T]:
+        """All of these, or the first alone in a run that only tries what runs."""
+        return list(every)[: 1 if self.quick else None]
+
     def lacks(self, *paths: str) -> str:
         """What of this is not in the data folder, and how to give it; empty if all is there."""
         if self.folder is None:
             return f"{', '.join(paths)} is in no data folder: make paper DATA=folder, whose files docs/paper.md names"
         gone = [path for path in paths if not (self.folder / path).exists()]
         return f"the data folder holds no {', '.join(gone)}: make paper DATA=a folder that does" if gone else ""
+
+
+def data_of(named: str | None, quick: bool) -> Data:
+    """The data folder that somebody named, which must be there."""
+    folder = Path(named) if named else None
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"there is no data folder {folder}: give DATA=folder, or no DATA for the data that ship")
+    return Data(folder, quick)
 
 
 @dataclass(frozen=True)

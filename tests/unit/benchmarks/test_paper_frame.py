@@ -90,7 +90,7 @@ def test_an_unknown_table_is_refused_with_the_nearest(tmp_path: Path, capsys: py
 
 def test_a_data_folder_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(table(tmp_path / "log", {1: ""}), tmp_path, "--data", str(tmp_path / "gone")) == 4
-    assert "gone: make paper DATA=folder" in capsys.readouterr().err
+    assert "gone: give DATA=folder" in capsys.readouterr().err
 
 
 def test_missing_data_are_named_with_their_command_and_refused_if_nothing_is_left(
