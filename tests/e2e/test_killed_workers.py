@@ -98,11 +98,15 @@ def check_nothing_is_left_of(campaign: int) -> None:
         time.sleep(0.01)
 
 
-def wait_for_a_moment(chance: random.Random, running: Running, journal: Path) -> None:
-    """Some time while it starts, or until it has made some steps; sooner if it ends before."""
+def wait_for_a_moment(chance: random.Random, running: Running, journal: Path, ways: tuple[str, ...]) -> None:
+    """Some time while it starts, or until it has made some steps; sooner if it ends before.
+
+    A batch whose workers are killed again and again is taken for what kills them: between them a step is made.
+    """
     before, began = _size(journal), time.monotonic()
     steps = before + chance.randrange(1, 4000)
-    until = began + (chance.random() * 8 if chance.random() < 0.4 else LONGEST)
+    shortly = chance.random() < 0.4 and ways != WORKERS
+    until = began + (chance.random() * 8 if shortly else LONGEST)
     while time.monotonic() < until and _size(journal) < steps and not running.ended():
         time.sleep(0.002)
     if time.monotonic() > began + LONGEST and _size(journal) == before and not running.ended():
@@ -154,7 +158,7 @@ def kill_again_and_again(name: str, executions: int, ways: tuple[str, ...], most
         out, report = folder / str(campaigns), folder / "report"
         running = Running.start([*call, "--out", str(out)], report)
         while not running.ended():
-            wait_for_a_moment(chance, running, out / "journal.jsonl")
+            wait_for_a_moment(chance, running, out / "journal.jsonl", ways)
             if kills < most and not running.ended():
                 if strike(chance, running, ways[kills % len(ways)]):
                     check_nothing_is_left_of(running.pid)
