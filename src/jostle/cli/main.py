@@ -95,7 +95,8 @@ def _failed(error: BaseException) -> Exit:
 def _run(arguments: Sequence[str]) -> int | None:
     """Runs the command, which imports what it needs and no more."""
     if arguments == ["--version"]:
-        return print_version()
+        print_version()
+        return Exit.CLEAN
     if "torch" in sys.modules or not (needs_subprocess(arguments) or needs_worker(arguments)):
         return _run_here()
     return _run_model_file(arguments)
