@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from jostle import __version__
+from jostle.cli.terminal import print_version
 from jostle.errors import UsageError
 
 # By name the function, which stands in the module of the same name.
@@ -50,6 +50,11 @@ class ImportedWhenRun(TyperGroup):
         name, listed, rest = super().resolve_command(ctx, args)
         return name, listed if name is None else imported(name), rest
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Every command with its first sentence in full, which Typer alone would cut."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, first_paragraph(function)) for name, function in COMMANDS.items()])
+
 
 def imported(name: str) -> Any:
     """The command as it runs."""
@@ -59,23 +64,20 @@ def imported(name: str) -> Any:
     return typer.main.get_command(command)
 
 
-def listed(function: str) -> Callable[[], None]:
-    """What stands for a command in the list of all: its docstring, read from the source."""
+def first_paragraph(function: str) -> str:
+    """What the docstring of a command begins with, read from the source."""
     source = Path(__file__).with_name(f"{function}.py")
     tree = ast.parse(source.read_text(encoding="utf-8"))
     (definition,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
-
-    def told() -> None:
-        raise AssertionError("the command itself runs in place of this")
-
-    told.__doc__ = ast.get_docstring(definition)
-    return told
+    docstring = ast.get_docstring(definition) or ""
+    return " ".join(docstring.partition("\n\n")[0].split())
 
 
 app = typer.Typer(
     cls=ImportedWhenRun,
     help="Coverage-guided fuzzing for neural networks: finds NaNs, crashes, flipped labels and disagreeing twins.",
     context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,  # importing what draws boxes takes longer than all the rest of --help
     **SHARED,
 )
 
@@ -87,10 +89,14 @@ def jostle(
 ) -> None:
     """Finds what breaks a model before customers do: NaNs, crashes, flipped labels and disagreeing twins."""
     if version:
-        print(f"jostle {__version__}")
+        print_version()
     elif context.invoked_subcommand is None:
         raise UsageError(f"which command? {', '.join(COMMANDS)} (see jostle --help)")
 
 
-for name, function in COMMANDS.items():
-    app.command(name)(listed(function))
+def _listed() -> None:
+    raise AssertionError("the command itself runs in place of this")
+
+
+for name in COMMANDS:
+    app.command(name)(_listed)

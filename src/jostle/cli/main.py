@@ -10,17 +10,13 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from types import FrameType
 
-from typer.exceptions import Abort, TyperException
-
-from jostle.cli.in_subprocess import command_in_subprocess, is_subprocess
 from jostle.cli.model_arguments import needs_subprocess, needs_worker
-from jostle.cli.terminal import Exit, tell
+from jostle.cli.terminal import Exit, print_version, tell
 from jostle.errors import Interrupted, JostleError, UsageError
 from jostle.foreign import first_line, raised_by_user
-from jostle.isolation.ahead import MODEL_WORKER, started_ahead
 from jostle.process_state import keep_streams
 
 CLICKS_INTERRUPTED = 130
@@ -58,13 +54,11 @@ def run_command() -> int:
             code = _run(sys.argv[1:])
             if code == CLICKS_INTERRUPTED:
                 code = _told("interrupted; what was found is saved, and the same command goes on", Exit.INTERRUPTED)
-        except TyperException as error:
-            code = _refused(f"{error.format_message()} (jostle --help tells the usage)")
         except UsageError as error:
             code = _refused(str(error))
         except JostleError as error:
             code = _told(str(error), Exit.OUR_ERROR)
-        except (Interrupted, Abort):
+        except Interrupted:
             code = _told("interrupted", Exit.INTERRUPTED)
         except SystemExit:
             raise
@@ -99,19 +93,39 @@ def _failed(error: BaseException) -> Exit:
 
 
 def _run(arguments: Sequence[str]) -> int | None:
-    """Runs the command; what it will start anyhow starts before torch is imported here, which takes seconds."""
-    if "torch" in sys.modules or is_subprocess():
+    """Runs the command, which imports what it needs and no more."""
+    if arguments == ["--version"]:
+        print_version()
+        return Exit.CLEAN
+    if "torch" in sys.modules or not (needs_subprocess(arguments) or needs_worker(arguments)):
+        return _run_here()
+    return _run_model_file(arguments)
+
+
+def _run_model_file(arguments: Sequence[str]) -> int | None:
+    """The same; what it will start anyhow starts before torch is imported here, which takes seconds."""
+    from jostle.cli.in_subprocess import command_in_subprocess, is_subprocess
+    from jostle.isolation.ahead import MODEL_WORKER, started_ahead
+
+    if is_subprocess():
         return _run_here()
     if needs_subprocess(arguments):
         return command_in_subprocess()
-    with started_ahead(MODEL_WORKER) if needs_worker(arguments) else nullcontext():
+    with started_ahead(MODEL_WORKER):
         return _run_here()
 
 
 def _run_here() -> int | None:
+    from typer.exceptions import Abort, TyperException
+
     from jostle.cli.app import app
 
-    code: int | None = app(standalone_mode=False)
+    try:
+        code: int | None = app(standalone_mode=False)
+    except TyperException as error:
+        raise UsageError(f"{error.format_message()} (jostle --help tells the usage)") from error
+    except Abort as error:
+        raise Interrupted from error
     return code
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 
 from rich.console import Console
 
@@ -15,7 +16,6 @@ from jostle.cli.display import Display
 from jostle.cli.progress import shown
 from jostle.cli.summary import print_summary
 from jostle.cli.terminal import Exit, output, say, tell
-from jostle.commands.report import write_report
 from jostle.commands.triage import triage
 from jostle.interfaces import Listener
 from jostle.progress import Progress
@@ -94,7 +94,7 @@ def _report(session: Session, ended: Ended, as_json: bool) -> list[Excess] | Non
     folder = session.archive.folder
     result = triage(folder)
     excesses = None if session.gate is None else session.gate.excesses(result.defects)
-    page = write_report(folder) if session.report else None
+    page = _page(folder) if session.report else None
     if as_json:
         failing = {} if excesses is None else {"fails": [asdict(one) for one in excesses]}
         more = {} if page is None else {"report": str(page)}
@@ -104,6 +104,12 @@ def _report(session: Session, ended: Ended, as_json: bool) -> list[Excess] | Non
     if page is not None:
         say(output(), f"report: {page} (open it in a browser)")
     return excesses
+
+
+def _page(folder: Path) -> Path:
+    from jostle.commands.report import write_report  # here, because most campaigns write none
+
+    return write_report(folder)
 
 
 def _exit(ended: Ended, excesses: list[Excess] | None) -> Exit:

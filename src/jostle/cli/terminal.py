@@ -1,17 +1,24 @@
 """What a command leaves: lines on the terminal, whose names and messages may come from strangers, and an exit code."""
 
+from __future__ import annotations
+
 import sys
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-
+from jostle import __version__
 from jostle.visible import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 WIDTH_IN_FILES = 200
 
 
 def output() -> Console:
     """Standard output: as wide as the terminal, or wide enough that a program reads one row of a table per line."""
+    from rich.console import Console  # here, because refusals and --version do without
+
     return Console(width=None if sys.stdout.isatty() else WIDTH_IN_FILES, emoji=False)
 
 
@@ -23,6 +30,10 @@ def say(console: Console, text: str) -> None:
 def tell(message: str) -> None:
     """One line of Jostle's own, beside what a command prints."""
     print(f"jostle: {visible(message)}", file=sys.stderr)
+
+
+def print_version() -> None:
+    print(f"jostle {__version__}")
 
 
 class Exit(IntEnum):

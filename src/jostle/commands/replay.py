@@ -44,6 +44,7 @@ from jostle.session.load import Loaded
 from jostle.session.made_twins import twins_folder
 from jostle.session.open_models import open_models
 from jostle.session.reopen import NO_CONSENT, Reopened, python_file
+from jostle.session.threads import on_threads
 from jostle.storage.campaign_record import CONFIG, IN_PLACE_OF_OBJECT, REPLAYED, CampaignRecord, Origin
 from jostle.storage.finding_record import RECORD, FindingRecord
 from jostle.storage.findings import SavedRoot, lineage_of, read_finding, read_root
@@ -233,6 +234,7 @@ def _replayed(group: Sequence[KeptFinding], changes: Given, trust: FolderTrust) 
     given = given.over(isolate=None if any_held(given) else True)
     with campaign.in_its_folder(trust), ExitStack() as stack:
         trust.check(given, [kept.finding.folder for kept in group])
+        stack.enter_context(on_threads(given))
         twins = stack.enter_context(twins_folder(_twins_of(group[0].finding.folder, changes)))
         model, service = open_models(given, _sample(group), campaign.record.origin.layout, twins)
         if service is not None:

@@ -58,7 +58,7 @@ ONE_CLASS = (Task.CLASSES, Task.BINARY)  # tasks whose answer to an input is one
 # Options of the command around a campaign.
 FRONT_END = {
     *("model", "seeds", "weights", "recipe", "minimise", "confirm", "finishing", "channels", "size"),
-    *("tokenizer", "length", "out", "max_disk", "isolate", "sandbox", "timeout", "rss_limit"),
+    *("tokenizer", "length", "out", "max_disk", "isolate", "sandbox", "timeout", "rss_limit", "threads"),
 }
 
 

@@ -20,6 +20,7 @@ from jostle.options.campaign import (
     IsolationOptions,
     ModelOptions,
     RunOptions,
+    ThreadOptions,
     WatchOptions,
 )
 from jostle.options.declaration import Facts, flag_of, options_of
@@ -35,7 +36,8 @@ FUZZ = Schema(
     *(InputOptions, RecipeOptions, PartOptions, ModelOptions, WatchOptions, TaskOptions),
     *(FindingOptions, FailingOptions, CountedInputOptions),
     *PART_GROUPS,
-    *(WithSeedsOptions, BudgetOptions, BatchOptions, RunOptions, GateOptions, DoubtOptions, IsolationOptions),
+    *(WithSeedsOptions, BudgetOptions, BatchOptions, ThreadOptions, RunOptions, GateOptions, DoubtOptions),
+    IsolationOptions,
 )
 # All that commands on a campaign's folder can be told.
 ON_FOLDER = Schema(*FUZZ.groups, FolderOptions)

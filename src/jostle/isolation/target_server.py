@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor
 
 from jostle.interfaces import ComparesLayers, Differentiable, ModelTarget
@@ -46,6 +47,12 @@ def _imported(request: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"modules": [name for name in list(sys.modules) if name.partition(".")[0] in LIBRARIES]}
 
 
+def _on_threads(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """From now on, torch has so many."""
+    torch.set_num_threads(request["threads"])
+    return {}
+
+
 class TargetServer:
     """Handlers of requests, with arrays in files that both processes have open."""
 
@@ -62,6 +69,7 @@ class TargetServer:
             "pull": self._pull,
             "gaps": self._gaps,
             "imported": _imported,
+            "threads": _on_threads,
         }
 
     def _watch(self, request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -28,6 +28,7 @@ from jostle.options.kinds import (
     duration,
     number,
     whole,
+    whole_or,
 )
 
 MODEL_HELP = "FILE.py:function, package.module:function, or a model file (.onnx, .keras, .tflite, .xml, .pt2 …)"
@@ -47,6 +48,8 @@ LENGTH = whole(1, 10_000_000)
 SAMPLES = whole(1, 1_000_000_000)
 VOCABULARY = whole(1, 2**31)
 WAITED = duration(20 * 86_400.0)  # what one call of the system waits at most
+MOST_THREADS = 1024
+THREADS = whole_or("auto", 1, MOST_THREADS)
 SEED = whole(0, LARGEST, say="give a whole number from 0 to 2^63 - 1")
 
 
@@ -307,6 +310,24 @@ class BatchOptions:
         if not isinstance(self.batch, str):
             return self.batch
         return max(FIRST_BATCH, min(LARGEST_BATCH, BATCH_BYTES // max(row_bytes, 1)))
+
+
+@dataclass(frozen=True)
+class ThreadOptions:
+    """How many threads the model runs on."""
+
+    threads: int | str = option(
+        THREADS,
+        "Threads that the model runs on; auto: one, or all where measuring shows that they are clearly faster",
+        Theme.BUDGET,
+        default="auto",
+        may_change=True,
+    )
+
+    @property
+    def number(self) -> int | None:
+        """How many, None where measuring shall tell."""
+        return None if isinstance(self.threads, str) else self.threads
 
 
 @dataclass(frozen=True)

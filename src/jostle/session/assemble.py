@@ -14,7 +14,7 @@ from jostle.feedback.neuron_parts import ProfileOptions
 from jostle.inputs.domain_files import DOMAIN_FILE, encode_domain
 from jostle.inputs.several import layout_of
 from jostle.interfaces import Oracle
-from jostle.options.campaign import BudgetOptions, FindingOptions, ModelOptions, RunOptions
+from jostle.options.campaign import BudgetOptions, FindingOptions, ModelOptions, RunOptions, ThreadOptions
 from jostle.options.schema import Given
 from jostle.profile import Layers, Profile, layers_in
 from jostle.progress import Progress, quietly
@@ -30,6 +30,7 @@ from jostle.session.load import Loaded, load
 from jostle.session.made_twins import keep_twins
 from jostle.session.profiles import save_profile, saved_profile, take_profile
 from jostle.session.session import Session
+from jostle.session.threads import threads_before
 from jostle.storage.archive import Archive, open_campaign
 from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.class_names import ClassNames, keep_class_names, read_class_names, unnamed_classes
@@ -52,10 +53,9 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
     gate = gate_of(given.of(GateOptions))
     names = read_class_names(Path(given.get("classes"))) if "classes" in given else {}
     with ExitStack() as undone:
-        loaded = load(given)
-        undone.callback(loaded.close)
-        folder, record = _identified(given, loaded)
+        loaded, folder, record = _opened(given, undone)
         check_folder(folder, record)
+        other_threads = [*_other_threads(threads_before(folder), loaded)]
         saved = saved_profile(folder, loaded.model)
         composition = compose(loaded.prepared, lambda: take_profile(loaded, progress) if saved is None else saved)
         watched = rehearse(loaded.prepared, composition.profile, list(composition.oracles.values()))
@@ -82,6 +82,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         gate=gate,
         introduction=tuple(introduction(given, composition, watched)),
         warnings=(
+            *other_threads,
             *_warnings(loaded, composition, saved),
             *_unnamed(given, names, loaded.flight.classes),
             *([f"{forgotten}; {NOT_REMEMBERED}"] if forgotten else []),
@@ -91,6 +92,40 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         figures=partial(figures, composition.prepared, archive.folder),
         remarks=lambda: finisher.remarks,
     )
+
+
+def _opened(given: Given, undone: ExitStack) -> tuple[Loaded, Path, CampaignRecord]:
+    """Everything loaded, with its folder and its record, on as many threads as the campaign there ran on before.
+
+    Where no folder is given, which one it is shows only when everything is loaded; on other threads that is done again.
+    """
+    out, left_open = given.of(RunOptions).out, given.of(ThreadOptions).number is None
+    if left_open and out is not None:
+        given = _on_threads_before(given, Path(out))
+    loaded = load(given)
+    undone.callback(loaded.close)
+    folder, record = _identified(given, loaded)
+    again = _on_threads_before(given, folder) if left_open else given
+    if again.of(ThreadOptions).number in (None, loaded.threads):
+        return loaded, folder, record
+    loaded.close()
+    loaded = load(again)
+    undone.callback(loaded.close)
+    return loaded, *_identified(again, loaded)
+
+
+def _on_threads_before(given: Given, folder: Path) -> Given:
+    before = threads_before(folder)
+    return given if before is None else given.over(threads=before)
+
+
+def _other_threads(before: int | None, loaded: Loaded) -> Iterator[str]:
+    """What there is to say where the user asks for other threads than those of before."""
+    if before not in (None, loaded.threads):
+        yield (
+            f"the campaign ran on {before} threads before, and goes on with {loaded.threads} as --threads says: sums "
+            f"round otherwise, so it need not come to the same end"
+        )
 
 
 def _identified(given: Given, loaded: Loaded) -> tuple[Path, CampaignRecord]:

@@ -13,7 +13,7 @@ from jostle.inputs.table import Table
 from jostle.inputs.value_range import ARRAY, ValueRange
 from jostle.mutators.havoc import HavocOptions
 from jostle.mutators.noise import NoiseOptions
-from jostle.options.campaign import FindingOptions, InputOptions, ModelOptions
+from jostle.options.campaign import FindingOptions, InputOptions, ModelOptions, ThreadOptions
 from jostle.options.schema import Given, Settings
 from jostle.profile import Layers, counted_text
 from jostle.step_records import Summary
@@ -34,7 +34,9 @@ def introduction(given: Given, composition: Composition, watched: Layers) -> Ite
     prepared = composition.prepared
     flight, domain = prepared.flight, prepared.context().domain
     quality = f", {flight.quality}" if flight.quality else ""
-    yield f"{counted(len(flight.seeds), 'seed')}{quality}, layers watched: {len(prepared.model.layers)}"
+    threads = prepared.settings[ThreadOptions].threads
+    watching = f"layers watched: {len(prepared.model.layers)}, threads: {threads}"
+    yield f"{counted(len(flight.seeds), 'seed')}{quality}, {watching}"
     if flight.task not in (Task.CLASSES, Task.UNKNOWN):
         yield f"task: {flight.task} (--task says what else the model does)"
     yield from domain.lines()

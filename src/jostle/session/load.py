@@ -15,12 +15,13 @@ from jostle.inputs.several import layout_of
 from jostle.inputs.tokens import UNSAID, TokenForm
 from jostle.inputs.wave_files import AS_THEY_ARE, WaveForm
 from jostle.isolation.client import WorkerClient
-from jostle.options.campaign import CHANNELS_LAST, InputOptions, RunOptions
+from jostle.options.campaign import CHANNELS_LAST, InputOptions, RunOptions, ThreadOptions
 from jostle.options.schema import Given, Settings
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import Seeds
 from jostle.session.made_twins import twins_folder
 from jostle.session.open_models import open_models
+from jostle.session.threads import on_threads, settle_threads
 from jostle.subjects.instrument import Instrumented
 from jostle.subjects.twin_making import CALIBRATED
 
@@ -32,7 +33,7 @@ class Loaded:
     prepared: Prepared
     digest: str  # of seeds and weights
     twins: Path  # the folder of twins that are files
-    undone: ExitStack  # ends the worker, and removes that folder
+    undone: ExitStack  # ends the worker, removes that folder and gives torch its threads back
     service: WorkerClient | None = None  # the worker that runs the model, None if it runs in this process
 
     @property
@@ -47,8 +48,15 @@ class Loaded:
     def flight(self) -> Flight:
         return self.prepared.flight
 
+    @property
+    def threads(self) -> int:
+        """On how many the models run."""
+        number = self.settings[ThreadOptions].number
+        assert number is not None, "settled"
+        return number
+
     def close(self) -> None:
-        """Ends the worker."""
+        """Ends the worker, and gives torch the threads that it had before."""
         self.undone.close()
 
 
@@ -59,11 +67,13 @@ def load(given: Given) -> Loaded:
     seeds = load_seeds(inputs.seeds, seed_form(inputs))
     sample, out = seeds.inputs[:CALIBRATED], given.of(RunOptions).out
     with ExitStack() as undone:
+        undone.enter_context(on_threads(given))
         twins = undone.enter_context(twins_folder(None if out is None else Path(out)))
         model, service = open_models(given, sample, layout_of(seeds), twins)
         if service is not None:
             undone.callback(service.close)
-        prepared = prepare(recipe, given, model, seeds)
+        threads = settle_threads(given, model, service, seeds)
+        prepared = prepare(recipe, given.over(threads=threads), model, seeds)
         return Loaded(prepared, digest_of_all(seeds, model.digest), twins, undone.pop_all(), service)
 
 

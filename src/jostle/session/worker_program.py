@@ -26,7 +26,8 @@ from jostle.process_state import keep_streams
 from jostle.recipes.all_recipes import recipe_of
 from jostle.subjects.models import load_models, making_of
 
-FACTS = ("layers", "novelty_layers", "belongs_to", "digest", "outputs", "twins", "notes")  # that a campaign must know
+# What a campaign must know.
+FACTS = ("layers", "novelty_layers", "belongs_to", "digest", "outputs", "twins", "notes", "threads_vary")
 
 
 class ModelOpener:

@@ -53,6 +53,7 @@ class Instrumented:
     notes: tuple[str, ...] = ()  # what the user should know of it
     sandbox: str = ""  # what its own process is kept from, in words, where it has a sandbox
     embedding: Tensor | None = None  # [vocabulary, dimensions] where the model looks tokens up, if it does
+    threads_vary: bool = True  # it runs on as many threads as torch has at the time, not as when it was loaded
     twin_layers: ComparesLayers | None = None  # where there are twins; what the models raise, it raises
 
     def contained(self) -> Instrumented:

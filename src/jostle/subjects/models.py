@@ -19,10 +19,10 @@ from jostle.options.schema import Given
 from jostle.randomness import seeded
 from jostle.subjects.instrument import Instrumentation, Instrumented, check_takes, instrument
 from jostle.subjects.registry import TWINS, load
-from jostle.subjects.subject import Loading, Subject
+from jostle.subjects.subject import TORCH, Loading, Subject
 from jostle.subjects.tokenizer import load_tokenizer
 from jostle.subjects.twin_layers import TwinLayers
-from jostle.subjects.twin_making import WORDS, TwinMaking, is_drawn
+from jostle.subjects.twin_making import COMPILED, WORDS, TwinMaking, is_drawn
 from jostle.targets.twins import variants
 
 TEXT_LENGTH = 128  # tokens of each text, unless the user says how many
@@ -68,8 +68,18 @@ class Models:
             check_takes(f"--models {spec}", other, watching.inputs, sample)
         model = instrument(watching, self.own, sample, self.twins, list(self.others.values()))
         twins = "".join(self._digest(name, twin) for name, twin in self.twins.items())
-        notes = tuple(f"left out: {why}" for why in self.refused.values())
-        return replace(model, notes=notes, digest=model.digest + twins, twin_layers=self._layers(watching, sample))
+        return replace(
+            model,
+            notes=tuple(f"left out: {why}" for why in self.refused.values()),
+            digest=model.digest + twins,
+            twin_layers=self._layers(watching, sample),
+            threads_vary=self._threads_vary(),
+        )
+
+    def _threads_vary(self) -> bool:
+        """Whether torch runs all of them; other runtimes, and programs that torch compiled, keep their threads."""
+        subjects = (self.own, *self.others.values(), *self.twins.values())
+        return COMPILED not in self.twins and all(one.described().engine == TORCH for one in subjects)
 
     def _layers(self, watching: Instrumentation, sample: Tensor) -> TwinLayers | None:
         if not self.twins:

@@ -37,6 +37,7 @@ class Watch:
 
 
 OUTPUTS_ONLY = Watch()
+TORCH = "torch"  # the engine that runs torch modules and functions
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Description:
 
     inputs: tuple[TakenInput, ...]
     weights: int | None = None  # how many numbers in it were learnt, where that is known
-    engine: str = "torch"  # what runs it
+    engine: str = TORCH  # what runs it
     twins: tuple[str, ...] = ()  # that can be made of it
 
 

@@ -18,9 +18,10 @@ from jostle.subjects.silence import silenced
 Made = TypeVar("Made")
 CALIBRATED = 128  # seeds at most that a twin is made from
 # What a user may ask for; which of them a model can become, its kind says. A share of weights stands after weights16.
+COMPILED = "compile"
 WORDS = (
     *("float16", "bfloat16", "weights16", "int8", "int8-static"),
-    *("compile", "export", "onnx", "openvino", "litert"),
+    *(COMPILED, "export", "onnx", "openvino", "litert"),
 )
 LONGEST = 300  # characters of what a converter says of its failure
 
