@@ -40,12 +40,8 @@ class Resumption:
 
     def replay(self, history: History, redone: Redone) -> None:
         """Goes through all steps; one of which something is lost is done again, as all that decides it is known."""
-        start = 0
         for steps in in_groups(history.steps, self.batch, self._again):
-            past = steps[0]
-            end = start + sum(one.kept for one in steps if not one.lost)
-            kept = history.kept.select(torch.arange(start, end))
-            start = end
+            past, kept = steps[0], history.kept([one for one in steps if not one.lost])
             if self._again(past):
                 self._do_again(past, kept, redone)
             else:
