@@ -40,7 +40,8 @@ browser: $(VENV)/.dev
 
 BENCHMARKS := throughput durability isolation crashing_model neighbours criteria_cost deephunter_throughput \
 	dlfuzz_throughput dlfuzz_attacks frameworks_throughput frameworks_false_alarms frameworks_strategies \
-	onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report
+	onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report \
+	corpus_growth
 
 bench: $(VENV)/.bench
 	@for script in $(or $(ONLY),$(BENCHMARKS)); do \

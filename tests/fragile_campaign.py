@@ -61,6 +61,8 @@ class Run:
     keep_failing: int | None = None
     counter: Callable[[], CoverageCounter | None] = lambda: None
     classes: Callable[[Tensor], Tensor] = lambda outputs: outputs.argmax(1)
+    corpus_memory: int | None = None
+    scratch_folder: Path | None = None
 
     def __post_init__(self) -> None:
         self.campaign = Campaign(
@@ -78,6 +80,8 @@ class Run:
             classes=self.classes,
             keep_failing=self.keep_failing,
             counter=self.counter(),
+            corpus_memory=self.corpus_memory,
+            scratch_folder=self.scratch_folder,
         )
 
     def to_the_end(self, history: History | None = None, **choices: Any) -> Run:
