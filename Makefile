@@ -43,7 +43,8 @@ browser: $(VENV)/.dev
 MEASURED := throughput deephunter_throughput resnet50_throughput dlfuzz_throughput neuron_choice_cost durability isolation \
 	crashing_model kmnc_in_a_minute startup threads memory
 PRINTED := neighbours criteria_cost dlfuzz_attacks frameworks_throughput frameworks_false_alarms frameworks_strategies \
-	onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report
+	onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report \
+	corpus_growth
 
 bench: $(VENV)/.bench
 	@for script in $(or $(ONLY),$(MEASURED) $(if $(QUICK),,$(PRINTED))); do \

@@ -62,6 +62,8 @@ class Run:
     ahead: bool = False
     counter: Callable[[], CoverageCounter | None] = lambda: None
     classes: Callable[[Tensor], Tensor] = lambda outputs: outputs.argmax(1)
+    corpus_memory: int | None = None
+    scratch_folder: Path | None = None
 
     def __post_init__(self) -> None:
         self.campaign = Campaign(
@@ -80,6 +82,8 @@ class Run:
             classes=self.classes,
             keep_failing=self.keep_failing,
             counter=self.counter(),
+            corpus_memory=self.corpus_memory,
+            scratch_folder=self.scratch_folder,
         )
 
     def to_the_end(self, history: History | None = None, **choices: Any) -> Run:

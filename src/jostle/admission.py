@@ -9,7 +9,7 @@ from torch import Tensor
 
 from jostle.interfaces import Feedback, Learner
 from jostle.lineage import Mutation
-from jostle.records import Candidates, Lesson, Seeds, Trace, all_rows
+from jostle.records import Candidates, Lesson, Trace, all_rows
 from jostle.storage.corpus import Corpus
 
 NO_TRACE = Trace(torch.empty(0, dtype=torch.int64), {})
@@ -18,8 +18,8 @@ NO_TRACE = Trace(torch.empty(0, dtype=torch.int64), {})
 class Admission:
     """Assesses rows by every feedback, adds what is new to the corpus, and lets the parts that learn know."""
 
-    def __init__(self, seeds: Seeds, feedbacks: Sequence[Feedback], learners: Sequence[Learner]):
-        self.corpus = Corpus(seeds)
+    def __init__(self, corpus: Corpus, feedbacks: Sequence[Feedback], learners: Sequence[Learner]):
+        self.corpus = corpus
         self._feedbacks, self._learners = feedbacks, learners
 
     def admit(

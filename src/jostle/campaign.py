@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
@@ -78,6 +79,8 @@ class Campaign:
         classes: Classes | None = None,
         keep_failing: int | None = 0,
         counter: CoverageCounter | None = None,
+        corpus_memory: int | None = None,
+        scratch_folder: Path | None = None,
     ):
         """A step runs `batch` inputs, and with a `largest_batch` up to so many, the more the campaign has run before.
 
@@ -87,6 +90,9 @@ class Campaign:
         With `seeds_count`, seeds that the model gets wrong are findings too. So many failing tests are handed to the
         listeners to be kept, None is all; `classes` reads the answers to them, of a model that gives classes. With a
         `counter`, the summary tells the coverage that it counts and not that of the corpus.
+
+        Inputs of the corpus take at most `corpus_memory` bytes, None is no bound. What is beyond is in a file without
+        a name on the disk of `scratch_folder`, or of the system's folder for such files.
         """
         self._target, self._mutator = target, mutator
         self._seeds, self._budget, self._batch = seeds, budget, batch
@@ -94,7 +100,7 @@ class Campaign:
         self._judge = BatchJudge(oracles, target, saved, seeds_count, classes)
         self._keep_failing, self._counter = keep_failing, counter
         learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
-        self._admission = Admission(seeds, feedbacks, learners)
+        self._admission = Admission(Corpus(seeds, corpus_memory, scratch_folder), feedbacks, learners)
         self._planner = StepPlanner(scheduler, mutator, self._admission.corpus, seed)
         self._ahead = ahead
         self._planned_ahead: StepPlan | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from jostle.lineage import Change, Mutation
 
+MOST_KNOWN = 2**14  # forms of collected mutations that are recognised when they come again
 ALIKE = (Change.UNCHANGED, Change.NO_GRADIENT)  # the child came out like its parent
 
 
@@ -105,8 +107,7 @@ class CollectedMutations:
     """Mutations of more and more rows, in order; grows by doubling, so adding stays cheap."""
 
     def __init__(self) -> None:
-        self._forms: list[Mutation] = []
-        self._known: dict[Mutation, int] = {}
+        self._forms = Forms()
         self._numbers = torch.empty(0, dtype=torch.int64)
         self._parameters = torch.empty(0)
         self._count = 0
@@ -118,18 +119,56 @@ class CollectedMutations:
         start, self._count = self._count, self._count + len(mutations)
         self._numbers, self._parameters = (with_room(one, self._count) for one in (self._numbers, self._parameters))
         used, places = mutations.numbers.unique(return_inverse=True)  # rows may have been selected of many others
-        numbers = torch.tensor([self._number(mutations.forms[number]) for number in used.tolist()], dtype=torch.int64)
+        numbers = torch.tensor(
+            [self._forms.number(mutations.forms[number]) for number in used.tolist()], dtype=torch.int64
+        )
         self._numbers[start : self._count] = numbers[places]
         self._parameters[start : self._count] = mutations.parameters
 
     def all(self) -> Mutations:
         return Mutations(self._forms, self._numbers[: self._count], self._parameters[: self._count])
 
-    def _number(self, form: Mutation) -> int:
-        number = self._known.setdefault(form, len(self._forms))
-        if number == len(self._forms):
-            self._forms.append(form)
-        return number
+
+class Forms(Sequence[Mutation]):
+    """More and more forms, in the order of arrival.
+
+    The first ones are recognised when they come again. Once there are many, others are kept as texts, each time anew,
+    because texts of which hardly any comes twice take a fraction of the memory of objects.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Mutation, int] = {}
+        self._first: list[Mutation] = []
+        self._texts, self._ends = bytearray(), array("q", [0])
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> Mutation: ...
+    @overload
+    def __getitem__(self, number: slice) -> tuple[Mutation, ...]: ...
+    def __getitem__(self, number: int | slice) -> Mutation | tuple[Mutation, ...]:
+        if isinstance(number, slice):
+            return tuple(self)[number]
+        if number < len(self._first):
+            return self._first[number]
+        place = number - len(self._first)
+        start, end = self._ends[place], self._ends[place + 1]
+        return Mutation.parsed(self._texts[start:end].decode("utf-8", "surrogatepass"))
+
+    def number(self, form: Mutation) -> int:
+        """By which the form is found, which is added if it is not known."""
+        known = self._known.get(form)
+        if known is not None:
+            return known
+        if len(self._first) < MOST_KNOWN:
+            self._known[form] = len(self._first)
+            self._first.append(form)
+        else:
+            self._texts += str(form).encode("utf-8", "surrogatepass")
+            self._ends.append(len(self._texts))
+        return len(self) - 1
 
 
 def with_room(rows: Tensor, needed: int) -> Tensor:

@@ -72,12 +72,9 @@ class Resumption:
 
         Ahead, gives the step that is planned before the last of them is learnt.
         """
-        plans, start = PastPlans(self.planner, history.steps, self._again, plan if self.ahead else None), 0
+        plans = PastPlans(self.planner, history.steps, self._again, plan if self.ahead else None)
         for steps in in_groups(history.steps, self.batch, self._again):
-            past = steps[0]
-            end = start + sum(one.kept for one in steps if not one.lost)
-            kept = history.kept.select(torch.arange(start, end))
-            start = end
+            past, kept = steps[0], history.kept([one for one in steps if not one.lost])
             if self._again(past):
                 self._do_again(past, kept, redone, plans)
             else:

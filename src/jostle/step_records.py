@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,7 +124,7 @@ class History:
 
     steps: tuple[PastStep, ...]  # from the planting on
     seconds: float
-    kept: Candidates  # the corpus, without what was lost
+    kept: Callable[[Sequence[PastStep]], Candidates]  # what these steps kept, read anew; none of them is lost
     bugs: frozenset[tuple[str, int]]  # (kind, number)
     flaky: frozenset[tuple[str, int]]  # the same of bugs that did not show again alone
     findings: Mapping[str, int]  # distinct bugs by kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from jostle.lineage import NO_GRADIENT, SEED, UNCHANGED, Mutation
@@ -65,3 +66,14 @@ def test_what_is_collected_stays_as_it_was_while_more_is_added() -> None:
     for number in range(50, 400, 2):
         collected.add(Mutations.of(edits[number : number + 2]))
     assert early == tuple(edits[:50]) and collected.all() == tuple(edits) and len(collected) == 400
+
+
+def test_forms_of_which_hardly_any_comes_twice_are_told_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jostle.mutations.MOST_KNOWN", 3)
+    told = [*TOLD, *(Mutation((f"“{number}” left out", "swap"), "texts") for number in range(6)), *TOLD]
+    collected = CollectedMutations()
+    for some in (told[:4], told[4:], told[:7]):
+        collected.add(Mutations.of(some))
+    assert collected.all() == (*told, *told[:7])
+    assert tuple(collected.all().forms)[:3] == (SEED, Mutation(("noise",)), UNCHANGED)
+    assert collected.all().texts == tuple(map(str, (*told, *told[:7])))

@@ -23,6 +23,7 @@ from fragile_campaign import (
     two_bounds,
 )
 from jostle.campaign import Budget, Campaign
+from jostle.errors import OutputRefused
 from jostle.feedback.gap import NearerToDisagreement, to_another_top
 from jostle.feedback.nearest import FarFromSeen
 from jostle.interfaces import Feedback
@@ -88,7 +89,7 @@ def test_the_threshold_calibrated_on_the_seeds_outlives_an_interruption(tmp_path
     mislabelled = seeds_of(SEEDS.inputs, torch.tensor([1] * 9 + [0] * 3))
     choices = {"seeds": mislabelled, "oracles": (LabelKept,), "module": Sturdy()}
     run, history = interrupted(tmp_path, 12, Budget(executions=12), **choices)
-    assert len(history.kept) < 12
+    assert len(history.kept(history.steps)) < 12
     fresh = Run(Budget(executions=12), **choices).to_the_end()
     run.to_the_end(history)
     assert run.summary.coverage["nearest"]["threshold"] == fresh.summary.coverage["nearest"]["threshold"]
@@ -102,6 +103,13 @@ def test_a_resumed_corpus_is_the_one_that_was_left(tmp_path: Path) -> None:
     ours, theirs = (run.campaign.corpus.select(torch.arange(first.summary.corpus)) for run in (first, second))
     assert torch.equal(ours.inputs, theirs.inputs) and torch.equal(ours.parents, theirs.parents)
     assert torch.equal(ours.roots, theirs.roots) and ours.mutations == theirs.mutations
+
+
+def test_a_corpus_that_changes_while_it_is_read_is_refused_in_one_line(tmp_path: Path) -> None:
+    run, history = interrupted(tmp_path, 300, Budget(executions=900))
+    next(tmp_path.glob("corpus/0*3.safetensors")).write_bytes(b"another")
+    with pytest.raises(OutputRefused, match="was changed while it was read: the same command mends it"):
+        run.to_the_end(history)
 
 
 def test_an_interruption_changes_nothing_where_steps_grow(tmp_path: Path) -> None:

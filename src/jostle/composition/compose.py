@@ -32,6 +32,7 @@ from jostle.options.campaign import (
     CHANNELS_LAST,
     BatchOptions,
     BudgetOptions,
+    CorpusOptions,
     CountedLayerOptions,
     DoubtOptions,
     FailingOptions,
@@ -103,8 +104,8 @@ class Composition:
     profile: Profile | None  # what criteria measure against, where one needs it
     counter: CoverageCounter | None = None  # of coverage that is told instead of that of the corpus
 
-    def campaign(self) -> Campaign:
-        """All of them in one loop."""
+    def campaign(self, scratch_folder: Path | None = None) -> Campaign:
+        """All of them in one loop; the folder is for what memory has no room for."""
         settings = self.prepared.settings
         low, high = settings[InputOptions].bounds
         return Campaign(
@@ -124,6 +125,8 @@ class Composition:
             classes=self.prepared.flight.reading.labels if self.prepared.flight.task in ONE_CLASS else None,
             keep_failing=settings[FailingOptions].most,
             counter=self.counter,
+            corpus_memory=settings[CorpusOptions].corpus_memory,
+            scratch_folder=scratch_folder,
         )
 
 

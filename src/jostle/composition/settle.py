@@ -12,6 +12,7 @@ from jostle.errors import UsageError
 from jostle.options.campaign import (
     BatchOptions,
     BudgetOptions,
+    CorpusOptions,
     DoubtOptions,
     FailingOptions,
     FindingOptions,
@@ -36,8 +37,8 @@ FUZZ = Schema(
     *(InputOptions, RecipeOptions, PartOptions, ModelOptions, WatchOptions, TaskOptions),
     *(FindingOptions, FailingOptions, CountedInputOptions),
     *PART_GROUPS,
-    *(WithSeedsOptions, BudgetOptions, BatchOptions, ThreadOptions, RunOptions, GateOptions, DoubtOptions),
-    IsolationOptions,
+    *(WithSeedsOptions, BudgetOptions, BatchOptions, ThreadOptions, CorpusOptions, RunOptions, GateOptions),
+    *(DoubtOptions, IsolationOptions),
 )
 # All that commands on a campaign's folder can be told.
 ON_FOLDER = Schema(*FUZZ.groups, FolderOptions)

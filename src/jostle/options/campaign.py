@@ -331,6 +331,19 @@ class ThreadOptions:
 
 
 @dataclass(frozen=True)
+class CorpusOptions:
+    """How much of the corpus is in memory."""
+
+    corpus_memory: int = option(
+        BYTES,
+        "Most memory for the inputs of the corpus; older ones beyond it are on the disk of the campaign folder",
+        Theme.BUDGET,
+        default=2**30,
+        may_change=True,
+    )
+
+
+@dataclass(frozen=True)
 class DoubtOptions:
     """What is done about doubts."""
 

@@ -330,6 +330,12 @@ def _bytes(value: Any) -> int:
     return int(_amount(value, BYTES_IN, r"(\d{1,20}(?:\.\d+)?)\s*([KMGT]?)i?B?", OF_BYTES, say))
 
 
+def _bytes_text(size: Any) -> str:
+    """In the largest unit that it is a whole number of."""
+    whole = [f"{size // factor}{unit}" for unit, factor in BYTES_IN.items() if size and not size % factor]
+    return whole[-1] if whole else ""
+
+
 def _channels(value: Any) -> int:
     if value not in (1, 3) or isinstance(value, bool):
         raise ValueError("images have 1 channel (grey) or 3 (colour)")
@@ -399,5 +405,12 @@ SIZE = Kind(
     spelled=lambda number: f"{number},{number}",
 )
 DURATION = duration()
-BYTES = Kind("SIZE", _as_it_is, _bytes, ("0", "-1G", "much", "", "9" * 300, 10**5000, 2**50 + 1), bounds=OF_BYTES)
+BYTES = Kind(
+    "SIZE",
+    _as_it_is,
+    _bytes,
+    ("0", "-1G", "much", "", "9" * 300, 10**5000, 2**50 + 1),
+    _bytes_text,
+    bounds=OF_BYTES,
+)
 CHANNELS = Kind("INTEGER", _whole_text, _channels, (0, 2, 4, True, "one", 10**5000), bounds=Bounds(1, 3))

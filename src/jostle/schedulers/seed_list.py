@@ -71,8 +71,8 @@ class SeedList:
         if kept.inputs.is_floating_point():
             near = relative_distances(kept.inputs, kept.references) < self._limit
         planted, known = kept.parents == NO_PARENT, len(self._depths)
-        above = np.append(self._depths.values(), -1.0)  # the last for seeds, whose parent is -1
-        depths = above[kept.parents.numpy()] + 1
+        depths, mutants = np.zeros(len(kept)), ~planted.numpy()
+        depths[mutants] = self._depths.values()[kept.parents.numpy()[mutants]] + 1
         joins = planted | (desired & near & (torch.from_numpy(depths) <= self._depth))
         self._depths.extend(depths)
         self._list.extend(joins.nonzero().squeeze(1).double().numpy() + known)

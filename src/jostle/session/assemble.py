@@ -71,7 +71,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
     afresh = partial(in_new_process, given, loaded) if loaded.settings[FindingOptions].confirm else None
     finisher = InputFinisher(loaded.prepared, composition.oracles, archive.folder, afresh, any_held(given))
     return Session(
-        campaign=composition.campaign(),
+        campaign=composition.campaign(archive.folder),
         archive=archive,
         history=history,
         budget=budget_of(loaded.settings),

@@ -54,7 +54,8 @@ class Session:
     @property
     def full(self) -> bool:
         """Whether the campaign's folder has reached the size that it may have."""
-        return self.max_disk is not None and self.archive.used >= self.max_disk
+        used = self.archive.used + self.campaign.corpus.on_disk
+        return self.max_disk is not None and used >= self.max_disk
 
     def search(self, listeners: Sequence[Listener] = ()) -> Summary:
         """Runs the campaign into its folder, from where an earlier run stopped; findings are left unfinished."""
@@ -69,6 +70,7 @@ class Session:
     def release(self) -> None:
         """Ends the workers, and lets another process go on with the campaign."""
         self.close()
+        self.campaign.corpus.close()
         self.archive.release()
 
     @contextmanager

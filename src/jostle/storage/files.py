@@ -10,7 +10,9 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import wraps
+from io import FileIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 from jostle.errors import OutputRefused, WriteFailed
@@ -198,7 +200,21 @@ class Appended:
         self._file.close()
 
 
-def put(file: BinaryIO, content: bytes) -> None:
+def nameless(folder: Path) -> FileIO:
+    """A file on the folder's disk to write and to read, which the system removes when it is closed or we are killed."""
+    with _as_write_failed(folder):
+        # Where the system cannot make one without a name, it has one for a moment, by which it is cleaned up.
+        return TemporaryFile(buffering=0, prefix=".corpus-", suffix=".scratch.tmp", dir=folder)
+
+
+def write_at(file: FileIO, position: int, content: memoryview, place: Path) -> None:
+    """Writes into an open file, which may be left with less; the place is what a failure names."""
+    with _as_write_failed(place):
+        file.seek(position)
+        put(file, content)
+
+
+def put(file: BinaryIO, content: bytes | memoryview) -> None:
     """The one place where bytes leave for the disk."""
     left = memoryview(content)
     while left:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from jostle.errors import OutputRefused
 from jostle.records import Candidates, Seeds, all_rows
-from jostle.step_records import History
+from jostle.step_records import History, PastStep
 from jostle.storage.findings import FINDINGS, FLAKY, is_whole, recorded
 from jostle.storage.journal import JOURNAL, REPAIR, read_journal
 from jostle.storage.quarantine import Quarantine
@@ -31,17 +31,16 @@ def read_history(folder: Path, seeds: Seeds, quarantine: Quarantine | None = Non
     journal = repair_journal(folder, quarantine)
     if not journal.lines:
         return None
-    kept = repair_corpus(folder, journal, seeds, quarantine)
+    lost = repair_corpus(folder, journal, seeds, quarantine)
     failing_lost = repair_failing(folder, journal, quarantine)
     last = journal.lines[-1].step
     bugs = _bugs(folder / FINDINGS, last)
     return History(
         steps=tuple(
-            line.past_step(lost=line.kept > 0 and line.step not in kept, failing_lost=line.step in failing_lost)
-            for line in journal.lines
+            line.past_step(lost=line.step in lost, failing_lost=line.step in failing_lost) for line in journal.lines
         ),
         seconds=seconds_spent(folder),
-        kept=Candidates.joined([_nothing(seeds), *kept.values()]),
+        kept=partial(_kept_by, folder, seeds),
         bugs=bugs,
         flaky=_bugs(folder / FLAKY, last),
         findings=Counter(kind for kind, _ in bugs),
@@ -49,6 +48,18 @@ def read_history(folder: Path, seeds: Seeds, quarantine: Quarantine | None = Non
         unconfirmed=_summed(line.unconfirmed for line in journal.lines),
         failing_kept=sum(line.failing for line in journal.lines),
     )
+
+
+def _kept_by(folder: Path, seeds: Seeds, steps: Sequence[PastStep]) -> Candidates:
+    """What these steps kept, whose files were looked at before."""
+    parts = [_nothing(seeds)]
+    for past in steps:
+        if past.kept:
+            entries = read_entries(entries_path(folder, past.step), seeds, past.digest)
+            if entries is None:
+                raise OutputRefused(f"the corpus in {folder} was changed while it was read: the same command mends it")
+            parts.append(entries)
+    return Candidates.joined(parts)
 
 
 def _bugs(findings: Path, last: int) -> frozenset[tuple[str, int]]:

@@ -22,7 +22,7 @@ from jostle.untrusted.files import read_plain
 
 CORPUS = "corpus"
 STEP_FILE = re.compile(r"(\d{8,})\.safetensors")
-OUR_TEMPORARY = re.compile(r"\.[A-Za-z0-9_-]+\.(json|jsonl|npy|npz|png|safetensors)\.tmp")
+OUR_TEMPORARY = re.compile(r"\.[A-Za-z0-9_-]+\.(json|jsonl|npy|npz|png|safetensors|scratch)\.tmp")
 IN_FLIGHT = "inflight.bin"  # what the model's own process was given last; of no use once the campaign is dead
 NAMED = 5  # steps or folders that a warning names
 
@@ -140,26 +140,25 @@ def _step_files(folder: Path) -> list[tuple[int, Path]]:
     return sorted((int(match[1]), path) for match, path in files if match)
 
 
-def repair_corpus(folder: Path, journal: Journal, seeds: Seeds, quarantine: Quarantine) -> dict[int, Candidates]:
-    """What each step kept, without the steps whose file is missing or not as the journal says; those are set aside."""
-    kept: dict[int, Candidates] = {}
-    lost: list[int] = []
-    for line in journal.lines:
-        if line.kept:
-            path = entries_path(folder, line.step)
-            entries = read_entries(path, seeds, line.digest)
-            if entries is not None:
-                kept[line.step] = entries
-                continue
-            lost.append(line.step)
-            if path.exists():
-                quarantine.set_aside(path)
+def repair_corpus(folder: Path, journal: Journal, seeds: Seeds, quarantine: Quarantine) -> set[int]:
+    """The steps whose kept entries are missing or not as the journal says; what is left of those is set aside.
+
+    Every file is looked at, one after another, and none is held in memory.
+    """
+    lost = {
+        line.step
+        for line in journal.lines
+        if line.kept and read_entries(entries_path(folder, line.step), seeds, line.digest) is None
+    }
+    for step in sorted(lost):
+        if entries_path(folder, step).exists():
+            quarantine.set_aside(entries_path(folder, step))
     if lost:
         quarantine.warn(
-            f"what was kept in step {_named(map(str, lost))} is damaged or missing: what is left of it was moved to "
-            f"{folder / QUARANTINE}, and the step is done again"
+            f"what was kept in step {_named(map(str, sorted(lost)))} is damaged or missing: what is left of it was "
+            f"moved to {folder / QUARANTINE}, and the step is done again"
         )
-    return kept
+    return lost
 
 
 def repair_failing(folder: Path, journal: Journal, quarantine: Quarantine) -> set[int]:

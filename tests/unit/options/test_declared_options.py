@@ -17,7 +17,7 @@ from jostle.errors import UsageError
 from jostle.frameworks.campaign.options import FRAMEWORKS
 from jostle.frameworks.campaign.options import settled as settled_frameworks
 from jostle.options.declaration import Derived, Option
-from jostle.options.kinds import Bounds, shown
+from jostle.options.kinds import BYTES, Bounds, shown
 from jostle.options.schema import Given, Schema, Settings
 from jostle.options.toml_files import given_by
 from jostle.recipes.all_recipes import recipe_of
@@ -56,7 +56,8 @@ def test_a_default_is_a_value_that_could_have_been_given(schema: Schema, option:
 def test_help_is_one_line_that_tells_the_default(schema: Schema, option: Option) -> None:
     assert option.help.endswith(".") and "\n" not in option.help
     if isinstance(option.default, int | float) and not isinstance(option.default, bool):
-        assert f"{option.default:g}" in option.help
+        told = f"{option.default:g}" if option.kind is not BYTES else BYTES.show(option.default)
+        assert told in option.help
 
 
 @every_option
@@ -134,6 +135,7 @@ GOOD = [
     ("budget", "2h", 7200.0),
     ("budget", "1d", 86400.0),
     ("max_disk", "2G", 2**31),
+    ("corpus_memory", "256M", 2**28),
     ("executions", "5", 5),
     ("channels", "3", 3),
     ("oracle", "nan, crash", ("nan", "crash")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,15 @@ def test_a_model_that_works_in_place_leaves_the_seeds_alone(nets: Path) -> None:
     run.campaign.run()
     expected = torch.rand(6, 3, generator=torch.Generator().manual_seed(0))
     assert torch.equal(run.campaign.corpus.select(torch.arange(6)).inputs, expected)
+
+
+def test_what_memory_has_no_room_for_counts_towards_the_size_of_the_folder(nets: Path) -> None:
+    with assembled(corpus_memory=100).closed_after() as run:
+        run.search()
+        run.archive.wait()
+        limited = replace(run, max_disk=run.archive.used + run.campaign.corpus.on_disk)
+        assert run.campaign.corpus.on_disk > 0
+        assert limited.full and not replace(limited, max_disk=(limited.max_disk or 0) + 1).full
 
 
 def test_the_same_settings_go_on_where_they_stopped(nets: Path) -> None:

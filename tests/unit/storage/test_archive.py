@@ -128,7 +128,7 @@ def test_history_tells_where_the_campaign_stopped(folder: Path) -> None:
     assert history.bugs == {("nan", 5)}
     assert (dict(history.findings), dict(history.violations)) == ({"nan": 1}, {"nan": 2})
     assert dict(history.unconfirmed) == {"nan": 3}
-    assert_same_rows(history.kept, Candidates.joined([SEEDS.as_candidates(), mutants()]))
+    assert_same_rows(history.kept(history.steps), Candidates.joined([SEEDS.as_candidates(), mutants()]))
 
 
 def test_a_new_folder_has_no_history(tmp_path: Path) -> None:
