@@ -13,6 +13,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile -c constraints.txt
 DATA ?= $(JOSTLE_DATA)
+# Compiling torch and TensorFlow anew takes longer than importing them, and tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test every_test check soak lint bench paper browser cifar10 clean
 
@@ -64,8 +66,6 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing Jostle into $(VENV) (about two minutes, once)"
 	@$(PIP) -e .
-	@# Keeps the bytecode of what a campaign imports, also where that is switched off: without, importing torch takes twice as long.
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -c "import jostle.cli.fuzz"
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core examples/real_models.txt
