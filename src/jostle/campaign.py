@@ -73,6 +73,7 @@ class Campaign:
         classes: Classes | None = None,
         keep_failing: int | None = 0,
         counter: CoverageCounter | None = None,
+        independent: bool = False,
     ):
         """A step runs `batch` inputs, and with a `largest_batch` up to so many, the more the campaign has run before.
 
@@ -80,12 +81,13 @@ class Campaign:
 
         With `seeds_count`, seeds that the model gets wrong are findings too. So many failing tests are handed to the
         listeners to be kept, None is all; `classes` reads the answers to them, of a model that gives classes. With a
-        `counter`, the summary tells the coverage that it counts and not that of the corpus.
+        `counter`, the summary tells the coverage that it counts and not that of the corpus. Where answers are
+        `independent` of the other rows of a batch, new bugs of a step are confirmed together and not one by one.
         """
         self._target, self._mutator, self._scheduler = target, mutator, scheduler
         self._seeds, self._budget, self._seed, self._batch = seeds, budget, seed, batch
         self._largest_batch = largest_batch or batch
-        self._judge = BatchJudge(oracles, target, saved, seeds_count, classes)
+        self._judge = BatchJudge(oracles, target, saved, seeds_count, classes, independent)
         self._keep_failing, self._counter = keep_failing, counter
         learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
         self._admission = Admission(seeds, feedbacks, learners)

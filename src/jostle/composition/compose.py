@@ -123,7 +123,14 @@ class Composition:
             classes=self.prepared.flight.reading.labels if self.prepared.flight.task in ONE_CLASS else None,
             keep_failing=settings[FailingOptions].most,
             counter=self.counter,
+            independent=_rows_independent(self.prepared),
         )
+
+
+def _rows_independent(prepared: Prepared) -> bool:
+    """Whether answers are known not to depend on the rest of their batch; pre-flight compared those of one model."""
+    beside = prepared.model.twins or prepared.settings[PanelOptions].models or prepared.settings[WatchOptions].metadata
+    return prepared.flight.independent and not beside
 
 
 def _largest_batch(prepared: Prepared) -> int:
