@@ -77,6 +77,7 @@ class Prepared:
     def context(self, profile: Profile | None = None) -> PartContext:
         """What parts may be made from."""
         gradients = self.model.gradients
+        passes = self.model.passes or gradients
         return PartContext(
             seeds=self.seeds,
             classes=self.flight.classes,
@@ -86,7 +87,7 @@ class Prepared:
             incoming=self.model.incoming,
             embedding=self.model.embedding,
             gradients=gradients,
-            contained=lambda sample: ContainedGradients(gradients, sample),
+            contained=lambda sample: ContainedGradients(passes, sample),
             twins=self.model.twins,
         )
 
