@@ -26,7 +26,7 @@ from jostle.recipes.deepxplore import DEEPXPLORE
 from jostle.recipes.dlfuzz import DLFUZZ
 from jostle.records import NO_BUG, NO_PARENT, Candidates, Seeds, Trace, Verdicts
 from jostle.session.finish import InputFinisher
-from jostle.step_records import Summary
+from jostle.step_records import StepRecord, Summary
 from jostle.storage.archive import open_archive
 from jostle.storage.finding_record import FinishedArray
 from jostle.storage.findings import FINDINGS, recorded
@@ -55,19 +55,24 @@ class Run:
 
 
 class Collecting:
-    """An oracle that remembers what violates it."""
+    """An oracle that remembers what violates it in the batch of each step; what is then confirmed was seen there."""
 
     def __init__(self, oracle: Oracle):
         self._oracle, self.looks_inside = oracle, oracle.looks_inside
         self.compares_with_truth = oracle.compares_with_truth
         self.violating: list[Candidates] = []
+        self._step_begins = True
 
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
         verdicts = self._oracle.judge(candidates, trace)
         guilty = (verdicts.bugs != NO_BUG) & (candidates.parents != NO_PARENT)
-        if len(candidates) > 1:  # a finding alone is one that was seen in its batch
+        if self._step_begins:
             self.violating.append(candidates.select(guilty.nonzero().squeeze(1)))
+        self._step_begins = False
         return verdicts
+
+    def step_over(self, record: StepRecord) -> None:
+        self._step_begins = True
 
 
 class Counting:
@@ -122,7 +127,7 @@ def fuzz(
         place = Path(folder) / "campaign"
         with open_archive(place, {"benchmark": 0}, pictures=False) as archive:
             started = time.perf_counter()
-            summary = campaign.run(listeners=[archive] if archived else [])
+            summary = campaign.run(listeners=[collecting.step_over, *([archive] if archived else [])])
             archive.wait()  # what is still to be written costs too
             seconds = time.perf_counter() - started
             archive.conclude(summary)

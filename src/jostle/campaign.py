@@ -81,6 +81,7 @@ class Campaign:
         counter: CoverageCounter | None = None,
         corpus_memory: int | None = None,
         scratch_folder: Path | None = None,
+        independent: bool = False,
     ):
         """A step runs `batch` inputs, and with a `largest_batch` up to so many, the more the campaign has run before.
 
@@ -89,7 +90,8 @@ class Campaign:
 
         With `seeds_count`, seeds that the model gets wrong are findings too. So many failing tests are handed to the
         listeners to be kept, None is all; `classes` reads the answers to them, of a model that gives classes. With a
-        `counter`, the summary tells the coverage that it counts and not that of the corpus.
+        `counter`, the summary tells the coverage that it counts and not that of the corpus. Where answers are
+        `independent` of the other rows of a batch, new bugs of a step are confirmed together and not one by one.
 
         Inputs of the corpus take at most `corpus_memory` bytes, None is no bound. What is beyond is in a file without
         a name on the disk of `scratch_folder`, or of the system's folder for such files.
@@ -97,7 +99,7 @@ class Campaign:
         self._target, self._mutator = target, mutator
         self._seeds, self._budget, self._batch = seeds, budget, batch
         self._largest_batch = largest_batch or batch
-        self._judge = BatchJudge(oracles, target, saved, seeds_count, classes)
+        self._judge = BatchJudge(oracles, target, saved, seeds_count, classes, independent)
         self._keep_failing, self._counter = keep_failing, counter
         learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
         self._admission = Admission(Corpus(seeds, corpus_memory, scratch_folder), feedbacks, learners)

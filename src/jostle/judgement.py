@@ -69,14 +69,15 @@ class BatchJudge:
         saved: Saved | None = None,
         seeds_count: bool = False,
         classes: Classes | None = None,
+        independent: bool = False,
     ):
         """With `saved`, a violation that an input shows no more as a file gives it back is none, and counted apart.
 
         A seed that the model gets wrong is no discovery, unless seeds count. `classes` reads outputs of a model that
-        gives classes.
+        gives classes. Where answers are `independent` of the other rows of a batch, new bugs are confirmed together.
         """
         self._oracles, self._target, self._saved, self._seeds_count = oracles, target, saved, seeds_count
-        self._classes = classes
+        self._classes, self._independent = classes, independent
         self._bugs: set[Bug] = set()
         self._flaky: set[Bug] = set()
 
@@ -106,7 +107,7 @@ class BatchJudge:
                 unconfirmed[report.kind] += len(report.rows) - len(confirmed)
             if len(confirmed):
                 violations[report.kind] += len(confirmed)
-            new += self._new_bugs(report.oracle, report.said, confirmed, candidates, finding)
+            new += self._new_bugs(report, candidates, trace, finding)
         findings, flaky = tuple(one for one in new if one.alone), tuple(one for one in new if not one.alone)
         failing = self._failures(candidates, trace, reports)
         return Judgement(_violating(trace, verdicts), findings, flaky, violations, unconfirmed, failing)
@@ -158,27 +159,30 @@ class BatchJudge:
         return violating.nonzero().squeeze(1)
 
     def _new_bugs(
-        self, oracle: Oracle, said: Verdicts, rows: Tensor, candidates: Candidates, finding: Callable[..., Finding]
+        self, report: _Report, candidates: Candidates, trace: Trace, finding: Callable[..., Finding]
     ) -> Iterator[Finding]:
         """Bugs not seen before, each with the first row that shows it.
 
         A bug that the row does not show alone is reported once, as flaky: another step may show it beyond doubt.
         """
-        flaky_here: set[Bug] = set()
-        for number, row in zip(said.bugs[rows].tolist(), rows.tolist(), strict=True):
-            bug = (said.kind, number)
-            if bug in self._bugs or bug in flaky_here:
-                continue
-            only = candidates.select(torch.tensor([row]))
-            alone = self._shows_alone(oracle, only, number)
-            known_flaky = bug in self._flaky
-            if alone:
-                self._bugs.add(bug)
-            else:
-                flaky_here.add(bug)
-                self._flaky.add(bug)
-            if alone or not known_flaky:
-                yield finding(said.describe(row), number, row=only, alone=alone)
+        said, rows = report.said, self._first_rows(report)
+        sound = torch.tensor([row not in trace.crashes for row in rows.tolist()], dtype=torch.bool)
+        shown = self._show_alone(report.oracle, candidates.select(rows), said.bugs[rows], sound)
+        for row, alone in zip(rows.tolist(), shown.tolist(), strict=True):
+            number = int(said.bugs[row])
+            seen, bug = self._bugs if alone else self._flaky, (said.kind, number)
+            if bug not in seen:
+                seen.add(bug)
+                yield finding(said.describe(row), number, row=candidates.select(torch.tensor([row])), alone=alone)
+
+    def _first_rows(self, report: _Report) -> Tensor:
+        """Of each bug not seen before the first row that shows it, in order [bugs]."""
+        rows = report.confirmed
+        first: dict[int, int] = {}  # by number
+        for number, row in zip(report.said.bugs[rows].tolist(), rows.tolist(), strict=True):
+            first.setdefault(number, row)
+        new = [row for number, row in first.items() if (report.kind, number) not in self._bugs]
+        return torch.tensor(new, dtype=torch.int64)
 
     def _survive_saving(self, oracle: Oracle, violating: Candidates, bugs: Tensor) -> Tensor:
         """[violating] bool: which inputs still show their bug as a file gives them back; all, if nothing is saved."""
@@ -191,6 +195,21 @@ class BatchJudge:
             again = replace(violating.select(rows), inputs=saved[rows])
             survive[rows] = oracle.judge(again, self._target.run(again, oracle.looks_inside)).bugs == bugs[rows]
         return survive
+
+    def _show_alone(self, oracle: Oracle, rows: Candidates, bugs: Tensor, sound: Tensor) -> Tensor:
+        """[rows] bool: which show their bug again outside of the batch that showed it.
+
+        Where rows do not depend on each other, those that are sound, because they did not crash, run together.
+        """
+        shown, known = (torch.zeros(len(rows), dtype=torch.bool) for _ in range(2))
+        if self._independent and sound.any():
+            together = sound.nonzero().squeeze(1).flip(0)  # even if they were the whole batch, it is another one now
+            trace = self._target.run(rows.select(together), oracle.looks_inside)
+            shown[together] = oracle.judge(rows.select(together), trace).bugs == bugs[together]
+            known[together] = trace.ran
+        for row in (~known).nonzero().squeeze(1).tolist():
+            shown[row] = self._shows_alone(oracle, rows.select(torch.tensor([row])), int(bugs[row]))
+        return shown
 
     def _shows_alone(self, oracle: Oracle, only: Candidates, bug: int) -> bool:
         """Whether an input shows its bug again in a batch of its own, where rounding may differ."""

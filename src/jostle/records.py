@@ -202,6 +202,7 @@ class Linearised:
     """Weights of scores and of activations, in their shapes, to the gradient of the weighted sum [batch, ...]."""
     entered: Mapping[str, Tensor] = field(default_factory=dict)
     """Where asked for and known, [batch, 2] extremes of what went into a layer; 0 of one that gave finite values."""
+    trace: Trace | None = None  # what a run of the same rows would give, where the pass tells all of it
 
     @staticmethod
     def joined(parts: Sequence[Linearised]) -> Linearised:
@@ -212,12 +213,14 @@ class Linearised:
             by_part = zip(parts, _split(scores, sizes), _split(activations, sizes), strict=True)
             return torch.cat([part.pull(some, others) for part, some, others in by_part])
 
+        traces = [part.trace for part in parts if part.trace is not None]
         return Linearised(
             scores=_chained([part.scores for part in parts]),
             activations=_chained([part.activations for part in parts]),
             extremes=_chained([part.extremes for part in parts]),
             pull=pull,
             entered=_chained([part.entered for part in parts]),
+            trace=Trace.joined(traces) if len(traces) == len(parts) else None,
         )
 
 

@@ -25,6 +25,7 @@ from jostle.targets.contained import ContainedGradients
 from jostle.targets.panel import Panel
 from jostle.targets.twins import Twins
 from jostle.zoo import LeNet, lenet1, lenet4, mnist_sample
+from making import batch_of
 from model_files import as_keras
 
 WATCHED = ["conv1", "relu1", "conv2", "fc1"]
@@ -190,6 +191,23 @@ def test_what_is_seen_needs_no_graph_and_is_as_long_as_the_batch(name: str, digi
         neurons = passed.activations[place]
         assert (low[:, None] <= neurons + 1e-4).all() and (neurons <= high[:, None] + 1e-4).all()
     assert usual(name).linearise(digits).extremes == {}
+
+
+@every_target
+def test_what_a_pass_says_of_a_run_is_what_the_run_gives(name: str, digits: Tensor) -> None:
+    target = usual(name)
+    trace = target.linearise(digits).trace
+    assert (trace is not None) == (name.startswith("torch") or name in ("in chunks", "contained"))
+    if trace is None or not isinstance(target, TorchTarget | InChunks):
+        return
+    ran = target.run(batch_of(digits))
+    assert torch.equal(trace.outcome, ran.outcome)
+    for field in ("outputs", "others", "activations", "extremes", "metadata"):
+        told, given = getattr(trace, field), getattr(ran, field)
+        assert told.keys() == given.keys()
+        assert not any(value.requires_grad for value in told.values())
+        for place, values in given.items():
+            torch.testing.assert_close(told[place], values, rtol=1e-4, atol=1e-4)
 
 
 @every_target

@@ -78,6 +78,7 @@ class Prepared:
     def context(self, profile: Profile | None = None) -> PartContext:
         """What parts may be made from."""
         gradients = self.model.gradients
+        passes = self.model.passes or gradients
         return PartContext(
             seeds=self.seeds,
             classes=self.flight.classes,
@@ -87,7 +88,7 @@ class Prepared:
             incoming=self.model.incoming,
             embedding=self.model.embedding,
             gradients=gradients,
-            contained=lambda sample: ContainedGradients(gradients, sample),
+            contained=lambda sample: ContainedGradients(passes, sample),
             twins=self.model.twins,
         )
 
@@ -127,7 +128,14 @@ class Composition:
             counter=self.counter,
             corpus_memory=settings[CorpusOptions].corpus_memory,
             scratch_folder=scratch_folder,
+            independent=_rows_independent(self.prepared),
         )
+
+
+def _rows_independent(prepared: Prepared) -> bool:
+    """Whether answers are known not to depend on the rest of their batch; pre-flight compared those of one model."""
+    beside = prepared.model.twins or prepared.settings[PanelOptions].models or prepared.settings[WatchOptions].metadata
+    return prepared.flight.independent and not beside
 
 
 def _largest_batch(prepared: Prepared) -> int:

@@ -29,6 +29,17 @@ class Remark:
     misleads: bool  # fuzzing the model as it is would mislead
 
 
+@dataclass(frozen=True)
+class ExaminedRows:
+    """What comparing the answers to some inputs tells of a model."""
+
+    remarks: tuple[Remark, ...] = ()
+    independent: bool = False  # answers were compared, and do not depend on the rest of their batch but for rounding
+
+
+NOT_COMPARED = ExaminedRows()
+
+
 def remarks_on_traits(traits: Traits) -> Iterator[Remark]:
     """What is known of a model before its answers are compared."""
     if traits.over_batch and not traits.one_by_one:
@@ -47,7 +58,7 @@ def remarks_on_traits(traits: Traits) -> Iterator[Remark]:
         yield Remark(text, misleads=False)
 
 
-def remarks_on_rows(target: ModelTarget, inputs: Tensor, traits: Traits, batch: int) -> Iterator[Remark]:
+def examined_rows(target: ModelTarget, inputs: Tensor, traits: Traits, batch: int) -> ExaminedRows:
     """What comparing the answers to some inputs [rows, ...] that the model accepts tells of it.
 
     One that runs in batches of this size.
@@ -55,12 +66,16 @@ def remarks_on_rows(target: ModelTarget, inputs: Tensor, traits: Traits, batch: 
     rows = inputs[:EXAMINED]
     outputs, again = (attempt(partial(target.predict, rows)) for _ in range(2))
     if isinstance(outputs, Crash) or isinstance(again, Crash):
-        return  # a batch that fails although its rows do not is the crash oracle's
+        return NOT_COMPARED  # a batch that fails although its rows do not is the crash oracle's
     if _difference(outputs, again) > _rounding(outputs):
         text = "the model answers differently each time: remove dropout or noise that ignores eval()"
-        yield Remark(text, misleads=True)
-    elif batch > 1 and len(rows) > 1 and not traits.over_batch:
-        yield from _on_batch(_change_with_batch(target, rows, outputs), outputs, traits)
+        return ExaminedRows((Remark(text, misleads=True),))
+    if batch == 1 or len(rows) == 1 or traits.over_batch:
+        return NOT_COMPARED
+    alone, reversed_rows = _changes_with_batch(target, rows, outputs)
+    remarks = tuple(_on_batch(max(alone or 0.0, reversed_rows or 0.0), outputs, traits))
+    compared = alone is not None and reversed_rows is not None
+    return ExaminedRows(remarks, compared and not (remarks or traits.in_training or traits.quantised))
 
 
 def _over_batch(traits: Traits) -> str:
@@ -95,13 +110,15 @@ def _on_batch(change: float, outputs: Tensor, traits: Traits) -> Iterator[Remark
     yield Remark(text, misleads=not traits.quantised and change > SLIGHT)
 
 
-def _change_with_batch(target: ModelTarget, rows: Tensor, outputs: Tensor) -> float:
-    """The largest change of an output when a row runs alone, or among the others in reverse order."""
-    others = [
-        attempt(lambda: torch.cat([target.predict(row) for row in rows.split(1)])),
-        attempt(lambda: target.predict(rows.flip(0)).flip(0)),
-    ]
-    return max(0.0 if isinstance(other, Crash) else _difference(outputs, other) for other in others)
+def _changes_with_batch(target: ModelTarget, rows: Tensor, outputs: Tensor) -> tuple[float | None, float | None]:
+    """The largest change of an output when rows run alone, and in reverse order; None where the model fails then."""
+    alone = attempt(lambda: torch.cat([target.predict(row) for row in rows.split(1)]))
+    reverse = attempt(lambda: target.predict(rows.flip(0)).flip(0))
+    return _change(outputs, alone), _change(outputs, reverse)
+
+
+def _change(outputs: Tensor, others: Tensor | Crash) -> float | None:
+    return None if isinstance(others, Crash) else _difference(outputs, others)
 
 
 def _difference(one: Tensor, other: Tensor) -> float:

@@ -36,8 +36,8 @@ def reference_lengths(references: Tensor) -> Tensor:
 
 def as_image_file(inputs: Tensor, low: float, high: float, dtype: torch.dtype | None = None) -> Tensor:
     """The inputs as an image file of eight bits gives them back, if low is black and high is white."""
-    levels = ((inputs.float() - low) / (high - low)).clamp(0, 1).mul(LEVELS).round()
-    return within(levels / LEVELS * (high - low) + low, low, high, dtype or inputs.dtype)
+    levels = (inputs.float() - low).div_(high - low).clamp_(0, 1).mul_(LEVELS).round_()
+    return within(levels.div_(LEVELS).mul_(high - low).add_(low), low, high, dtype or inputs.dtype)
 
 
 def are_image_files(inputs: Tensor, low: float, high: float) -> bool:

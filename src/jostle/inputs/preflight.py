@@ -12,7 +12,7 @@ from torch import Tensor
 from jostle.domain import Domain
 from jostle.errors import PreflightFailed, UsageError
 from jostle.foreign import Crash, NotOneRowPerInput, UnfitOutput, attempt
-from jostle.inputs.behaviour import remarks_on_rows, remarks_on_traits
+from jostle.inputs.behaviour import examined_rows, remarks_on_traits
 from jostle.inputs.tokens import TEXT
 from jostle.inputs.value_range import ValueRange
 from jostle.interfaces import ModelTarget
@@ -50,6 +50,9 @@ class Flight:
     accuracy: float | None  # on labelled seeds
     warnings: tuple[str, ...]
     on_seeds: OnSeeds | None = None  # of tasks without classes: how good the answers for labelled seeds are
+    independent: bool = (
+        False  # the model's answers are known not to depend on the rest of their batch, but for rounding
+    )
 
     @property
     def quality(self) -> str:
@@ -101,16 +104,17 @@ def preflight(
     first = _check_runs(target, answered, accepted, model.sandboxed)
     if first.others or len(first.outputs) > 1:
         answered = _all_answers(target, answered, batch)
-    seen = list(remarks_on_rows(target, seeds.inputs[_finite(outputs)], model.traits, batch))
+    examined = examined_rows(target, seeds.inputs[_finite(outputs)], model.traits, batch)
     doubts = [
         *_doubts_about_span(seeds, domain),
-        *(remark.text for remark in seen if remark.misleads),
+        *(remark.text for remark in examined.remarks if remark.misleads),
         *_doubts_about_sameness(seeds, outputs),
         *_doubts_about_accuracy(task, accuracy, seeds.labels, outputs),
     ]
     _refuse(doubts, force)
-    doubts += [remark.text for remark in (*known, *seen) if remark.text not in doubts]
-    return Flight(answered, task, wrong, accuracy, (*_notes(model, seeds, domain), *doubts))
+    doubts += [remark.text for remark in (*known, *examined.remarks) if remark.text not in doubts]
+    warnings = (*_notes(model, seeds, domain), *doubts)
+    return Flight(answered, task, wrong, accuracy, warnings, independent=examined.independent)
 
 
 def _refuse(doubts: Sequence[str], force: bool) -> None:

@@ -12,6 +12,7 @@ from jostle.records import Candidates, LayerGaps, Linearised, Outcome, Seeds, Tr
 Pull = Callable[[Mapping[str, Tensor], Mapping[str, Tensor]], Tensor]
 GROUPS = ("outputs", "others", "activations", "extremes", "metadata")
 PASSED = ("scores", "activations", "extremes", "entered")
+TRACE = "trace"  # of a pass, where it has one
 
 
 def batch_arrays(batch: Candidates) -> dict[str, Tensor]:
@@ -39,12 +40,14 @@ def trace_of(arrays: Mapping[str, Tensor], rows: int, seconds: Mapping[str, floa
 
 
 def pass_arrays(passed: Linearised) -> dict[str, Tensor]:
-    return grouped({name: getattr(passed, name) for name in PASSED})
+    traced = {} if passed.trace is None else trace_arrays(passed.trace)
+    return grouped({**{name: getattr(passed, name) for name in PASSED}, TRACE: traced})
 
 
-def pass_of(arrays: Mapping[str, Tensor], pull: Pull) -> Linearised:
-    scores, activations, extremes, entered = ungrouped(arrays, PASSED).values()
-    return Linearised(scores, activations, extremes, pull, entered)
+def pass_of(arrays: Mapping[str, Tensor], pull: Pull, rows: int, seconds: Mapping[str, float]) -> Linearised:
+    scores, activations, extremes, entered, traced = ungrouped(arrays, (*PASSED, TRACE)).values()
+    trace = trace_of(traced, rows, seconds) if traced else None
+    return Linearised(scores, activations, extremes, pull, entered, trace)
 
 
 def gaps_arrays(found: LayerGaps) -> dict[str, Tensor]:

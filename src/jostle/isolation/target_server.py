@@ -89,7 +89,7 @@ class TargetServer:
             self._passes.pop(forgotten, None)
         passed = self._hosted.gradients.linearise(self._arrays(request)["inputs"], request["extremes"])
         self._passes[request["pass"]] = passed
-        return self._answered(pass_arrays(passed))
+        return self._answered(pass_arrays(passed), seconds=dict(passed.trace.seconds) if passed.trace else {})
 
     def _pull(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         weights = ungrouped(self._arrays(request), ("scores", "activations"))

@@ -10,7 +10,7 @@ from torch import Tensor
 from jostle.errors import UsageError
 from jostle.inputs.distances import as_image_file, columns, lengths, reference_lengths, relative_distances, within
 from jostle.interfaces import Differentiable
-from jostle.lineage import NO_GRADIENT, UNCHANGED, Change, Mutation
+from jostle.lineage import NO_GRADIENT, UNCHANGED, Mutation
 from jostle.mutations import Mutations
 from jostle.mutators.goals import Goal
 from jostle.mutators.neuron_choice import NeuronChoice
@@ -23,6 +23,8 @@ OVERSHOOT, LAST_OVERSHOOT = 1.0, 1.15  # beyond where the last step says that th
 SHORTEST = 0.01  # relative step
 LARGEST = 0.3
 BOLDER = 3.0  # times the last step, where that came no nearer
+# What came of a row: no step reached it, or a step stayed, ended the line, or was the first that moved; others follow.
+NO_STEP, STAYED, ENDED, STEPPED = -1, 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,14 @@ class Lines:
     steps: Tensor  # [lines] the last one, in shares of the root's length
     margins: Tensor  # [lines] how far from the goal it was before that step
     neurons: Tensor  # [lines, neurons] to activate, chosen once for each line
+    lengths: Tensor  # [lines] of the roots: what distances are shares of
 
     def __len__(self) -> int:
         return len(self.points)
 
     def select(self, lines: Tensor) -> Lines:
-        return Lines(*(field[lines] for field in vars(self).values()))
+        """Those that are true in [lines], mostly all."""
+        return self if lines.all() else Lines(*(field[lines] for field in vars(self).values()))
 
 
 class Ascent:
@@ -90,6 +94,8 @@ class Ascent:
         self._low, self._high, self._as_images = low, high, as_images
         self._weight, self._perturbation, self._iterations = weight, perturbation, iterations
         self._reach = reach or Reach()
+        steps = (Mutation((f"ascent, step {number + 1}",)) for number in range(iterations))
+        self._forms = (UNCHANGED, NO_GRADIENT, *steps)  # in the order of STAYED, ENDED, STEPPED
 
     def learn(self, lesson: Lesson) -> None:
         if self._choice is not None:
@@ -98,54 +104,50 @@ class Ascent:
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
         lines = self._begun(parents, rng)
         children = parents.inputs.clone()
-        made: dict[int, Mutation] = {}  # by row
+        made = torch.full((len(parents),), NO_STEP)  # [batch] which of the forms
         for iteration in range(self._iterations):
-            lines, mutations = self._step(lines, iteration, rng)
+            lines, came_to = self._step(lines, iteration, rng)
             rows = lines.rows[:, iteration]
             children[rows] = lines.points
-            for row, mutation in zip(rows.tolist(), mutations, strict=True):
-                made[row] = made[row] if row in made and mutation is UNCHANGED else mutation
-            going = [mutation.change is not Change.NO_GRADIENT for mutation in mutations]
-            lines = lines.select(torch.tensor(going, dtype=torch.bool))
+            before = made[rows]  # of a line with too few rows, which a step that leads nowhere does not undo
+            made[rows] = torch.where((came_to == STAYED) & (before != NO_STEP), before, came_to)
+            lines = lines.select(came_to != ENDED)
             if not len(lines):
                 break
-        rows = torch.tensor(sorted(made))
-        mutated = Mutations.of(made[row] for row in sorted(made))
-        return replace(parents.select(rows), inputs=children[rows], mutations=mutated)
+        mutations = Mutations(self._forms, made, torch.full((len(made),), torch.nan))
+        mutated = replace(parents, inputs=children, mutations=mutations)
+        return mutated.select((made != NO_STEP).nonzero().squeeze(1))
 
     def _begun(self, parents: Candidates, rng: torch.Generator) -> Lines:
         rows = _rows_by_line(parents.parents, self._iterations)
-        first = rows[:, 0]
-        count = len(first)
+        first, count = parents.select(rows[:, 0]), len(rows)
+        roots = first.references
         return Lines(
             rows=rows,
-            points=parents.inputs[first],
-            roots=parents.references[first],
-            labels=parents.labels[first],
+            points=first.inputs,
+            roots=roots,
+            labels=first.labels,
             luck=torch.rand(count, 3, generator=rng),
             steps=torch.zeros(count),
             margins=torch.full((count,), torch.inf),
             neurons=torch.empty(count, 0, dtype=torch.int64),
+            lengths=reference_lengths(roots),
         )
 
-    def _step(self, lines: Lines, iteration: int, rng: torch.Generator) -> tuple[Lines, list[Mutation]]:
-        """Those of the lines that have not reached their goal, one step on, and what came of each step."""
+    def _step(self, lines: Lines, iteration: int, rng: torch.Generator) -> tuple[Lines, Tensor]:
+        """Those of the lines that have not reached their goal, one step on, and what came of each step [lines]."""
         gradient, margins = self._gradient(lines, iteration == 0, rng)
         lines.steps, lines.margins = self._measured(lines, margins, iteration + 1 == self._iterations), margins
         if iteration:
             going = ~(margins < 0)  # also where it is NaN
-            lines, gradient = lines.select(going), gradient[going]
+            lines, gradient = lines.select(going), gradient if going.all() else gradient[going]
         finite = gradient.flatten(1).isfinite().all(1)
-        gradient[~finite] = 0  # such a line stays where its gradient is not finite
+        if not finite.all():
+            gradient[~finite] = 0  # such a line stays where its gradient is not finite
         moved = self._moved_to_surface if self._goal.thin else self._moved
         before, lines.points = lines.points, moved(lines, gradient, iteration == 0, rng)
         changed = (lines.points != before).flatten(1).any(1)
-        ascended = Mutation((f"ascent, step {iteration + 1}",))
-        mutations = [
-            NO_GRADIENT if not sound else ascended if moved else UNCHANGED
-            for sound, moved in zip(finite.tolist(), changed.tolist(), strict=True)
-        ]
-        return lines, mutations
+        return lines, torch.where(finite, torch.where(changed, STEPPED + iteration, STAYED), ENDED)
 
     def _gradient(self, lines: Lines, first: bool, rng: torch.Generator) -> tuple[Tensor, Tensor]:
         """Of the objective by the input [lines, ...], and how far each line is from its goal [lines]."""
@@ -168,7 +170,7 @@ class Ascent:
     def _moved(self, lines: Lines, gradient: Tensor, first: bool, rng: torch.Generator) -> Tensor:
         """The lines' points a step on, as values that inputs hold, no farther from their roots than they may be."""
         direction = self._perturbation(gradient, lines.luck[:, :2], rng)
-        share = lines.steps * reference_lengths(lines.roots) / lengths(direction).clamp(min=1e-30)
+        share = lines.steps * lines.lengths / lengths(direction).clamp(min=1e-30)
         return self._kept_near(lines, direction * columns(share.nan_to_num(0), direction), self._farthest(lines, first))
 
     def _moved_to_surface(self, lines: Lines, gradient: Tensor, first: bool, rng: torch.Generator) -> Tensor:
@@ -177,7 +179,7 @@ class Ascent:
         blocked = (lines.points <= self._low) & (direction < 0) | (lines.points >= self._high) & (direction > 0)
         direction = direction.masked_fill(blocked, 0)
         slope = (direction * gradient).flatten(1).sum(1)
-        longest = LARGEST * reference_lengths(lines.roots) / lengths(direction).clamp(min=1e-30)
+        longest = LARGEST * lines.lengths / lengths(direction).clamp(min=1e-30)
         share = torch.minimum(lines.margins / slope.clamp(min=1e-30), longest)
         changes = direction * columns(share.nan_to_num(0), direction)
         if self._as_images:  # up or down at random, so that a change of less than a level is not lost
@@ -188,10 +190,10 @@ class Ascent:
 
     def _kept_near(self, lines: Lines, changes: Tensor, farthest: Tensor) -> Tensor:
         """Points changed by so much [lines, ...], as values that inputs hold, so far [lines] from their roots."""
-        points = (lines.points.float() + changes).clamp_(self._low, self._high)
-        distances = relative_distances(points, lines.roots).clamp(min=1e-12)
-        shrink = (farthest / distances).clamp(max=1)
-        points = lines.roots.float() + (points - lines.roots.float()) * columns(shrink, points)
+        roots = lines.roots.float()
+        away = (lines.points.float() + changes).clamp_(self._low, self._high).sub_(roots)
+        distances = (lengths(away) / lines.lengths).clamp(min=1e-12)
+        points = away.mul_(columns((farthest / distances).clamp(max=1), away)).add_(roots)
         storable = as_image_file if self._as_images else within
         return storable(points, self._low, self._high, lines.points.dtype)
 

@@ -10,7 +10,7 @@ from jostle.inputs.tokens import Tokens
 from jostle.interfaces import Differentiable
 from jostle.mutators.bounded_edits import BoundedEdits, Edited, EditKind, EditOptions, with_edit
 from jostle.mutators.goals import AnotherClass, Goal
-from jostle.mutators.gradient_part import OTHERS, PASSES, tried
+from jostle.mutators.gradient_part import OTHERS, tried
 from jostle.mutators.tokens import token_domain
 from jostle.options.campaign import PanelOptions
 from jostle.options.schema import Settings
@@ -18,6 +18,7 @@ from jostle.part import Part, PartContext
 
 LINE = "Substitutes tokens where the gradient is largest by the nearest to a step along it in the model's embedding."
 STEEPEST = 4  # places of a row among which one is drawn
+PASSES = 4  # of the model for a mutant: forward and backward at the parent, forward at the child
 STEPS = 1.0, 4.0  # shortest and longest step, in distances between tokens as they usually are
 INSTEAD = "use --mutator tokens, which needs no gradients"
 

@@ -20,6 +20,7 @@ from jostle.subjects.layers import Layer, activated, before_softmax, matching, s
 from jostle.subjects.subject import Metadata, Subject, Watch
 from jostle.targets.chunks import InChunks
 from jostle.targets.contained import Contained
+from jostle.targets.once import RunsOnce
 from jostle.targets.panel import Panel, layer_name
 from jostle.targets.twins import Twins, variants
 from jostle.traits import NO_TRAITS, Traits
@@ -55,10 +56,12 @@ class Instrumented:
     embedding: Tensor | None = None  # [vocabulary, dimensions] where the model looks tokens up, if it does
     threads_vary: bool = True  # it runs on as many threads as torch has at the time, not as when it was loaded
     twin_layers: ComparesLayers | None = None  # where there are twins; what the models raise, it raises
+    passes: Differentiable | None = None  # the gradients, whose passes the target does not run again, once contained
 
     def contained(self) -> Instrumented:
         """The same with what the model raises, or dies of, as outcomes."""
-        return replace(self, target=Contained(self.target))
+        once = RunsOnce(self.target, self.gradients)
+        return replace(self, target=Contained(once), passes=once)
 
 
 def instrument(

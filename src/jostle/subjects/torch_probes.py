@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import prod
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +26,7 @@ def channel_means(module: nn.Module, output: Tensor) -> Tensor:
         return output.flatten(1) if output.ndim == 2 else output[:, None]
     sequence = output.ndim == 3 and not issubclass(stands_for(module), CHANNELS_FIRST_1D)
     rest = [1] if sequence else list(range(2, output.ndim))
-    means = output.mean(rest)
+    means = output.sum(rest) / prod(output.shape[place] for place in rest)  # mean() takes longer to differentiate
     # A sum of large finite values overflows float32; in double it cannot, so infinity stays the layer's own.
     return means if torch.isfinite(means.sum()) else output.double().mean(rest).to(output.dtype)
 

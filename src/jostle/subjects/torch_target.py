@@ -48,7 +48,7 @@ class TorchTarget:
         self._device, self.dtype = weights.device, weights.dtype
         self._normalisation = Normalisation(mean, std, torch.empty(0, device=self._device, dtype=self.dtype))
         self._metadata = metadata
-        self._gradients = gradients
+        self._gradients, self._extremes = gradients, extremes
         self._output, self._arguments = output, arguments
         self._probes = Probes(module, watch, REDUCTIONS[units], extremes)
         self._graph_probes = Probes(module, watch, REDUCTIONS[units])
@@ -79,9 +79,11 @@ class TorchTarget:
 
     def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
         own = self.own(inputs)
-        probes = self._extreme_probes if extremes else self._graph_probes
+        probes = self._extreme_probes if extremes or self._extremes else self._graph_probes
         with torch.enable_grad(), probes.watching(True) as seen, self._scores.watching(True) as last:
-            outputs, by = self._differentiably(own)
+            started = time.perf_counter()
+            outputs, others, by = self._differentiably(own)
+            seconds = time.perf_counter() - started
         scores = {MODEL: scores_of(outputs, next(reversed(last.activations.values()), outputs))}
 
         def pull(score_weights: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> Tensor:
@@ -90,22 +92,38 @@ class TorchTarget:
             sums += [(ran[name], weight) for name, weight in weights.items() if name in ran]
             return _pulled(sums, by).cpu()
 
-        return Linearised(_detached(scores), _detached(seen.activations), seen.extremes, pull, seen.entered)
+        activations = _detached(seen.activations)
+        trace = Trace(
+            outcome=torch.full((len(inputs),), Outcome.OK),
+            outputs=_detached({MODEL: outputs}),
+            others=_detached(others),
+            activations=activations,
+            extremes=seen.extremes if self._extremes else {},
+            seconds={MODEL: seconds},
+        )
+        return Linearised(
+            _detached(scores),
+            activations,
+            seen.extremes if extremes else {},
+            pull,
+            seen.entered if extremes else {},
+            trace if self._metadata is None else None,
+        )
 
     def prepared(self, inputs: Tensor) -> Call:
         """What the module is given for inputs in the user's value range: on its device, normalised."""
         own = self._normalisation.of(self.own(inputs))
         return ((own,), {}) if self._arguments is None else self._arguments.of(own, self.dtype)
 
-    def _differentiably(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """The outputs, and what they are differentiated by: the inputs, or of tokens what the embedding gives."""
+    def _differentiably(self, inputs: Tensor) -> tuple[Tensor, dict[str, Tensor], Tensor]:
+        """All outputs, and what they are differentiated by: the inputs, or of tokens what the embedding gives."""
         if inputs.is_floating_point():
-            return self._forward(inputs.requires_grad_().clone())[0], inputs  # which a model may change in place
+            return *self._forward(inputs.requires_grad_().clone()), inputs  # which a model may change in place
         with lookups(self._module, inputs) as seen:
-            outputs, _ = self._forward(inputs.clone())
+            outputs, others = self._forward(inputs.clone())
         if seen.output is None:
             raise ValueError("the model has no torch.nn.Embedding that is given the tokens")
-        return outputs, seen.output
+        return outputs, others, seen.output
 
     def own(self, inputs: Tensor) -> Tensor:
         """A copy, because a model may work in place: in its precision, but for tokens, which are int64."""

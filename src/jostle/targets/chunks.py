@@ -54,7 +54,9 @@ class InChunks:
         def pull(scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]) -> Tensor:
             return whole.pull(filled(scores), filled(activations))[:count]
 
-        return Linearised(cut(whole.scores), cut(whole.activations), cut(whole.extremes), pull, cut(whole.entered))
+        trace = None if whole.trace is None else whole.trace.select(all_rows(count))
+        seen = cut(whole.scores), cut(whole.activations), cut(whole.extremes)
+        return Linearised(*seen, pull, cut(whole.entered), trace)
 
     def _padded(self, rows: Tensor) -> Tensor:
         """The rows, the last one repeated until the chunk is full."""

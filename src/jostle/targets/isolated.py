@@ -39,10 +39,10 @@ class Isolated:
         forgotten, self._forgotten[:] = list(self._forgotten), []
         number = next(self._numbers)
         fields = {"pass": number, "extremes": extremes, "forgotten": forgotten}
-        _, arrays = self._service.ask("linearise", {"inputs": inputs}, **fields)
+        answer, arrays = self._service.ask("linearise", {"inputs": inputs}, **fields)
         pull = _Pull(self._service, inputs, number, extremes)
         weakref.finalize(pull, self._forgotten.append, number)
-        return pass_of(arrays, pull)
+        return pass_of(arrays, pull, len(inputs), answer["seconds"])
 
     def gaps(self, inputs: Tensor, variant: str) -> LayerGaps:
         answer, arrays = self._service.ask("gaps", {"inputs": inputs}, variant=variant)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from jostle.composition.compose import watching
 from jostle.errors import PreflightFailed
-from jostle.inputs.behaviour import Remark, remarks_on_rows, remarks_on_traits
+from jostle.inputs.behaviour import ExaminedRows, examined_rows, remarks_on_traits
 from jostle.inputs.preflight import Flight, ModelFacts, preflight
 from jostle.inputs.value_range import ValueRange
 from jostle.recipes.tensorfuzz import TENSORFUZZ
@@ -191,11 +191,42 @@ def test_several_layers_are_told_by_the_first() -> None:
 
 def test_half_precision_may_round_more() -> None:
     model = nn.Sequential(nn.Flatten(), nn.Linear(108, 64), nn.ReLU(), nn.Linear(64, 5)).to(torch.bfloat16)
-    assert list(remarks_on_rows(instrumented(model, ROWS).target, ROWS, Traits(), 16)) == []
+    examined = examined_rows(instrumented(model, ROWS).target, ROWS, Traits(), 16)
+    assert examined == ExaminedRows((), independent=True)
 
 
 def test_values_that_are_not_finite_are_compared_too() -> None:
     calls = iter([1.0, torch.inf])
     model = Calling(lambda x: torch.full((len(x), 2), next(calls)))
-    (remark,) = remarks_on_rows(of_module(model).target(), ROWS, Traits(), 16)
-    assert isinstance(remark, Remark) and "answers differently each time" in remark.text
+    examined = examined_rows(of_module(model).target(), ROWS, Traits(), 16)
+    (remark,) = examined.remarks
+    assert "answers differently each time" in remark.text and not examined.independent
+
+
+def independent(model: nn.Module, batch: int = 16, traits: Traits | None = None) -> bool:
+    """Whether pre-flight knows rows of this model not to depend on each other."""
+    return examined_rows(of_module(model).target(), ROWS, traits or Traits(), batch).independent
+
+
+def fails_above(rows: int) -> Calling:
+    """A model that takes so many rows at once, and no more."""
+
+    def called(inputs: Tensor) -> Tensor:
+        assert len(inputs) <= rows
+        return inputs.flatten(1)[:, :2]
+
+    return Calling(called)
+
+
+def test_rows_are_called_independent_only_where_answers_were_compared_and_are_the_same_but_for_rounding() -> None:
+    linear = nn.Sequential(nn.Flatten(), nn.Linear(108, 5))
+    assert independent(linear)
+    assert not independent(linear, batch=1)  # never compared, for want of a batch
+    assert not independent(fails_above(1)) and not independent(fails_above(0))
+    assert not independent(Calling(lambda x: x.flatten(1)[:, :2] - x.mean()))
+    assert not independent(Calling(lambda x: x.flatten(1)[:, :2] + torch.rand(len(x), 2)))
+
+
+@pytest.mark.parametrize("traits", [Traits(in_training=True), Traits(over_batch=("a",)), Traits(quantised=("a",))])
+def test_rows_that_layers_tell_to_depend_on_each_other_are_not_called_independent(traits: Traits) -> None:
+    assert not independent(nn.Sequential(nn.Flatten(), nn.Linear(108, 5)), traits=traits)

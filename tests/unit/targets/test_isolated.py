@@ -76,6 +76,10 @@ def test_it_gives_the_same_gradients_however_often_the_worker_was_asked(
     neurons = {name: torch.ones_like(value) for name, value in passed.activations.items()}
     gradient = passed.pull(weights, neurons)
     assert torch.equal(gradient, expected.pull(weights, neurons))
+    assert passed.trace is not None and expected.trace is not None and passed.trace.seconds[MODEL] > 0
+    for name in ("outputs", "activations", "extremes"):
+        mine, other = getattr(passed.trace, name), getattr(expected.trace, name)
+        assert mine.keys() == other.keys() and all(torch.equal(mine[key], other[key]) for key in mine)
     assert later.pull({MODEL: torch.ones(2, 10)}, {}).shape == (2, 1, 28, 28)
 
 
