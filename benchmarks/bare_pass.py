@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from bench.rows import Pair
 from jostle.interfaces import Mutator
-from jostle.options.campaign import FIRST_BATCH, LARGEST_BATCH
+from jostle.options.resources import FIRST_BATCH, LARGEST_BATCH
 from jostle.records import Seeds
 
 Rate = Callable[[nn.Module, Tensor, int], float]  # of passes of a model over inputs [batch, ...], so many times

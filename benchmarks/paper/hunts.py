@@ -15,7 +15,7 @@ from jostle.composition.compose import Composition, compose, prepare, watching
 from jostle.composition.settle import FUZZ, settled
 from jostle.feedback.neuron_parts import NEURON_CRITERIA
 from jostle.interfaces import Feedback
-from jostle.options.campaign import FIRST_BATCH
+from jostle.options.resources import FIRST_BATCH
 from jostle.part import TRIED, PartContext
 from jostle.profile import Profile
 from jostle.recipes.deephunter import DEEPHUNTER

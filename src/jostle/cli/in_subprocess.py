@@ -65,7 +65,7 @@ def in_sandbox(given: Given, named: Iterable[str] = (), writable: Sequence[Path]
 
     It never gets them back; the folders that are writable, it goes on writing to.
     """
-    from jostle.options.campaign import STRICT, IsolationOptions  # here, because it needs torch
+    from jostle.options.resources import STRICT, IsolationOptions  # here, because it needs torch
     from jostle.session.folder_trust import NAMING_PYTHON, ships
     from jostle.session.isolate import wants_sandbox
 

@@ -25,7 +25,8 @@ from jostle.inputs.seeds import load_seeds
 from jostle.inputs.several import layout_of
 from jostle.inputs.tokens import TEXT
 from jostle.interfaces import Feedback, ModelTarget
-from jostle.options.campaign import BatchOptions, InputOptions
+from jostle.options.campaign import InputOptions
+from jostle.options.resources import BatchOptions
 from jostle.options.schema import NOTHING_ELSE, Given, Settings
 from jostle.part import PartContext
 from jostle.profile import load_profile

@@ -16,7 +16,7 @@ from jostle.commands.run_statistics import RankTest, Spread, ranked
 from jostle.commands.triage import triaged
 from jostle.digests import LENGTH
 from jostle.errors import OutputRefused, UsageError
-from jostle.options.campaign import FIRST_BATCH, LARGEST_BATCH
+from jostle.options.resources import FIRST_BATCH, LARGEST_BATCH
 from jostle.report.curves import SHARES
 from jostle.step_records import COUNTED_CORPUS
 from jostle.storage.campaign_folder import campaign_in

@@ -23,8 +23,9 @@ from jostle.inputs.domains import domain_of
 from jostle.inputs.preflight import preflight
 from jostle.inputs.seeds import load_seeds
 from jostle.inputs.several import layout_of
-from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
+from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.choices import chosen
+from jostle.options.resources import BatchOptions
 from jostle.options.schema import NOTHING_ELSE, Given
 from jostle.part import TRIED
 from jostle.records import NO_PARENT, Seeds

@@ -20,8 +20,9 @@ from jostle.commands.training_data import Labelled, split_data, split_failing
 from jostle.errors import ModelRefused, OutputRefused, SeedsRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.interfaces import ModelTarget
-from jostle.options.campaign import BatchOptions, InputOptions, ModelOptions
+from jostle.options.campaign import InputOptions, ModelOptions
 from jostle.options.kinds import LARGEST, MOST_HELD, MOST_REPEATS, shown
+from jostle.options.resources import BatchOptions
 from jostle.options.schema import NOTHING_ELSE, Given
 from jostle.progress import Progress, quietly
 from jostle.randomness import randomness, seeded

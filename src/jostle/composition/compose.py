@@ -30,20 +30,17 @@ from jostle.inputs.tokens import Tokens
 from jostle.interfaces import Feedback, JudgesSeeds, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
     CHANNELS_LAST,
-    BatchOptions,
-    BudgetOptions,
-    CorpusOptions,
     CountedLayerOptions,
     DoubtOptions,
     FailingOptions,
     FindingOptions,
     InputOptions,
-    IsolationOptions,
     ModelOptions,
     PanelOptions,
     RunOptions,
     WatchOptions,
 )
+from jostle.options.resources import BatchOptions, BudgetOptions, CorpusOptions, IsolationOptions
 from jostle.options.schema import Given, Settings
 from jostle.part import TRIED, PartContext
 from jostle.profile import Profile, profiled

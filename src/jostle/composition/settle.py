@@ -10,21 +10,17 @@ from jostle.composition.counted_coverage import CountedInputOptions
 from jostle.composition.recipe import Recipe, RecipeOptions
 from jostle.errors import UsageError
 from jostle.options.campaign import (
-    BatchOptions,
-    BudgetOptions,
-    CorpusOptions,
     DoubtOptions,
     FailingOptions,
     FindingOptions,
     FolderOptions,
     InputOptions,
-    IsolationOptions,
     ModelOptions,
     RunOptions,
-    ThreadOptions,
     WatchOptions,
 )
 from jostle.options.declaration import Facts, flag_of, options_of
+from jostle.options.resources import BatchOptions, BudgetOptions, CorpusOptions, IsolationOptions, ThreadOptions
 from jostle.options.schema import Given, Schema, Settings
 from jostle.part import ComparedWith
 from jostle.records import Seeds

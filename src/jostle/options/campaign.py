@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from jostle.options.declaration import Derived, Facts, Theme, option
+from jostle.options.declaration import Theme, option
 from jostle.options.kinds import (
-    BYTES,
     CHANNELS,
-    COUNT,
     COUNT_OR_ALL,
     DEVIATIONS,
     DURATION,
     FLAG,
-    HELD_OR_AUTO,
     INPUTS,
     LARGEST,
     NAMES,
@@ -25,10 +22,8 @@ from jostle.options.kinds import (
     TEXT,
     WHOLES,
     choice,
-    duration,
     number,
     whole,
-    whole_or,
 )
 
 MODEL_HELP = "FILE.py:function, package.module:function, or a model file (.onnx, .keras, .tflite, .xml, .pt2 …)"
@@ -36,20 +31,13 @@ ENGINES = ("onnxruntime", "openvino", "tensorflow", "jax", "torch", "litert")
 CHANNELS_FIRST, CHANNELS_LAST = LAYOUTS = ("nchw", "nhwc")
 DATA_HELP = "Folder of images or texts, .npy/.npz/.csv/.parquet/.txt file, or FILE.py:function"
 HOME = Path("jostle-runs")  # where campaigns live that were given no folder
-DEFAULT_BUDGET = 60.0  # seconds
 USUAL_RANGE = (0.0, 1.0)  # of input values
 CHANNEL_MEANS, EVERY_UNIT = UNITS = ("channels", "every")  # what a neuron is: the mean of a channel, or every unit
 BEHIND_ACTIVATIONS, EVERY_LAYER = COUNTED_LAYERS = ("activated", "every")  # layers whose neurons are counted
-FIRST_BATCH, LARGEST_BATCH = 256, 1024  # rows that run at once, of a campaign that leaves that open
-BATCH_BYTES = 2**24  # that inputs, or answers, of more rows than the first take at most
-OFF, AUTO, STRICT = SANDBOXES = ("off", "auto", "strict")  # of the model's own process
 TOKEN = whole(0, LARGEST)
 LENGTH = whole(1, 10_000_000)
 SAMPLES = whole(1, 1_000_000_000)
 VOCABULARY = whole(1, 2**31)
-WAITED = duration(20 * 86_400.0)  # what one call of the system waits at most
-MOST_THREADS = 1024
-THREADS = whole_or("auto", 1, MOST_THREADS)
 SEED = whole(0, LARGEST, say="give a whole number from 0 to 2^63 - 1")
 
 
@@ -250,30 +238,6 @@ class FailingOptions:
 
 
 @dataclass(frozen=True)
-class BudgetOptions:
-    """When a campaign stops."""
-
-    budget: float | None = option(
-        DURATION,
-        "Time such as 60s, 10m, 2h",
-        Theme.FIRST,
-        default=Derived(lambda facts: _default_budget(facts), "60s unless --executions"),
-        may_change=True,
-    )
-    executions: int | None = option(
-        COUNT, "Inputs to run, or models of frameworks; seeds count too", Theme.FIRST, may_change=True
-    )
-    findings: int | None = option(COUNT, "Stop after the step that reaches so many", Theme.BUDGET, may_change=True)
-    max_disk: int | None = option(
-        BYTES, "Stop after the step that fills the campaign folder so far: 500M, 2G", Theme.BUDGET, may_change=True
-    )
-
-
-def _default_budget(facts: Facts) -> float | None:
-    return None if "executions" in facts.given else DEFAULT_BUDGET
-
-
-@dataclass(frozen=True)
 class RunOptions:
     """How a campaign runs, and where it is kept."""
 
@@ -290,60 +254,6 @@ class RunOptions:
 
 
 @dataclass(frozen=True)
-class BatchOptions:
-    """How many inputs run at once."""
-
-    batch: int | str = option(
-        HELD_OR_AUTO,
-        f"Inputs run at once; auto: {FIRST_BATCH}, and small inputs up to {LARGEST_BATCH:,} as the campaign grows",
-        Theme.BUDGET,
-        default="auto",
-    )
-
-    @property
-    def rows(self) -> int:
-        """How many, whatever a campaign has run before."""
-        return FIRST_BATCH if isinstance(self.batch, str) else self.batch
-
-    def largest(self, row_bytes: int) -> int:
-        """How many a step of a campaign may run at most, of which each row takes so many bytes."""
-        if not isinstance(self.batch, str):
-            return self.batch
-        return max(FIRST_BATCH, min(LARGEST_BATCH, BATCH_BYTES // max(row_bytes, 1)))
-
-
-@dataclass(frozen=True)
-class ThreadOptions:
-    """How many threads the model runs on."""
-
-    threads: int | str = option(
-        THREADS,
-        "Threads that the model runs on; auto: one, or all where measuring shows that they are clearly faster",
-        Theme.BUDGET,
-        default="auto",
-        may_change=True,
-    )
-
-    @property
-    def number(self) -> int | None:
-        """How many, None where measuring shall tell."""
-        return None if isinstance(self.threads, str) else self.threads
-
-
-@dataclass(frozen=True)
-class CorpusOptions:
-    """How much of the corpus is in memory."""
-
-    corpus_memory: int = option(
-        BYTES,
-        "Most memory for the inputs of the corpus; older ones beyond it are on the disk of the campaign folder",
-        Theme.BUDGET,
-        default=2**30,
-        may_change=True,
-    )
-
-
-@dataclass(frozen=True)
 class DoubtOptions:
     """What is done about doubts."""
 
@@ -353,37 +263,6 @@ class DoubtOptions:
         Theme.SAFETY,
         default=False,
         flags="--force",
-        may_change=True,
-    )
-
-
-@dataclass(frozen=True)
-class IsolationOptions:
-    """The model's own process."""
-
-    isolate: bool | None = option(
-        FLAG,
-        "Run the model in a process of its own (model files: yes)",
-        Theme.SAFETY,
-        flags="--isolate/--no-isolate",
-        may_change=True,
-        consents=(False,),
-    )
-    sandbox: str = option(
-        choice(lambda: SANDBOXES),
-        "Keep the model's own process from writing files, network and signals: auto (model files), strict (all), off",
-        Theme.SAFETY,
-        default=AUTO,
-        may_change=True,
-        consents=(OFF,),
-    )
-    timeout: float | None = option(
-        WAITED, "Longest time for a batch in the model's own process (5m)", Theme.SAFETY, may_change=True
-    )
-    rss_limit: int | None = option(
-        BYTES,
-        "Most memory of the model's own process, such as 2G (3/4 of the machine's)",
-        Theme.SAFETY,
         may_change=True,
     )
 

@@ -93,8 +93,9 @@ def _options(config: pytest.Config) -> OptionsOfRun:
 
 
 def _check(flag: str, name: str, value: object) -> None:
-    from jostle.options.campaign import BudgetOptions, RunOptions
+    from jostle.options.campaign import RunOptions
     from jostle.options.declaration import options_of
+    from jostle.options.resources import BudgetOptions
 
     if value is not None:
         known = {**options_of(BudgetOptions), **options_of(RunOptions)}

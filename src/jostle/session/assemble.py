@@ -14,7 +14,8 @@ from jostle.feedback.neuron_parts import ProfileOptions
 from jostle.inputs.domain_files import DOMAIN_FILE, encode_domain
 from jostle.inputs.several import layout_of
 from jostle.interfaces import Oracle
-from jostle.options.campaign import BudgetOptions, FindingOptions, ModelOptions, RunOptions, ThreadOptions
+from jostle.options.campaign import FindingOptions, ModelOptions, RunOptions
+from jostle.options.resources import BudgetOptions, ThreadOptions
 from jostle.options.schema import Given
 from jostle.profile import Layers, Profile, layers_in
 from jostle.progress import Progress, quietly

@@ -17,7 +17,8 @@ from jostle.frameworks.judging.known_issues import known_in
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.isolation.process import Limits, most_memory
-from jostle.options.campaign import BudgetOptions, RunOptions
+from jostle.options.campaign import RunOptions
+from jostle.options.resources import BudgetOptions
 from jostle.options.schema import Settings
 from jostle.recipes.frameworks import frameworks
 from jostle.session.finish_frameworks import GraphFinisher

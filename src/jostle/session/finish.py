@@ -26,7 +26,8 @@ from jostle.lineage import Mutation, joined
 from jostle.mutations import Mutations
 from jostle.mutators.metamorphic import MetamorphicOptions
 from jostle.named_objects import names_object
-from jostle.options.campaign import BatchOptions, FindingOptions, InputOptions
+from jostle.options.campaign import FindingOptions, InputOptions
+from jostle.options.resources import BatchOptions
 from jostle.options.schema import Settings
 from jostle.oracles.properties import PROPERTY
 from jostle.part import kind_beside

@@ -13,7 +13,8 @@ from jostle.inputs.table import Table
 from jostle.inputs.value_range import ARRAY, ValueRange
 from jostle.mutators.havoc import HavocOptions
 from jostle.mutators.noise import NoiseOptions
-from jostle.options.campaign import FindingOptions, InputOptions, ModelOptions, ThreadOptions
+from jostle.options.campaign import FindingOptions, InputOptions, ModelOptions
+from jostle.options.resources import ThreadOptions
 from jostle.options.schema import Given, Settings
 from jostle.profile import Layers, counted_text
 from jostle.step_records import Summary

@@ -20,15 +20,8 @@ from jostle.isolation.messages import ungrouped
 from jostle.isolation.process import Limits, most_memory
 from jostle.layout import Layout
 from jostle.named_objects import names_object
-from jostle.options.campaign import (
-    OFF,
-    STRICT,
-    InputOptions,
-    IsolationOptions,
-    ModelOptions,
-    PanelOptions,
-    WatchOptions,
-)
+from jostle.options.campaign import InputOptions, ModelOptions, PanelOptions, WatchOptions
+from jostle.options.resources import OFF, STRICT, IsolationOptions
 from jostle.options.schema import Given
 from jostle.storage.own_folders import TWINS
 from jostle.subjects.instrument import Instrumented

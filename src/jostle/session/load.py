@@ -15,7 +15,8 @@ from jostle.inputs.several import layout_of
 from jostle.inputs.tokens import UNSAID, TokenForm
 from jostle.inputs.wave_files import AS_THEY_ARE, WaveForm
 from jostle.isolation.client import WorkerClient
-from jostle.options.campaign import CHANNELS_LAST, InputOptions, RunOptions, ThreadOptions
+from jostle.options.campaign import CHANNELS_LAST, InputOptions, RunOptions
+from jostle.options.resources import ThreadOptions
 from jostle.options.schema import Given, Settings
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import Seeds

@@ -10,7 +10,8 @@ from jostle.feedback.neuron_parts import ProfileOptions
 from jostle.inputs.domains import domain_of
 from jostle.inputs.preflight import check_inside
 from jostle.inputs.seeds import stream_seeds
-from jostle.options.campaign import BatchOptions, InputOptions
+from jostle.options.campaign import InputOptions
+from jostle.options.resources import BatchOptions
 from jostle.options.schema import Given
 from jostle.profile import Profile, encode_profile, load_profile, profiled
 from jostle.progress import Progress, quietly

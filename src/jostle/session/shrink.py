@@ -24,7 +24,8 @@ from jostle.lineage import Compared, Lineage, Mutation, Untouched
 from jostle.mutators.gradient_part import GradientOptions
 from jostle.mutators.metamorphic import MetamorphicOptions
 from jostle.mutators.replaying import MutationStep, ReplayedWay, Way
-from jostle.options.campaign import BatchOptions, FindingOptions, InputOptions
+from jostle.options.campaign import FindingOptions, InputOptions
+from jostle.options.resources import BatchOptions
 from jostle.options.schema import Settings
 from jostle.records import MODEL, Candidates, all_rows
 from jostle.storage.ancestry import Ancestry

@@ -12,7 +12,7 @@ import torch
 from jostle.errors import ResumeRefused
 from jostle.interfaces import Target
 from jostle.isolation.client import WorkerClient
-from jostle.options.campaign import MOST_THREADS, BatchOptions, ThreadOptions
+from jostle.options.resources import MOST_THREADS, BatchOptions, ThreadOptions
 from jostle.options.schema import Given
 from jostle.records import Candidates, Seeds, all_rows
 from jostle.storage.campaign_record import read_campaign

@@ -21,7 +21,7 @@ from jostle.inputs.geometry import place
 from jostle.inputs.seeds import SeedForm, load_seeds
 from jostle.interfaces import Target
 from jostle.mutators.transforms import rotation
-from jostle.options.campaign import BatchOptions
+from jostle.options.resources import BatchOptions
 from jostle.options.schema import Given, Settings
 from jostle.records import Candidates, Trace
 from jostle.session.assemble import assemble

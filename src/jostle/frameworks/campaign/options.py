@@ -15,7 +15,7 @@ from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
 from jostle.frameworks.workers.backend_process import Place
-from jostle.options.campaign import WAITED, BudgetOptions, RunOptions
+from jostle.options.campaign import RunOptions
 from jostle.options.declaration import Facts, Theme, option
 from jostle.options.kinds import (
     BYTES,
@@ -32,6 +32,7 @@ from jostle.options.kinds import (
     choice,
     choices,
 )
+from jostle.options.resources import WAITED, BudgetOptions
 from jostle.options.schema import Given, Schema, Settings
 
 SAMPLED = "torch-inductor"  # compiles for seconds, so it gets a sample
