@@ -59,7 +59,7 @@ class Run:
     module: nn.Module = field(default_factory=Fragile)
     saved: Callable[[Tensor], Tensor] | None = None
     keep_failing: int | None = None
-    ahead: bool = False
+    plans_ahead: bool = False
     counter: Callable[[], CoverageCounter | None] = lambda: None
     classes: Callable[[Tensor], Tensor] = lambda outputs: outputs.argmax(1)
     corpus_memory: int | None = None
@@ -77,7 +77,7 @@ class Run:
             seed=self.seed,
             batch=self.batch,
             largest_batch=self.largest_batch,
-            ahead=self.ahead,
+            plans_ahead=self.plans_ahead,
             saved=self.saved,
             classes=self.classes,
             keep_failing=self.keep_failing,

@@ -73,7 +73,7 @@ class Campaign:
         seed: int = 0,
         batch: int = 256,
         largest_batch: int | None = None,
-        ahead: bool = False,
+        plans_ahead: bool = False,
         saved: Saved | None = None,
         seeds_count: bool = False,
         classes: Classes | None = None,
@@ -85,7 +85,7 @@ class Campaign:
     ):
         """A step runs `batch` inputs, and with a `largest_batch` up to so many, the more the campaign has run before.
 
-        Ahead, the inputs of a step are made before what the step before them gave is known, while that one runs.
+        With `plans_ahead`, steps are planned while the previous step runs, so without knowing its results.
         `saved` gives what a file gives back of inputs [batch, ...]: with it, only what survives that is found.
 
         With `seeds_count`, seeds that the model gets wrong are findings too. So many failing tests are handed to the
@@ -104,8 +104,9 @@ class Campaign:
         learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
         self._admission = Admission(Corpus(seeds, corpus_memory, scratch_folder), feedbacks, learners)
         self._planner = StepPlanner(scheduler, mutator, self._admission.corpus, seed)
-        self._ahead = ahead
+        self._plans_ahead = plans_ahead
         self._planned_ahead: StepPlan | None = None
+        self._planning_thread = ThreadPoolExecutor(1, "planning")  # begins when it is first given something
         self._tally = Tally()
         self._listeners: Sequence[Listener] = ()
         self._stopping = False
@@ -135,7 +136,7 @@ class Campaign:
             self._plant()
         else:
             self._resume(history, redone)
-        with ThreadPoolExecutor(1, "planning") as self._beside:  # which has no thread until it is given something
+        with self._planning_thread:
             try:
                 while len(self.corpus) and not full() and not self._spent() and not self._stopping and self._step():
                     pass
@@ -190,7 +191,7 @@ class Campaign:
             return False
         self._tally.steps += 1
         self._step_started = started
-        trace = self._run(plan.candidates)
+        trace = self._run(plan)
         judgement = self._judged(plan.candidates, trace)
         kept = self._admission.admit(plan.candidates, trace, judgement.violating, judgement.found_by)
         self._notify(started, plan.asked, kept, judgement)
@@ -206,19 +207,18 @@ class Campaign:
         grown = executions // STEPS_BEFORE_GROWTH // self._batch * self._batch
         return max(self._batch, min(self._largest_batch, grown))
 
-    def _run(self, candidates: Candidates) -> Trace:
-        """Runs the inputs of a step; ahead, those of the next are made meanwhile, on a processor that is free."""
-        if not self._ahead:
-            return self._target.run(candidates)
-        following = self._tally.steps + 1, self._tally.executions + len(candidates)
+    def _run(self, plan: StepPlan) -> Trace:
+        """Runs the inputs of a step; the next step is planned meanwhile, where a processor is free, or just before."""
+        if not self._plans_ahead:
+            return self._target.run(plan.candidates)
+        following = self._tally.steps + 1, self._tally.executions + plan.asked
         if not _processor_to_spare():
             self._planned_ahead = self._plan(*following)
-            return self._target.run(candidates)
-        planned = self._beside.submit(self._plan, *following)
-        try:
-            return self._target.run(candidates)
-        finally:
-            self._planned_ahead = planned.result()
+            return self._target.run(plan.candidates)
+        planned = self._planning_thread.submit(self._plan, *following)
+        trace = self._target.run(plan.candidates)
+        self._planned_ahead = planned.result()
+        return trace
 
     def _judged(self, candidates: Candidates, trace: Trace) -> Judgement:
         """What all oracles say of a batch that has just run; both are counted."""
@@ -259,7 +259,7 @@ class Campaign:
         self._planned_ahead = Resumption(
             target=self._target,
             planner=self._planner,
-            ahead=self._ahead,
+            plans_ahead=self._plans_ahead,
             judge=self._judge,
             admission=self._admission,
             counter=self._counter,

@@ -87,7 +87,7 @@ class Part(Generic[Made]):
     extremes: bool = False  # it needs the smallest and the largest value of each layer
     ranges: bool = False  # it needs a profile
     per_twin: bool = False  # it is made for each twin
-    ahead: bool = False  # a scheduler or mutator that can plan a step before the one before it was taken in
+    plans_ahead: bool = False  # a scheduler or mutator that can plan without knowing the results of the previous step
     bounded: bool = False  # it needs the ends of the values' range
     compares: ComparedWith = ComparedWith.NOTHING  # an answer with what, if it is an oracle
 

@@ -22,13 +22,19 @@ CHANCES = 3  # for entries to run once more
 
 
 class PastPlans:
-    """Plans the steps of an earlier run when that run did: ahead, each before the step before it is learnt."""
+    """Plans the steps of an earlier run once more, in the same order of planning and learning.
+
+    With `plan_following`, every step was planned before the previous one was learnt, and so is the step after the last.
+    """
 
     def __init__(
-        self, planner: StepPlanner, steps: Sequence[PastStep], again: Callable[[PastStep], bool], ahead: Plan | None
+        self,
+        planner: StepPlanner,
+        steps: Sequence[PastStep],
+        again: Callable[[PastStep], bool],  # which are done again
+        plan_following: Plan | None,
     ):
-        """`again` says which steps are done again; `ahead` plans what follows the last of them, before it is learnt."""
-        self._planner, self._steps, self._again, self._ahead = planner, steps, again, ahead
+        self._planner, self._steps, self._again, self._plan_following = planner, steps, again, plan_following
         self._unplanned = 1  # the first step that is; the planting needs no plan
         self._made: dict[int, StepPlan | None] = {}
 
@@ -36,14 +42,15 @@ class PastPlans:
         """Plans all that was planned before a step was learnt; of steps that are done again, inputs are made too."""
         if not step:
             return
-        for past in self._steps[self._unplanned : step + (2 if self._ahead else 1)]:
+        for past in self._steps[self._unplanned : step + (2 if self._plan_following else 1)]:
             if self._again(past):
                 self._made[past.step] = self._planner.plan(past.step, past.planned)
             else:
                 self._planner.plan_again(past.step, past.planned)
             self._unplanned += 1
-        if self._ahead and step == self._steps[-1].step:
-            self._made[step + 1] = self._ahead(step + 1, self._steps[-1].executions)
+        if self._plan_following and step == self._steps[-1].step and step + 1 not in self._made:
+            executions = self._steps[-2].executions + self._steps[-1].planned  # as it was foreseen before it ran
+            self._made[step + 1] = self._plan_following(step + 1, executions)
 
     def take(self, step: int) -> StepPlan | None:
         """A step whose inputs were made, once."""
@@ -60,7 +67,7 @@ class Resumption:
 
     target: Target
     planner: StepPlanner
-    ahead: bool  # steps are planned before the step before them is learnt
+    plans_ahead: bool  # every step was planned before the previous one was learnt
     judge: BatchJudge
     admission: Admission
     counter: CoverageCounter | None
@@ -70,9 +77,9 @@ class Resumption:
     def replay(self, history: History, redone: Redone, plan: Plan) -> StepPlan | None:
         """Goes through all steps; one of which something is lost is done again, as all that decides it is known.
 
-        Ahead, gives the step that is planned before the last of them is learnt.
+        Where steps are planned ahead, gives the one that follows.
         """
-        plans = PastPlans(self.planner, history.steps, self._again, plan if self.ahead else None)
+        plans = PastPlans(self.planner, history.steps, self._again, plan if self.plans_ahead else None)
         for steps in in_groups(history.steps, self.batch, self._again):
             past, kept = steps[0], history.kept([one for one in steps if not one.lost])
             if self._again(past):

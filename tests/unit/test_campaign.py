@@ -237,12 +237,12 @@ def test_steps_made_beside_the_one_that_runs_are_those_made_before_it(
     journals = []
     for spare in (False, True):
         monkeypatch.setattr(campaign, "_processor_to_spare", lambda spare=spare: spare)
-        journals.append(Run(Budget(executions=900), ahead=True, scheduler=scheduler).to_the_end().journal())
+        journals.append(Run(Budget(executions=900), plans_ahead=True, scheduler=scheduler).to_the_end().journal())
     assert journals[0] == journals[1]
 
 
 def test_a_step_made_ahead_descends_from_what_was_kept_two_steps_before() -> None:
-    run = Run(Budget(executions=900), module=Sturdy(), ahead=True, scheduler=NewestFew).to_the_end()
+    run = Run(Budget(executions=900), module=Sturdy(), plans_ahead=True, scheduler=NewestFew).to_the_end()
     known = [0]  # entries after each step
     for record in run.records:
         known.append(known[-1] + len(record.kept))
@@ -259,7 +259,7 @@ def test_what_making_a_step_raises_is_raised_when_the_one_before_it_has_run(monk
             return super().mutate(parents, rng)
 
     monkeypatch.setattr(campaign, "_processor_to_spare", lambda: True)
-    run = Run(Budget(executions=900), ahead=True, mutator=lambda: Failing(0.1, 0, 1))
+    run = Run(Budget(executions=900), plans_ahead=True, mutator=lambda: Failing(0.1, 0, 1))
     with pytest.raises(KeyError):
         run.to_the_end()
     assert [record.step for record in run.records] == [0, 1, 2]

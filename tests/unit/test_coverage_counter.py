@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from fragile_campaign import Run, interrupted
 from jostle.campaign import Budget
 from jostle.coverage_counter import CoverageCounter
 from jostle.records import Candidates, Failures, Outcome, Trace
+from jostle.schedulers.batch_pool import BatchPool
 from jostle.step_records import COUNTED_FAILING, COUNTED_RUN
 from jostle.targets.contained import Contained
 from making import batch_of
@@ -34,7 +36,7 @@ class Given:
         return {"given": {"inputs": len(torch.cat(self.inputs))}}
 
 
-def counting(counted: str) -> tuple[Given, dict[str, object]]:
+def counting(counted: str) -> tuple[Given, dict[str, Any]]:
     given = Given()
     return given, {"counter": lambda: CoverageCounter(counted, [given])}
 
@@ -51,7 +53,7 @@ def test_all_inputs_count_that_ran(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Contained, "run", noted)
     given, choices = counting(COUNTED_RUN)
-    summary = Run(BUDGET, **choices).to_the_end().summary  # type: ignore[arg-type]
+    summary = Run(BUDGET, **choices).to_the_end().summary
     counted = {tuple(row) for row in torch.cat(given.inputs).tolist()}
     assert counted == {tuple(row) for row in torch.cat(ran).tolist()}
     assert summary.executions - summary.violations["crash"] == summary.coverage["given"]["inputs"]
@@ -60,20 +62,23 @@ def test_all_inputs_count_that_ran(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_failing_tests_count_each_once_and_nothing_else() -> None:
     given, choices = counting(COUNTED_FAILING)
-    run = Run(BUDGET, **choices).to_the_end()  # type: ignore[arg-type]
+    run = Run(BUDGET, **choices).to_the_end()
     failing = [record.failing.inputs.inputs for record in run.records]
     ran = [inputs[inputs[:, 1] <= 0.97] for inputs in failing]
     assert torch.equal(torch.cat(given.inputs), torch.cat(ran)) and len(torch.cat(ran)) > 0
     assert run.summary.counted == COUNTED_FAILING and run.summary.coverage == given.coverage()
 
 
+@pytest.mark.parametrize("how", [{}, {"plans_ahead": True, "scheduler": lambda: BatchPool(1.0)}])
 @pytest.mark.parametrize("counted", [COUNTED_RUN, COUNTED_FAILING])
-def test_counting_guides_nothing_and_outlives_an_interruption(counted: str, tmp_path: Path) -> None:
-    whole = Run(BUDGET, **counting(counted)[1]).to_the_end()  # type: ignore[arg-type]
-    assert whole.journal() == Run(BUDGET).to_the_end().journal()
-    run, history = interrupted(tmp_path, 12 + 16 * 15, BUDGET)
+def test_counting_guides_nothing_and_outlives_an_interruption(
+    counted: str, how: dict[str, Any], tmp_path: Path
+) -> None:
+    whole = Run(BUDGET, **counting(counted)[1], **how).to_the_end()
+    assert whole.journal() == Run(BUDGET, **how).to_the_end().journal()
+    run, history = interrupted(tmp_path, 12 + 16 * 15, BUDGET, **how)
     given, choices = counting(counted)
-    again = Run(BUDGET, listeners=run.listeners, **choices).to_the_end(history)  # type: ignore[arg-type]
+    again = Run(BUDGET, listeners=run.listeners, **choices, **how).to_the_end(history)
     assert again.journal() == whole.journal()[16:]
     assert again.summary.coverage == whole.summary.coverage == given.coverage()
 

@@ -77,8 +77,10 @@ def test_a_spent_budget_is_spent_for_the_resumed_campaign_too(tmp_path: Path) ->
 
 @pytest.mark.parametrize("ahead", [False, True])
 def test_where_nothing_violates_an_interruption_changes_nothing(ahead: bool, tmp_path: Path) -> None:
-    at_once = Run(Budget(executions=12 + 16 * 40), module=Sturdy(), ahead=ahead).to_the_end()
-    run, history = interrupted(tmp_path, 12 + 16 * 15, Budget(executions=12 + 16 * 40), module=Sturdy(), ahead=ahead)
+    at_once = Run(Budget(executions=12 + 16 * 40), module=Sturdy(), plans_ahead=ahead).to_the_end()
+    run, history = interrupted(
+        tmp_path, 12 + 16 * 15, Budget(executions=12 + 16 * 40), module=Sturdy(), plans_ahead=ahead
+    )
     run.to_the_end(history)
     assert run.journal() == at_once.journal()[16:]
     assert run.summary.corpus == at_once.summary.corpus > 20
@@ -125,8 +127,8 @@ def test_an_interruption_changes_nothing_where_steps_grow(tmp_path: Path) -> Non
 @pytest.mark.parametrize("steps", [0, 1, 2, 15])
 @pytest.mark.parametrize("ahead", [False, True])
 def test_an_interruption_changes_nothing_where_inputs_violate_either(ahead: bool, steps: int, tmp_path: Path) -> None:
-    at_once = Run(Budget(executions=12 + 16 * 40), ahead=ahead).to_the_end()
-    run, history = interrupted(tmp_path, 12 + 16 * steps, Budget(executions=12 + 16 * 40), ahead=ahead)
+    at_once = Run(Budget(executions=12 + 16 * 40), plans_ahead=ahead).to_the_end()
+    run, history = interrupted(tmp_path, 12 + 16 * steps, Budget(executions=12 + 16 * 40), plans_ahead=ahead)
     run.to_the_end(history)
     assert at_once.summary.findings and run.journal() == at_once.journal()[steps + 1 :]
 
@@ -250,8 +252,8 @@ def test_a_step_that_is_lost_is_done_again_and_counted_once(
     lost: tuple[int, ...], module: type[nn.Module], ahead: bool, tmp_path: Path
 ) -> None:
     budget = Budget(executions=12 + 16 * 30)
-    whole = Run(budget, module=module(), ahead=ahead).to_the_end()
-    interrupted(tmp_path, 12 + 16 * 15, budget, module=module(), ahead=ahead)[0].listeners[0].release()
+    whole = Run(budget, module=module(), plans_ahead=ahead).to_the_end()
+    interrupted(tmp_path, 12 + 16 * 15, budget, module=module(), plans_ahead=ahead)[0].listeners[0].release()
     paths = [tmp_path / "corpus" / f"{step:08}.safetensors" for step in lost]
     before = {path: path.read_bytes() for path in paths if path.exists()}
     for path in before:
@@ -259,7 +261,7 @@ def test_a_step_that_is_lost_is_done_again_and_counted_once(
     with open_archive(tmp_path, {}) as archive:
         history = read_history(tmp_path, SEEDS, archive.quarantine)
         assert history is not None and sum(past.lost for past in history.steps) == len(before) > 0
-        run = Run(budget, module=module(), listeners=(archive,), ahead=ahead)
+        run = Run(budget, module=module(), listeners=(archive,), plans_ahead=ahead)
         run.to_the_end(history, redone=archive.repair)
     assert {path: path.read_bytes() for path in before} == before
     assert run.journal() == whole.journal()[16:]
@@ -268,12 +270,13 @@ def test_a_step_that_is_lost_is_done_again_and_counted_once(
         assert getattr(run.summary, name) == getattr(whole.summary, name)
 
 
+@pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize("damage", ["cut", "gone"])
-def test_failing_tests_that_are_lost_are_made_again_to_the_byte(damage: str, tmp_path: Path) -> None:
-    budget = Budget(executions=12 + 16 * 60)
-    whole = Run(budget, saved=in_tenths).to_the_end()
-    interrupted(tmp_path, 12 + 16 * 45, budget, saved=in_tenths)[0].listeners[0].release()
-    files = sorted((tmp_path / "failing").iterdir())[1::3]
+def test_failing_tests_that_are_lost_are_made_again_to_the_byte(damage: str, ahead: bool, tmp_path: Path) -> None:
+    budget, how = Budget(executions=12 + 16 * 60), {"saved": in_tenths, "plans_ahead": ahead}
+    whole = Run(budget, **how).to_the_end()
+    interrupted(tmp_path, 12 + 16 * 45, budget, **how)[0].listeners[0].release()
+    files = sorted((tmp_path / "failing").iterdir())[::-3]  # the last among them
     before = {path: path.read_bytes() for path in files}
     corpus = {path: path.stat().st_mtime_ns for path in (tmp_path / "corpus").iterdir()}
     for path in files:
@@ -281,7 +284,7 @@ def test_failing_tests_that_are_lost_are_made_again_to_the_byte(damage: str, tmp
     archive = open_campaign(tmp_path, CampaignRecord({}))
     history = read_history(tmp_path, SEEDS, archive.quarantine)
     assert history is not None and sum(past.failing_lost for past in history.steps) == len(before) > 0
-    run = Run(budget, listeners=(archive,), saved=in_tenths)
+    run = Run(budget, listeners=(archive,), **how)
     run.to_the_end(history, redone=archive.repair)
     archive.release()
     assert {path: path.read_bytes() for path in files} == before

@@ -117,7 +117,7 @@ class Composition:
             seed=settings[RunOptions].seed,
             batch=settings[BatchOptions].rows,
             largest_batch=_largest_batch(self.prepared),
-            ahead=_plans_ahead(settings),
+            plans_ahead=_plans_ahead(settings),
             saved=partial(as_image_file, low=low, high=high) if settings[FindingOptions].as_images else None,
             seeds_count=settings[FindingOptions].seeds_count,
             classes=self.prepared.flight.reading.labels if self.prepared.flight.task in ONE_CLASS else None,
@@ -148,7 +148,7 @@ def _largest_batch(prepared: Prepared) -> int:
 def _plans_ahead(settings: Settings) -> bool:
     """Whether steps are planned ahead: none of the parts that plan asks the model, or lives by the newest entries."""
     planning = [part for kind in ("mutator", "scheduler") for part in parts_named(kind, settings.values[kind])]
-    return all(part.ahead for part in planning)
+    return all(part.plans_ahead for part in planning)
 
 
 def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping[str, Any]) -> Campaign:

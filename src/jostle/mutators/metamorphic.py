@@ -365,5 +365,9 @@ def _metamorphic(settings: Settings, context: PartContext) -> Metamorphic:
 
 
 METAMORPHIC = Part(
-    first_line(Metamorphic), in_domain(_metamorphic), (MetamorphicOptions, ChangeOptions), bounded=True, ahead=True
+    first_line(Metamorphic),
+    in_domain(_metamorphic),
+    (MetamorphicOptions, ChangeOptions),
+    bounded=True,
+    plans_ahead=True,
 )

@@ -82,4 +82,4 @@ def _pool(settings: Settings, context: PartContext) -> BatchPool:
     return BatchPool(high - low, settings[ChangeOptions].beta, settings[PoolOptions].sample, priority_of(settings))
 
 
-POOL = Part(first_line(BatchPool), _pool, (PoolOptions, PriorityOptions, ChangeOptions), bounded=True, ahead=True)
+POOL = Part(first_line(BatchPool), _pool, (PoolOptions, PriorityOptions, ChangeOptions), bounded=True, plans_ahead=True)

@@ -42,6 +42,7 @@ from jostle.storage.ownership import check_folder
 from jostle.storage.pictures import remove_pictures
 from jostle.storage.wrong_on_seeds import write_wrong
 from jostle.triage.gate import GateOptions, gate_of
+from jostle.triage.words import counted
 
 REHEARSED = 32  # seeds at most, spread over all
 NOT_REMEMBERED = "this campaign is not remembered as yours, and commands on its folder need --trust-folder"
@@ -124,8 +125,8 @@ def _other_threads(before: int | None, loaded: Loaded) -> Iterator[str]:
     """What there is to say where the user asks for other threads than those of before."""
     if before not in (None, loaded.threads):
         yield (
-            f"the campaign ran on {before} threads before, and goes on with {loaded.threads} as --threads says: sums "
-            f"round otherwise, so it need not come to the same end"
+            f"the campaign ran on {counted(before, 'thread')} before, and goes on with {loaded.threads} as --threads "
+            f"says: sums round otherwise, so it need not come to the same end"
         )
 
 

@@ -19,7 +19,8 @@ from jostle.storage.campaign_record import read_campaign
 from jostle.subjects.instrument import Instrumented
 
 CLEARLY = 1.2  # times as fast: what else a step does runs on one thread anyhow, and other work comes and goes
-MAJORITY = 3  # rounds of five, so that one that was disturbed does not decide
+ROUNDS = 5  # always all of them: a model with a state is left in the same one
+MAJORITY = 3  # of them, so that one that was disturbed does not decide
 LONGEST = 0.5  # seconds that the rows of a measured batch take at most, one by one
 
 
@@ -46,35 +47,36 @@ def threads_before(folder: Path) -> int | None:
 
 def settle_threads(given: Given, model: Instrumented, service: WorkerClient | None, seeds: Seeds) -> int:
     """On how many threads models that were just opened run from now on, here and in their own process."""
-    named = given.of(ThreadOptions).number
+    number, most = given.of(ThreadOptions).number, torch.get_num_threads()
+    if number is None:
+        number = _measured(model.target, service, seeds, given.of(BatchOptions).rows) if model.threads_vary else most
+    torch.set_num_threads(number)  # again, because opening a model may have changed it
+    if service is not None:
+        service.open("threads", {}, threads=number)  # of workers too that take the place of this one
+    return number
+
+
+def _measured(target: Target, service: WorkerClient | None, seeds: Seeds, rows: int) -> int:
+    """One thread, or all that torch has, by timing batches of so many rows on both."""
     most = torch.get_num_threads()
-    if named is not None or most == 1 or not model.threads_vary:
-        return most
+    if most == 1:
+        return 1
 
     def change(threads: int) -> None:
         torch.set_num_threads(threads)
         if service is not None:
             service.ask("threads", {}, threads=threads)
 
-    batch = _measurable(model.target, seeds, given.of(BatchOptions).rows)
-    chosen = (
-        1 if batch is None else chosen_threads(lambda threads: _seconds(model.target, batch, threads, change), most)
-    )
-    torch.set_num_threads(chosen)
-    if service is not None:
-        service.open("threads", {}, threads=chosen)  # of workers too that take the place of this one
-    return chosen
+    with torch.random.fork_rng(devices=[]):  # what a model draws in a campaign does not depend on measuring
+        change(1)
+        batch = _measurable(target, seeds, rows)
+        return 1 if batch is None else chosen_threads(lambda number: _seconds(target, batch, number, change), most)
 
 
 def chosen_threads(seconds: Callable[[int], float], most: int) -> int:
     """One thread, or the most there are where a batch takes clearly less time on them in the majority of rounds."""
-    faster = slower = 0
-    while max(faster, slower) < MAJORITY:
-        if seconds(1) >= CLEARLY * seconds(most):
-            faster += 1
-        else:
-            slower += 1
-    return most if faster > slower else 1
+    faster = sum(seconds(1) >= CLEARLY * seconds(most) for _ in range(ROUNDS))
+    return most if faster >= MAJORITY else 1
 
 
 def _seconds(target: Target, batch: Candidates, threads: int, change: Callable[[int], None]) -> float:
@@ -88,7 +90,8 @@ def _measurable(target: Target, seeds: Seeds, rows: int) -> Candidates | None:
     """Seeds as a batch of so many rows, or of fewer of a slow model; None where the model fails on them."""
     candidates = seeds.as_candidates()
     single = candidates.select(all_rows(1))
-    target.run(single)  # the first run takes longer than others
+    if not target.run(single).ran.all():  # the first run takes longer than others
+        return None
     started = time.perf_counter()
     target.run(single)
     taken = time.perf_counter() - started

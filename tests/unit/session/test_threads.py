@@ -17,7 +17,7 @@ from jostle.errors import UsageError
 from jostle.session import threads
 from jostle.session.assemble import assemble
 from jostle.session.session import run
-from jostle.session.threads import CLEARLY, MAJORITY, chosen_threads, on_threads
+from jostle.session.threads import CLEARLY, ROUNDS, chosen_threads, on_threads
 from jostle.storage.campaign_record import CONFIG
 from jostle.zoo import lenet1, mnist_sample
 
@@ -72,7 +72,7 @@ def test_more_threads_are_taken_only_where_they_are_clearly_faster(most: int) ->
 
 @pytest.mark.parametrize(("usual", "chosen"), [({1: 1.0, 2: 1.0}, 1), ({1: 2.0, 2: 1.0}, 2)])
 def test_one_run_that_was_disturbed_changes_nothing(usual: dict[int, float], chosen: int) -> None:
-    for disturbed in range(4 * MAJORITY):
+    for disturbed in range(2 * ROUNDS):
         runs = count()
         assert chosen_threads(lambda number: 50.0 if next(runs) == disturbed else usual[number], 2) == chosen
 
@@ -80,7 +80,7 @@ def test_one_run_that_was_disturbed_changes_nothing(usual: dict[int, float], cho
 def test_both_numbers_are_timed_in_turn() -> None:
     asked: Measured = []
     chosen_threads(lambda number: float(asked.append(number) or 1), 4)  # type: ignore[func-returns-value]
-    assert asked == [1, 4] * MAJORITY
+    assert asked == [1, 4] * ROUNDS
 
 
 def test_nothing_is_measured_where_torch_has_one_thread(measured: Measured, tmp_path: Path) -> None:
@@ -93,12 +93,12 @@ def test_nothing_is_measured_where_torch_has_one_thread(measured: Measured, tmp_
 def test_the_number_is_told_recorded_and_used_again(measured: Measured, tmp_path: Path) -> None:
     session = assemble(FUZZ.parsed({**OPTIONS, "out": str(tmp_path / "out")}))
     assert "threads: 2" in session.introduction[0]
-    assert torch.get_num_threads() == 2 and len(measured) == 2 * MAJORITY
+    assert torch.get_num_threads() == 2 and len(measured) == 2 * ROUNDS
     run(session)
     assert recorded(tmp_path / "out")["threads"] == 2
     torch.set_num_threads(1)
     again = assemble(FUZZ.parsed({**OPTIONS, "out": str(tmp_path / "out"), "executions": 700}))
-    assert torch.get_num_threads() == 2 and len(measured) == 2 * MAJORITY
+    assert torch.get_num_threads() == 2 and len(measured) == 2 * ROUNDS
     assert not [line for line in again.warnings if "threads" in line]
     run(again)
     assert torch.get_num_threads() == 1
@@ -120,7 +120,7 @@ def test_a_folder_that_is_named_after_the_settings_is_the_same_on_any_number(
 def test_a_number_that_the_user_gives_wins_from_then_on_and_is_told(measured: Measured, tmp_path: Path) -> None:
     ran(tmp_path / "out", threads=1)
     told = [line for line in ran(tmp_path / "out", threads=2, executions=700) if "threads" in line]
-    assert len(told) == 1 and "ran on 1 threads before, and goes on with 2" in told[0]
+    assert len(told) == 1 and "ran on 1 thread before, and goes on with 2" in told[0]
     assert not measured
     assert recorded(tmp_path / "out")["threads"] == 2
     assert not [line for line in ran(tmp_path / "out", executions=800) if "threads" in line]
@@ -168,3 +168,28 @@ def test_a_model_that_fails_on_some_seeds_runs_on_one_thread(measured: Measured,
     model = {"model": f"{tmp_path / 'failing.py'}:model", "recipe": "random", "force": True}
     assemble(FUZZ.parsed({**OPTIONS, **model, "out": str(tmp_path / "out")})).release()
     assert recorded(tmp_path / "out")["threads"] == 1 and not measured
+
+
+SETS_THREADS = """
+import torch
+from jostle.zoo import lenet1
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.set_num_threads(2)
+        self.net = lenet1()
+
+    def forward(self, inputs):
+        return self.net(inputs) if torch.get_num_threads() == 1 else 1 / 0
+"""
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_a_named_number_holds_though_opening_the_model_changes_it(
+    isolate: bool, two_threads: None, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(SETS_THREADS)
+    ran(tmp_path / "out", model=f"{tmp_path / 'own.py'}:Net", threads=1, isolate=isolate)
+    assert recorded(tmp_path / "out")["threads"] == 1
