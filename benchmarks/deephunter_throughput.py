@@ -16,7 +16,7 @@ from paper.table import Data
 from sessions import fuzz_rate
 
 SEEDS = 5
-EXECUTIONS = 100_000
+EXECUTIONS = 60_000
 BARS = {"kmnc": at_least(0.6, aim=0.75), "nc": at_least(0.6), "nbc": at_least(0.6), "tknc": at_least(0.6)}
 THREADS = {1: "one thread", 2: "two threads"}
 
@@ -29,7 +29,9 @@ def measure(data: Data) -> Iterator[Row]:
     for threads, told in data.some(THREADS.items()):
         with torch_threads(threads):
             for coverage, bar in BARS.items():
-                loop = partial(fuzz_rate, recipe="deephunter", coverage=(coverage,), executions=executions)
+                loop = partial(
+                    fuzz_rate, recipe="deephunter", coverage=(coverage,), executions=executions, threads=threads
+                )
                 pairs = [between(partial(loop, seed=seed), bare) for seed in data.some(range(SEEDS))]
                 yield ratio_row(
                     f"deephunter, `{coverage}`, LeNet-5, {told}, all written to disk: loop / bare forward pass",

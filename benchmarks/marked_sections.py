@@ -17,9 +17,11 @@ def sections(page: str) -> dict[str, str]:
 
 
 def with_section(page: str, name: str, text: str) -> str:
-    """The page with another text in the place of a section that it has."""
-    before, _, rest = page.partition(f"{_begin(name)}\n")
-    after = rest.partition(f"{_end(name)}\n")[2]
+    """The page with another text in the place of a section; ValueError where the page has none of that name."""
+    before, begins, rest = page.partition(f"{_begin(name)}\n")
+    _, ends, after = rest.partition(f"{_end(name)}\n")
+    if not begins or not ends:
+        raise ValueError(f"the page has no section {name} between its two marks")
     return f"{before}{marked(name, text)}{after}"
 
 

@@ -121,6 +121,13 @@ def test_a_section_is_replaced_whatever_it_holds() -> None:
     assert sections(page)["measured: ours"] == "a\\1 | b\n\n$&"
 
 
+def test_a_page_whose_marks_are_damaged_is_left_alone() -> None:
+    page = AROUND + marked("measured: ours", "text") + "\nAfter.\n"
+    for damaged in (page.replace("<!-- measured", "<!-- meas"), page.replace("<!-- end of measured", "<!-- end of")):
+        with pytest.raises(ValueError, match="no section measured: ours"):
+            with_section(damaged, "measured: ours", "other")
+
+
 def test_blocks_of_our_page_say_what_is_kept_and_nothing_else() -> None:
     page = sections((HOME / PAGE).read_text(encoding="utf-8"))
     for name in kept_names(HOME):
