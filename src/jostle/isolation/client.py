@@ -137,6 +137,7 @@ class WorkerClient:
                 self._lost(worker)
                 if death.crash.error != KILLED or not left:
                     raise FailedElsewhere(death.crash) from None
+                self._end_spares()  # which have died too where it was their template that somebody killed
         raise AssertionError("the last try returns or raises")
 
     def _running(self) -> ArrayWorker:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,9 +19,9 @@ import torch
 import hostile
 from jostle.composition.compose import watching
 from jostle.errors import JostleError, ModelRefused, PreflightFailed, UsageError
-from jostle.isolation.client import IN_FLIGHT, WorkerClient
+from jostle.isolation.client import IN_FLIGHT, SPARES, ArrayWorker, WorkerClient
 from jostle.isolation.orphans import PREFIX, TAG, clean_up, new_folder
-from jostle.isolation.process import Limits
+from jostle.isolation.process import END, Limits
 from jostle.isolation.shared_arrays import SharedArrays
 from jostle.options.schema import Given
 from jostle.recipes.all_recipes import recipe_of
@@ -121,6 +123,27 @@ def test_a_worker_killed_by_somebody_else_is_replaced_and_nothing_else_changes(
     trace = lenet[0].target.run(batch_of(DIGITS))
     assert not trace.crashes and trace.ran.all() and torch.equal(trace.outputs[MODEL], undisturbed.outputs[MODEL])
     assert before not in worker_pids(lenet[1])
+
+
+def test_a_worker_and_all_its_spares_killed_at_once_are_replaced(lenet: tuple[Instrumented, WorkerClient]) -> None:
+    """As they are where somebody kills what they were forked from."""
+    watched, service = lenet
+    os.kill(worker_pids(service)[0], signal.SIGKILL)
+    expected = watched.target.predict(DIGITS)
+    assert len(service._spares) == SPARES
+    while not all(map(has_answered, service._spares)):
+        time.sleep(0.01)
+    for pid in worker_pids(service):
+        os.kill(pid, signal.SIGKILL)
+    assert torch.equal(watched.target.predict(DIGITS), expected)
+
+
+def has_answered(spare: ArrayWorker) -> bool:
+    """Whether what it was asked when it started is answered, though nobody has read that yet."""
+    with suppress(BlockingIOError):
+        sent = spare.worker._connection.recv(2**20, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        return sent.count(END) == spare.unanswered
+    return False
 
 
 def test_workers_killed_while_they_start_are_replaced_too(lenet: tuple[Instrumented, WorkerClient]) -> None:
