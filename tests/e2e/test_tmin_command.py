@@ -149,13 +149,12 @@ def test_a_damaged_finding_does_not_keep_others_from_being_minimised(campaign: P
 
 
 def test_the_first_interrupt_keeps_what_is_done_and_the_same_command_goes_on(campaign: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(campaign, tmp_path / "copy")
     looks = count()
-
-    def interrupted_soon() -> bool:
-        return next(looks) > 20  # in the midst of the searches
-
-    done = minimise_findings([copy], options(), Observer(stopped=interrupted_soon))
+    undisturbed = shutil.copytree(campaign, tmp_path / "undisturbed")
+    minimise_findings([undisturbed], options(), Observer(stopped=lambda: next(looks) < 0))
+    half = next(looks) // 2  # in the midst of the searches
+    copy, looks = shutil.copytree(campaign, tmp_path / "copy"), count()
+    done = minimise_findings([copy], options(), Observer(stopped=lambda: next(looks) > half))
     assert done.stopped and any(one.left for one in done.findings)
     assert any(one.after is not None for one in done.findings), "what was under way is kept as small as it got"
     (triaged,) = done.triaged

@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "python.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 PRINTED = (
-    "<Result: 3 defects in 3,000 inputs>",
+    "<Result: 4 defects in 3,000 inputs>",
     " taken for ",
     "(1, 28, 28) ['name', 'kind', 'title'",
     "Figure report.html",
