@@ -16,7 +16,7 @@ from paper.table import Data
 from sessions import fuzz_rate
 
 SEEDS = 5
-EXECUTIONS = 60_000
+EXECUTIONS = 40_000
 BARS = {"kmnc": at_least(0.6, aim=0.75), "nc": at_least(0.6), "nbc": at_least(0.6), "tknc": at_least(0.6)}
 THREADS = {1: "one thread", 2: "two threads"}
 

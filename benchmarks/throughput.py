@@ -15,7 +15,7 @@ from paper.table import Data
 from sessions import fuzz_rate
 
 SEEDS = 5
-EXECUTIONS = 100_000
+EXECUTIONS = 40_000
 BAR = at_least(0.8)
 
 
