@@ -185,12 +185,11 @@ class Campaign:
 
     def _step(self) -> bool:
         """Plans, mutates, runs, judges, keeps and notifies once; false if there is nothing left to mutate."""
-        started = time.monotonic()
+        self._step_started = started = time.monotonic()
         plan = self._planned_ahead or self._plan(self._tally.steps + 1, self._tally.executions)
         if plan is None:
             return False
         self._tally.steps += 1
-        self._step_started = started
         trace = self._run(plan)
         judgement = self._judged(plan.candidates, trace)
         kept = self._admission.admit(plan.candidates, trace, judgement.violating, judgement.found_by)
