@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from jostle.campaign import Budget, Campaign
 from jostle.foreign import meddling
+from jostle.freed_memory import keep_freed_memory
 from jostle.interfaces import Listener
 from jostle.progress import Progress, quietly
 from jostle.step_records import History, Summary
@@ -59,6 +60,7 @@ class Session:
 
     def search(self, listeners: Sequence[Listener] = ()) -> Summary:
         """Runs the campaign into its folder, from where an earlier run stopped; findings are left unfinished."""
+        keep_freed_memory()
         everybody = [self.first, self.archive, *listeners, self.last]
         return self.campaign.run(
             self.history,

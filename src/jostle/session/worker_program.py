@@ -14,6 +14,7 @@ from torch import Tensor
 
 from jostle.composition.compose import watching
 from jostle.composition.settle import FUZZ
+from jostle.freed_memory import keep_freed_memory
 from jostle.isolation.messages import grouped
 from jostle.isolation.sandbox import check_full, enter
 from jostle.isolation.sandbox_blame import blaming_sandbox
@@ -75,6 +76,7 @@ class ModelOpener:
 def main() -> None:
     number, answers, folder = sys.argv[1:]
     keep_streams()
+    keep_freed_memory()
     arrays = SharedArrays(descriptor=int(answers))
     serve(connected(number), TargetServer(arrays, ModelOpener(Path(folder))).handlers)
 
