@@ -537,7 +537,7 @@ def test_what_is_about_to_be_done_is_said_with_how_long_it_may_take(
 
 
 def test_finishing_stops_when_it_is_asked_to_and_goes_on_where_it_was(workshop: Path, tmp_path: Path) -> None:
-    choices: dict[str, Any] = {"recipe": "random", "sigma": 0.3, "radius": 0.5, "rounds": None, "executions": 300}
+    choices: dict[str, Any] = {"recipe": "random", "sigma": 0.6, "radius": 1.0, "rounds": None, "executions": 300}
     done = run(workshop, tmp_path / "out", model=f"{workshop / 'nets.py'}:Picky", **choices)
     count, answers = len(saved_findings(tmp_path / "out")), iter([False, False, True])
     worked = done.finish(stopped=lambda: next(answers))
