@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -92,10 +92,10 @@ class Noise:
 def standard_noise(like: Tensor, rng: torch.Generator) -> Tensor:
     """Standard normal noise for rows [batch, ...], each a stretch of the same table that begins anywhere."""
     begins = torch.randint(STRETCHES, (len(like),), generator=rng)
-    return _stretches(like[0].numel()).index_select(0, begins).view(like.shape).to(like.dtype)
+    return _stretches(math.prod(like.shape[1:])).index_select(0, begins).view(like.shape).to(like.dtype)
 
 
-@cache
+@lru_cache(4)
 def _stretches(length: int) -> Tensor:
     """Every stretch of so many numbers [stretches, length], all in the memory of one table."""
     table = torch.randn(STRETCHES + length, generator=torch.Generator().manual_seed(0))
