@@ -146,3 +146,15 @@ def test_a_name_that_no_file_system_takes_is_refused_in_one_line(command: str, n
     ended = in_this_process(command, name, *more)
     (line,) = ended.err.splitlines()
     assert ended.code == Exit.USAGE and line.startswith("jostle: ") and len(line) < 6000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["tmin", "fuzz", "triage"])
+def test_a_folder_in_place_of_a_picture_is_in_nobodys_way(
+    command: str, in_workshop: Path, whole: Path, tmp_path: Path
+) -> None:
+    out = copy_of(whole, tmp_path)
+    for folder in finding_folders(out / "findings"):
+        (folder / "picture.png").unlink()
+        (folder / "picture.png" / "within").mkdir(parents=True)
+    check_endures(command, out)

@@ -27,8 +27,8 @@ BETWEEN_WEIGHINGS = 0.1  # seconds
 WITH_CHILDREN = 0.5  # seconds after which a request's memory is that of all descendants, which are slow to find
 END = b"\n"  # of a request or an answer, which are JSON on one line
 LONGEST_ANSWER, LONGEST_CHUNK = 2**26, 2**16  # bytes
-LAST_WORDS_OF_THE_HUNGRY = 0.1  # seconds, because memory goes on growing
-LAST_WORDS = 0.3  # seconds a process gets to write its stack, and to end once it has closed its connection
+LAST_WORDS = 0.3  # seconds a process gets to end once it has closed its connection
+STACK, UNTIL_STACK = b"Current thread", 1.0  # of a stack that was asked for, and seconds that it may take at most
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line \d+ in (?P<function>\S+)')
 LIBRARIES = (sysconfig.get_path("stdlib"), str(Path(__file__).parents[1]))
 NOWHERE = "the target"
@@ -143,7 +143,7 @@ class Worker:
         self._weighed = now
         used = self.memory(with_children=now > asked + WITH_CHILDREN)
         if used > self.limits.memory:
-            self._ask_for_stack(LAST_WORDS_OF_THE_HUNGRY)
+            self._ask_for_stack()
             message = f"used {_size(used)} of memory where {_size(self.limits.memory)} are allowed"
             raise self._died(self._crash("MemoryLimit", message))
 
@@ -153,14 +153,14 @@ class Worker:
 
     def _hung(self, seconds: float) -> Crash:
         """Of a process that does not answer in time; its stack, if it can still write it."""
-        self._ask_for_stack(LAST_WORDS)
+        self._ask_for_stack()
         return self._crash("Hang", f"no answer after {seconds:g} s")
 
-    def _ask_for_stack(self, seconds: float) -> None:
+    def _ask_for_stack(self) -> None:
         if self.pid is not None and self._process.poll() is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGUSR1)
-            time.sleep(seconds)
+            self._tail.wait_for(STACK, UNTIL_STACK)  # no longer than it takes: memory may go on growing
 
     def _ended(self) -> Crash:
         """Of a process that ended or closed its connection."""
@@ -195,6 +195,13 @@ class Tail:
     def wait(self, seconds: float) -> None:
         """Until the stream has ended, but not for long: a grandchild may hold it open."""
         self._thread.join(seconds)
+
+    def wait_for(self, words: bytes, seconds: float) -> None:
+        """Until the stream has said so and then stopped for a moment, but no longer than this."""
+        until, before = time.monotonic() + seconds, b""
+        while time.monotonic() < until and (words not in before or before != self._kept):
+            before = self._kept
+            time.sleep(GLANCE)
 
     def _read(self, descriptor: int) -> None:
         try:

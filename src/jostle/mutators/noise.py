@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -21,7 +20,6 @@ from jostle.records import Candidates
 
 SIGMA_SHARE = 0.1  # of the value range: TensorFuzz's σ of 0.2 on values from -1 to 1
 MEANINGFUL_SHARE = 0.1  # of the value range: farther from its root, a mutant may rightly have another answer
-STRETCHES = 2**20  # that the noise of a mutant can be: drawing each anew would take a tenth of a campaign
 
 
 def _radius(facts: Facts) -> float | None:
@@ -77,29 +75,16 @@ class Noise:
         self._sigma, self._low, self._high, self._radius, self._halvings = sigma, low, high, radius, halvings
 
     def mutate(self, parents: Candidates, rng: torch.Generator) -> Candidates:
-        noise = standard_noise(parents.inputs, rng)
+        noise = torch.empty_like(parents.inputs).normal_(0, self._sigma, generator=rng)
         if self._halvings:
             noise *= columns(self._factors(len(parents), rng), noise)
-        noisy = torch.add(parents.inputs, noise, alpha=self._sigma, out=noise)
-        return parents.mutated(kept_within(noisy, parents, self._low, self._high, self._radius), "noise")
+        children = kept_within(noise.add_(parents.inputs), parents, self._low, self._high, self._radius)
+        return parents.mutated(children, "noise")
 
     def _factors(self, rows: int, rng: torch.Generator) -> Tensor:
         """1 for half of the rows [rows], less for the others."""
         drawn = torch.rand(rows, generator=rng)
         return torch.exp2(-self._halvings * (2 * drawn - 1).clamp(min=0))
-
-
-def standard_noise(like: Tensor, rng: torch.Generator) -> Tensor:
-    """Standard normal noise for rows [batch, ...], each a stretch of the same table that begins anywhere."""
-    begins = torch.randint(STRETCHES, (len(like),), generator=rng)
-    return _stretches(math.prod(like.shape[1:])).index_select(0, begins).view(like.shape).to(like.dtype)
-
-
-@lru_cache(4)
-def _stretches(length: int) -> Tensor:
-    """Every stretch of so many numbers [stretches, length], all in the memory of one table."""
-    table = torch.randn(STRETCHES + length, generator=torch.Generator().manual_seed(0))
-    return table.as_strided((STRETCHES, length), (1, 1))
 
 
 def kept_within(children: Tensor, parents: Candidates, low: float, high: float, radius: float | None) -> Tensor:

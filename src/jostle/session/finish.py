@@ -40,6 +40,7 @@ from jostle.session.locate import departures, not_finite
 from jostle.session.seed_layers import SeedLayers
 from jostle.session.shrink import Shrinker, Shrunk
 from jostle.storage.ancestry import Ancestry
+from jostle.storage.files import remove
 from jostle.storage.finding_record import (
     Answer,
     ChangeSizes,
@@ -278,7 +279,7 @@ class InputFinisher:
                 self._write_readable(finding, name, arrays[name])
         finish_finding(finding, finished, {name: array for name, array in arrays.items() if name != "input"})
         if MINIMISED in arrays and MINIMISED_REFERENCE not in arrays:
-            (finding.folder / f"{MINIMISED_REFERENCE}.npy").unlink(missing_ok=True)  # of what was minimised before
+            remove(finding.folder / f"{MINIMISED_REFERENCE}.npy")  # of what was minimised before
 
     def _write_readable(self, finding: SavedFinding, name: str, array: Tensor) -> None:
         """The array as files that other programs open."""

@@ -233,12 +233,12 @@ def move(path: Path, to: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Removes a file, or a folder with all that is in it."""
+    """Removes a file, or a folder with all that is in it; nothing need be there."""
     with _as_write_failed(path):
-        if path.is_dir():
+        if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
-            path.unlink()
+            path.unlink(missing_ok=True)
 
 
 def refuse_link(place: Path) -> None:

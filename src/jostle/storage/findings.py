@@ -19,7 +19,7 @@ from jostle.errors import OutputRefused, ResumeRefused
 from jostle.inputs.geometry import IMAGE_LIKE, Border, Moving, placed
 from jostle.lineage import Compared, Lineage, Untouched
 from jostle.records import NO_LABEL, Finding
-from jostle.storage.files import make_folder, write_all, write_plain
+from jostle.storage.files import make_folder, remove, write_all, write_plain
 from jostle.storage.finding_block import npy
 from jostle.storage.finding_record import (
     RECORD,
@@ -165,7 +165,7 @@ def finish_finding(
     finding: SavedFinding, finished: FinishedArray | FinishedGraph, arrays: Mapping[str, Tensor] | None = None
 ) -> None:
     """Adds arrays as files of their own, and then what is known to the record; the picture is drawn anew later."""
-    (finding.folder / PICTURE).unlink(missing_ok=True)
+    remove(finding.folder / PICTURE)
     files = {f"{name}.npy": npy(array) for name, array in (arrays or {}).items()}
     record = record_as_json(replace(finding.record, finished=finished))
     write_files(finding.folder, {**files, RECORD: encode_record(record)}, synced=True)

@@ -26,7 +26,7 @@ from jostle.storage.drawn_arrays import (
     drawn_array,
     most_changed_slice,
 )
-from jostle.storage.files import write_whole
+from jostle.storage.files import remove, write_whole
 from jostle.storage.finding_record import Answer, FindingRecord, FinishedArray, InputType
 from jostle.storage.findings import (
     MINIMISED,
@@ -68,7 +68,7 @@ def draw_pictures(findings: Path, classes: Mapping[int, str] | None = None) -> N
 def remove_pictures(findings: Path) -> None:
     """So that they are drawn anew, with other names of classes perhaps."""
     for folder in finding_folders(findings):
-        (folder / PICTURE).unlink(missing_ok=True)
+        remove(folder / PICTURE)
 
 
 def picture_in(
