@@ -14,7 +14,7 @@ POOLS = (-8, 1)  # M_ARENA_MAX: what a step's thread frees, threads that begin l
 
 @cache
 def keep_freed_memory() -> None:
-    """From now on, the process gives memory back to the system only beyond 256 MB, or in blocks above 32 MB.
+    """From now on, the process gives back to the system only what is beyond 256 MB, or in blocks above 32 MB.
 
     Else the activations of each batch are given back after it, and the system hands them out anew, page by page and
     zeroed: a third of a campaign's time on a small network. Other systems than Linux with glibc stay as they are.
