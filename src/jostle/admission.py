@@ -9,18 +9,24 @@ from torch import Tensor
 
 from jostle.interfaces import Feedback, Learner
 from jostle.lineage import Mutation
-from jostle.records import Candidates, Lesson, Trace, all_rows
+from jostle.records import NO_TRACE, Candidates, Lesson, Trace, all_rows
 from jostle.storage.corpus import Corpus
-
-NO_TRACE = Trace(torch.empty(0, dtype=torch.int64), {})
 
 
 class Admission:
     """Assesses rows by every feedback, adds what is new to the corpus, and lets the parts that learn know."""
 
-    def __init__(self, corpus: Corpus, feedbacks: Sequence[Feedback], learners: Sequence[Learner]):
+    def __init__(
+        self,
+        corpus: Corpus,
+        feedbacks: Sequence[Feedback],
+        learners: Sequence[Learner],
+        keeps_traces: bool = False,
+    ):
+        """Lessons have the traces of what was kept if somebody learns from them, or they are to be kept."""
         self.corpus = corpus
         self._feedbacks, self._learners = feedbacks, learners
+        self._keeps_traces = keeps_traces or bool(learners)
 
     def admit(
         self,
@@ -30,16 +36,17 @@ class Admission:
         found_by: tuple[Mutation, ...],
         *,
         every: bool = False,
-    ) -> Candidates:
-        """Adds of the rows that violate nothing those that are new, or every one, and gives them back."""
+    ) -> Lesson:
+        """Adds of the rows that violate nothing those that are new, or every one."""
         sound = (trace.ran & ~violating & candidates.changed).nonzero().squeeze(1)
         whole = len(sound) == len(candidates)
         gains = self.gains(candidates, trace) if whole else self.gains(candidates.select(sound), trace.select(sound))
         new = all_rows(len(sound)) if every else (gains > 0).any(1).nonzero().squeeze(1)
         sound, gains = sound[new], gains[new]
-        kept = candidates.select(sound)
-        self.add(Lesson(kept, gains, trace.select(sound) if self._learners else NO_TRACE, found_by))
-        return kept
+        kept_trace = trace.select(sound) if self._keeps_traces else NO_TRACE
+        lesson = Lesson(candidates.select(sound), gains, kept_trace, found_by)
+        self.add(lesson)
+        return lesson
 
     def gains(self, candidates: Candidates, trace: Trace) -> Tensor:
         """How new each row is to each criterion [batch, criteria], which then know it."""
@@ -47,6 +54,12 @@ class Admission:
         if not rows or not self._feedbacks:
             return torch.zeros(rows, len(self._feedbacks))
         return torch.stack([feedback.assess(candidates, trace) for feedback in self._feedbacks], 1)
+
+    def collect(self, kept: Candidates, trace: Trace) -> Tensor:
+        """Adds what others kept, from which nobody here learns; which rows are new to all of them [kept] bool."""
+        self.corpus.add(kept)
+        gains = self.gains(kept, trace)
+        return (gains > 0).any(1) if gains.shape[1] else torch.ones(len(kept), dtype=torch.bool)
 
     def add(self, lesson: Lesson) -> None:
         """Adds what a step kept, and has all that learn learn from it."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -16,6 +17,7 @@ from jostle.coverage_counter import CoverageCounter
 from jostle.errors import UsageError
 from jostle.interfaces import (
     CountsTries,
+    Crew,
     Feedback,
     Interruptible,
     Learner,
@@ -26,11 +28,11 @@ from jostle.interfaces import (
     StepAbandoned,
     Target,
 )
-from jostle.judgement import BatchJudge, Classes, Judgement, Saved
-from jostle.records import Candidates, Seeds, Trace
+from jostle.judgement import BatchJudge, Classes, Saved
+from jostle.records import Bug, Candidates, Lesson, Outcome, Seeds, Trace
 from jostle.resume import Redone, Resumption
 from jostle.step_plan import StepPlan, StepPlanner
-from jostle.step_records import COUNTED_CORPUS, History, StepRecord, Summary
+from jostle.step_records import COUNTED_CORPUS, DoneStep, History, Standing, StepRecord, Summary, Tries
 from jostle.storage.corpus import Corpus
 from jostle.tally import Tally
 
@@ -82,6 +84,8 @@ class Campaign:
         corpus_memory: int | None = None,
         scratch_folder: Path | None = None,
         independent: bool = False,
+        keeps_traces: bool = False,
+        crew: Crew | None = None,
     ):
         """A step runs `batch` inputs, and with a `largest_batch` up to so many, the more the campaign has run before.
 
@@ -93,6 +97,9 @@ class Campaign:
         `counter`, the summary tells the coverage that it counts and not that of the corpus. Where answers are
         `independent` of the other rows of a batch, new bugs of a step are confirmed together and not one by one.
 
+        With a `crew`, its workers do all steps after the planting. A worker `keeps_traces` of what its steps keep, for
+        others to know it without running it.
+
         Inputs of the corpus take at most `corpus_memory` bytes, None is no bound. What is beyond is in a file without
         a name on the disk of `scratch_folder`, or of the system's folder for such files.
         """
@@ -102,7 +109,8 @@ class Campaign:
         self._judge = BatchJudge(oracles, target, saved, seeds_count, classes, independent)
         self._keep_failing, self._counter = keep_failing, counter
         learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
-        self._admission = Admission(Corpus(seeds, corpus_memory, scratch_folder), feedbacks, learners)
+        self._admission = Admission(Corpus(seeds, corpus_memory, scratch_folder), feedbacks, learners, keeps_traces)
+        self._crew = crew
         self._planner = StepPlanner(scheduler, mutator, self._admission.corpus, seed)
         self._plans_ahead = plans_ahead
         self._planned_ahead: StepPlan | None = None
@@ -113,6 +121,11 @@ class Campaign:
         self._step_started: float | None = None
         if isinstance(target, Interruptible):
             target.ask_between_rows(self._enough)
+
+    @property
+    def steps(self) -> int:
+        """How many were done so far, after the planting."""
+        return self._tally.steps
 
     @property
     def corpus(self) -> Corpus:
@@ -131,19 +144,49 @@ class Campaign:
         `redone` is called for each step of that run that was done again. `full` says whether there is no more room for
         what listeners write, which ends the run as a spent budget does.
         """
+        self.begin(history, listeners, redone)
+        with self._planning_thread:
+            if self._crew is None:
+                while not full() and self.step() is not None:
+                    pass
+            elif len(self.corpus):
+                self._have_done(self._crew, full)
+        return self.summary()
+
+    def begin(
+        self,
+        history: History | None,
+        listeners: Sequence[Listener] = (),
+        redone: Redone = lambda past, kept, failing: None,
+    ) -> None:
+        """Plants the seeds, or takes over an earlier run."""
         self._listeners = listeners
         if history is None:
             self._plant()
         else:
             self._resume(history, redone)
-        with self._planning_thread:
-            try:
-                while len(self.corpus) and not full() and not self._spent() and not self._stopping and self._step():
-                    pass
-            except StepAbandoned:
-                self._tally.steps -= 1
-        self._step_started = None
-        return self.summary()
+
+    def step(self) -> DoneStep | None:
+        """Does one more step; none if the budget is spent, somebody asked to stop, or there is nothing to mutate."""
+        if not len(self.corpus) or self.spent() or self._stopping:
+            return None
+        try:
+            return self._step()
+        except StepAbandoned:
+            self._tally.steps -= 1
+            return None
+        finally:
+            self._step_started = None
+
+    def join(self, kept: Candidates, trace: Trace, bugs: Collection[Bug], flaky: Collection[Bug]) -> None:
+        """Takes over what others kept, with its trace, and the bugs that they have seen."""
+        if len(kept):
+            self._admission.add(Lesson(kept, self._admission.gains(kept, trace), trace, ()))
+        self._judge.know(bugs, flaky)
+
+    def allow(self, budget: Budget) -> None:
+        """Goes on until this budget is spent."""
+        self._budget = budget
 
     def stop(self) -> None:
         """Ends the run after the step that is under way, or at once where that runs row by row."""
@@ -157,10 +200,18 @@ class Campaign:
             coverage=(self._counter or self._admission).coverage(),
             flaky=self._judge.still_flaky(),
             counted=self._counter.counted if self._counter else COUNTED_CORPUS,
-            tries=self._mutator.tries() if isinstance(self._mutator, CountsTries) else {},
+            tries=self.tries(),
+            workers=None if self._crew is None else self._crew.so_far(),
         )
 
-    def _spent(self) -> bool:
+    def tries(self) -> Mapping[str, Tries]:
+        """What came of tries in this run, by transformation, where they can fail."""
+        if self._crew is not None:
+            return self._crew.tries()
+        return self._mutator.tries() if isinstance(self._mutator, CountsTries) else {}
+
+    def spent(self) -> bool:
+        """Whether the budget is."""
         tally = self._tally
         return self._budget.spent(tally.seconds, tally.executions, tally.findings.total())
 
@@ -179,22 +230,43 @@ class Campaign:
         seeds = self._seeds.as_candidates()
         trace = Trace.joined([self._target.run(part) for part in seeds.split(self._batch)])
         _refuse_if_all_failed(trace)
-        judgement = self._judged(seeds, trace)
-        kept = self._admission.admit(seeds, trace, judgement.violating, judgement.found_by, every=True)
-        self._notify(started, len(seeds), kept, judgement)
+        self._notify(started, self._done(StepPlan(len(seeds), seeds), trace, every=True))
 
-    def _step(self) -> bool:
-        """Plans, mutates, runs, judges, keeps and notifies once; false if there is nothing left to mutate."""
+    def _step(self) -> DoneStep | None:
+        """Plans, mutates, runs, judges, keeps and notifies once; none if there is nothing left to mutate."""
         self._step_started = started = time.monotonic()
         plan = self._planned_ahead or self._plan(self._tally.steps + 1, self._tally.executions)
         if plan is None:
-            return False
+            return None
         self._tally.steps += 1
-        trace = self._run(plan)
-        judgement = self._judged(plan.candidates, trace)
-        kept = self._admission.admit(plan.candidates, trace, judgement.violating, judgement.found_by)
-        self._notify(started, plan.asked, kept, judgement)
-        return True
+        return self._notify(started, self._done(plan, self._run(plan)))
+
+    def _have_done(self, crew: Crew, full: Callable[[], bool]) -> None:
+        """Has workers do the steps until the budget is spent; what they have under way then counts too."""
+        tally, (bugs, flaky) = self._tally, self._judge.seen()
+        crew.begin(Standing(tally.executions, tally.seconds, self.corpus.parents(), bugs, flaky))
+        while not crew.over():
+            if self.spent() or self._stopping or full():
+                crew.stop()
+            started = time.monotonic()
+            done = crew.next_step()
+            if done is None:
+                self._tally.seconds += time.monotonic() - started
+            else:
+                self._take_over(crew, done, started)
+
+    def _take_over(self, crew: Crew, done: DoneStep, started: float) -> None:
+        """Counts and keeps what a worker's step came to; bugs that others have found before are none any more."""
+        self._tally.steps += 1
+        self._tally.executions += done.ran
+        numbered = partial(replace, step=self._tally.steps, execution=self._tally.executions)
+        findings, flaky = (
+            tuple(numbered(one) for one in self._judge.not_seen(some)) for some in (done.findings, done.flaky)
+        )
+        done = replace(done, findings=findings, flaky=flaky)
+        entries = len(self.corpus)
+        crew.spread(done, entries, self._admission.collect(done.kept, done.trace))
+        self._notify(started, done)
 
     def _plan(self, step: int, executions: int) -> StepPlan | None:
         """A step that follows so many executions; none if it may run nothing, or there is nothing to mutate."""
@@ -219,35 +291,53 @@ class Campaign:
         self._planned_ahead = planned.result()
         return trace
 
-    def _judged(self, candidates: Candidates, trace: Trace) -> Judgement:
-        """What all oracles say of a batch that has just run; both are counted."""
-        self._tally.count_run(trace)
-        judgement = self._judge.judge(candidates, trace, self._tally.steps, self._tally.executions)
-        self._tally.count_judgement(judgement)
+    def _done(self, plan: StepPlan, trace: Trace, every: bool = False) -> DoneStep:
+        """What came of a batch that has just run; of rows that violate nothing, those that are new are kept, or all."""
+        ran = int((trace.outcome != Outcome.SKIPPED).sum())
+        self._tally.executions += ran
+        judgement = self._judge.judge(plan.candidates, trace, self._tally.steps, self._tally.executions)
         if self._counter is not None:
-            self._counter.count(candidates, trace, judgement.failing)
-        return judgement
-
-    def _notify(self, started: float, planned: int, kept: Candidates, judgement: Judgement) -> None:
-        """Hands the record of a step to the listeners; the time they take is the step's too."""
-        before = self._tally.seconds
-        self._tally.seconds = before + time.monotonic() - started
-        failing = judgement.failing.first(self._room_for_failing())
-        self._tally.failing_kept += len(failing)
-        record = StepRecord(
-            step=self._tally.steps,
-            planned=planned,
-            kept=kept,
+            self._counter.count(plan.candidates, trace, judgement.failing)
+        lesson = self._admission.admit(plan.candidates, trace, judgement.violating, judgement.found_by, every=every)
+        return DoneStep(
+            planned=plan.asked,
+            ran=ran,
+            kept=lesson.kept,
+            trace=lesson.trace,
             findings=judgement.findings,
             flaky=judgement.flaky,
             violations=judgement.violations,
             unconfirmed=judgement.unconfirmed,
-            failing=failing,
+            failing=judgement.failing,
+            seconds=trace.seconds,
+        )
+
+    def _notify(self, started: float, done: DoneStep) -> DoneStep:
+        """Counts a step and hands its record to the listeners; the time they take is the step's too.
+
+        Gives back the step with the failing tests to keep.
+        """
+        self._tally.count(done)
+        before = self._tally.seconds
+        self._tally.seconds = before + time.monotonic() - started
+        done = replace(done, failing=done.failing.first(self._room_for_failing()))
+        self._tally.failing_kept += len(done.failing)
+        record = StepRecord(
+            step=self._tally.steps,
+            planned=done.planned,
+            kept=done.kept,
+            findings=done.findings,
+            flaky=done.flaky,
+            violations=done.violations,
+            unconfirmed=done.unconfirmed,
+            failing=done.failing,
             so_far=self.summary(),
+            by=done.by,
         )
         for listener in self._listeners:
             listener(record)
         self._tally.seconds = before + time.monotonic() - started
+        return done
 
     def _room_for_failing(self) -> int | None:
         """How many more failing tests may be kept, None if any number."""

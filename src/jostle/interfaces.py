@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from jostle.records import Candidates, LayerGaps, Lesson, Linearised, OnSeeds, Seeds, Trace, Verdicts
-from jostle.step_records import StepRecord, Tries
+from jostle.step_records import DoneStep, Standing, StepRecord, Tries, WorkersSoFar
 
 
 class Target(Protocol):
@@ -129,3 +129,30 @@ class Listener(Protocol):
     """Called with the record of every step when it is over: archives and progress displays."""
 
     def __call__(self, record: StepRecord) -> None: ...
+
+
+class Crew(Protocol):
+    """Workers, here or on other machines, that do the steps of a campaign in its place."""
+
+    def begin(self, standing: Standing) -> None:
+        """Starts all of them from what the campaign's folder holds."""
+
+    def next_step(self) -> DoneStep | None:
+        """A step that one of them did, in the order in which each did its own; none if none comes for a moment."""
+
+    def spread(self, done: DoneStep, entries: int, new: Tensor) -> None:
+        """Takes note that the corpus had so many entries before this step's, and tells the others of the new ones.
+
+        `done` is what `next_step` gave last, with those bugs only that nobody had found; `new` [kept] bool.
+        """
+
+    def over(self) -> bool:
+        """Whether no step will come any more."""
+
+    def stop(self) -> None:
+        """Asks for no more steps; those under way still come."""
+
+    def tries(self) -> Mapping[str, Tries]:
+        """What came of all workers' tries in this run, by transformation."""
+
+    def so_far(self) -> WorkersSoFar: ...

@@ -13,9 +13,8 @@ from torch import Tensor
 from jostle.foreign import CRASH
 from jostle.interfaces import Oracle, Target
 from jostle.lineage import Mutation
-from jostle.records import MODEL, NO_BUG, NO_LABEL, Candidates, Failures, Finding, Trace, Verdicts
+from jostle.records import MODEL, NO_BUG, NO_LABEL, Bug, Candidates, Failures, Finding, Trace, Verdicts
 
-Bug = tuple[str, int]  # kind and number
 Saved = Callable[[Tensor], Tensor]  # from inputs [batch, ...] to what a file gives back of them
 Classes = Callable[[Tensor], Tensor]  # from outputs [batch, ...] to the class that each says [batch]
 
@@ -84,6 +83,25 @@ class BatchJudge:
     def remember(self, bugs: Iterable[Bug], flaky: Iterable[Bug]) -> None:
         """Takes over what an earlier run has seen."""
         self._bugs, self._flaky = set(bugs), set(flaky)
+
+    def seen(self) -> tuple[frozenset[Bug], frozenset[Bug]]:
+        """The bugs that inputs showed alone, and those that did not."""
+        return frozenset(self._bugs), frozenset(self._flaky)
+
+    def know(self, bugs: Iterable[Bug], flaky: Iterable[Bug]) -> None:
+        """Takes over what others have seen besides."""
+        self._bugs |= set(bugs)
+        self._flaky |= set(flaky)
+
+    def not_seen(self, found: Sequence[Finding]) -> tuple[Finding, ...]:
+        """Of what others found, the first of each bug that was not seen before; all are from now on."""
+        new = []
+        for finding in found:
+            seen, bug = self._bugs if finding.alone else self._flaky, (finding.violation.kind, finding.bug)
+            if bug not in seen:
+                seen.add(bug)
+                new.append(finding)
+        return tuple(new)
 
     def still_flaky(self) -> Counter[str]:
         """Bugs by kind that no input showed when it ran alone."""

@@ -15,6 +15,14 @@ def randomness(seed: int, step: int) -> torch.Generator:
     return torch.Generator().manual_seed(int(state >> np.uint64(1)))
 
 
+def worker_seed(seed: int, worker: int) -> int:
+    """The seed of one of several workers; the first has the campaign's own."""
+    if not worker:
+        return seed
+    (state,) = np.random.SeedSequence([seed], spawn_key=(worker,)).generate_state(1, np.uint64)
+    return int(state >> np.uint64(1))
+
+
 def seeded(seed: int, made: Callable[[], Made]) -> Made:
     """What is made, from the same random numbers each time; torch's own go on as if nothing had been."""
     with torch.random.fork_rng():

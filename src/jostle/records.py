@@ -21,6 +21,8 @@ NO_LABEL = -1
 NO_PARENT = -1
 NO_BUG = -1
 
+Bug = tuple[str, int]  # its kind, and its number within that
+
 MODEL = "model"  # the variant under test in Trace.outputs
 TWIN = "twin"
 
@@ -189,6 +191,9 @@ class Trace:
             ("output" if name == MODEL else f"output of the {name}", value) for name, value in self.outputs.items()
         ]
         return [*self.activations.items(), *outputs, *self.others.items(), *self.metadata.items()]
+
+
+NO_TRACE = Trace(torch.empty(0, dtype=torch.int64), {})  # of no rows
 
 
 @dataclass(frozen=True)

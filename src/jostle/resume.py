@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from jostle.admission import NO_TRACE, Admission
+from jostle.admission import Admission
 from jostle.coverage_counter import CoverageCounter
 from jostle.interfaces import Target
 from jostle.judgement import BatchJudge
-from jostle.records import Candidates, Failures, Lesson, Seeds, Trace
+from jostle.records import NO_TRACE, Candidates, Failures, Lesson, Seeds, Trace
 from jostle.step_plan import StepPlan, StepPlanner
 from jostle.step_records import History, PastStep
 
@@ -101,7 +101,7 @@ class Resumption:
             self.counter.count(candidates, trace, failing)
         if past.lost:
             violating = self.judge.violating(candidates, trace)
-            kept = self.admission.admit(candidates, trace, violating, past.found, every=not past.step)
+            kept = self.admission.admit(candidates, trace, violating, past.found, every=not past.step).kept
         else:
             self._learn([past], kept, plans)
         if past.lost or past.failing_lost:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from torch import Tensor
+
 from jostle.lineage import Mutation
-from jostle.records import Candidates, Failures, Finding
+from jostle.records import Bug, Candidates, Failures, Finding, Trace
 
 # Inputs whose coverage figures tell, by what a user calls them.
 COUNTED_CORPUS, COUNTED_RUN, COUNTED_FAILING = "corpus", "run", "failing"
@@ -37,6 +39,28 @@ class Tries:
 
 
 @dataclass(frozen=True)
+class WorkersSoFar:
+    """How the workers of a campaign are doing, those of this run."""
+
+    rates: Mapping[int, float]  # inputs per second of each worker
+    oldest: float  # seconds since the worker was last heard of that has been silent for longest
+    synchronising: float  # share of the workers' time that was spent on, or waiting for, each other's results
+    duplicates: int  # entries that were new to their worker and to nobody else
+    lost: int  # workers that died and were replaced
+    lost_seconds: float  # of work that such workers had not handed over
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "executions_per_second": {str(number): round(rate, 1) for number, rate in self.rates.items()},
+            "oldest_synchronisation_seconds": round(self.oldest, 3),
+            "synchronising": round(self.synchronising, 4),
+            "duplicates": self.duplicates,
+            "lost": self.lost,
+            "lost_seconds": round(self.lost_seconds, 3),
+        }
+
+
+@dataclass(frozen=True)
 class Summary:
     """What a campaign has done so far."""
 
@@ -54,6 +78,7 @@ class Summary:
     failing_kept: int = 0  # failing tests that were kept
     counted: str = COUNTED_CORPUS  # of COUNTED_INPUTS: the inputs whose coverage this is
     tries: Mapping[str, Tries] = field(default_factory=dict)  # of this run, by transformation, where they can fail
+    workers: WorkersSoFar | None = None  # where others do the steps
 
     @property
     def failing(self) -> int:
@@ -84,7 +109,44 @@ class Summary:
             "inputs_per_second_by_variant": {name: round(rate, 1) for name, rate in self.rates.items()},
             "tries": {name: {"made": one.made, "succeeded": one.succeeded} for name, one in self.tries.items()},
             "in_vain": list(self.in_vain.values()),
+            **({} if self.workers is None else {"workers": self.workers.as_json()}),
         }
+
+
+@dataclass(frozen=True)
+class OwnStep:
+    """A worker, and which of its own steps; both together tell what was drawn in it."""
+
+    worker: int
+    step: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a campaign stands when workers begin."""
+
+    executions: int
+    seconds: float
+    parents: Tensor  # [corpus] ids of each entry's parent
+    bugs: frozenset[Bug]
+    flaky: frozenset[Bug]  # the same of bugs that did not show again alone
+
+
+@dataclass(frozen=True)
+class DoneStep:
+    """What a step came to, wherever it was done."""
+
+    planned: int  # inputs asked for; a mutator may make fewer
+    ran: int  # inputs
+    kept: Candidates  # what entered the corpus
+    trace: Trace  # of the rows kept, where somebody needs it
+    findings: tuple[Finding, ...]  # bugs not seen before
+    flaky: tuple[Finding, ...]  # bugs not seen before that did not show again when the input ran alone
+    violations: Mapping[str, int]  # violating inputs by kind
+    unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
+    failing: Failures  # all of both
+    seconds: Mapping[str, float]  # spent in each variant
+    by: OwnStep | None = None  # who did it, where there are several
 
 
 @dataclass(frozen=True)
@@ -100,6 +162,7 @@ class StepRecord:
     unconfirmed: Mapping[str, int]  # inputs of this step by kind that violate no more when saved
     failing: Failures  # of those, the failing tests to keep
     so_far: Summary
+    by: OwnStep | None = None  # which worker did it, where there are several
 
 
 @dataclass(frozen=True)
@@ -116,6 +179,7 @@ class PastStep:
     failing: int = 0  # failing tests that were kept
     failing_digest: str = ""  # of those
     failing_lost: bool = False  # they can be read no more, so they must be made again
+    by: OwnStep | None = None  # which worker did it, where there were several: then it cannot be done again
 
 
 @dataclass(frozen=True)
@@ -125,8 +189,8 @@ class History:
     steps: tuple[PastStep, ...]  # from the planting on
     seconds: float
     kept: Callable[[Sequence[PastStep]], Candidates]  # what these steps kept, read anew; none of them is lost
-    bugs: frozenset[tuple[str, int]]  # (kind, number)
-    flaky: frozenset[tuple[str, int]]  # the same of bugs that did not show again alone
+    bugs: frozenset[Bug]
+    flaky: frozenset[Bug]  # the same of bugs that did not show again alone
     findings: Mapping[str, int]  # distinct bugs by kind
     violations: Mapping[str, int]  # violating inputs by kind
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved

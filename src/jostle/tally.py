@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from jostle.judgement import Judgement
-from jostle.records import Outcome, Trace
-from jostle.step_records import History, Summary, Tries
+from jostle.step_records import DoneStep, History, Summary, Tries, WorkersSoFar
 
 
 @dataclass
@@ -40,14 +38,12 @@ class Tally:
             executions_before=last.executions,
         )
 
-    def count_run(self, trace: Trace) -> None:
-        self.executions += int((trace.outcome != Outcome.SKIPPED).sum())
-        self.variant_seconds.update(trace.seconds)
-
-    def count_judgement(self, judgement: Judgement) -> None:
-        self.violations.update(judgement.violations)
-        self.unconfirmed.update(judgement.unconfirmed)
-        self.findings.update(finding.violation.kind for finding in judgement.findings)
+    def count(self, done: DoneStep) -> None:
+        """Counts what a step came to, but for its executions, which findings must know before."""
+        self.variant_seconds.update(done.seconds)
+        self.violations.update(done.violations)
+        self.unconfirmed.update(done.unconfirmed)
+        self.findings.update(finding.violation.kind for finding in done.findings)
 
     def summary(
         self,
@@ -57,6 +53,7 @@ class Tally:
         flaky: Mapping[str, int],
         counted: str,
         tries: Mapping[str, Tries],
+        workers: WorkersSoFar | None,
     ) -> Summary:
         ran = self.executions - self.executions_before
         return Summary(
@@ -74,4 +71,5 @@ class Tally:
             failing_kept=self.failing_kept,
             counted=counted,
             tries=tries,
+            workers=workers,
         )

@@ -59,6 +59,7 @@ KNOWS: dict[str, tuple[str, ...]] = {
     "storage": ("inputs", "untrusted"),
     "triage": ("inputs", "options", "storage", "untrusted"),
     "frameworks": ("options", "isolation", "untrusted"),
+    "scale": ("isolation", "storage", "untrusted"),
     "report": ("inputs", "storage", "triage", "untrusted"),
     "export": ("storage", "triage"),
     "pytest_plugin": ("api", "commands", "composition", "options", "session", "storage", "triage", "untrusted"),

@@ -27,7 +27,7 @@ from jostle.inputs.domains import domain_of, with_declared_range
 from jostle.inputs.preflight import Flight, ModelFacts, check_images, check_normalisation, preflight
 from jostle.inputs.several import layout_of
 from jostle.inputs.tokens import Tokens
-from jostle.interfaces import Feedback, JudgesSeeds, Mutator, Oracle, Scheduler
+from jostle.interfaces import Crew, Feedback, JudgesSeeds, Mutator, Oracle, Scheduler
 from jostle.options.campaign import (
     CHANNELS_LAST,
     CountedLayerOptions,
@@ -44,6 +44,7 @@ from jostle.options.resources import BatchOptions, BudgetOptions, CorpusOptions,
 from jostle.options.schema import Given, Settings
 from jostle.part import TRIED, PartContext
 from jostle.profile import Profile, profiled
+from jostle.randomness import worker_seed
 from jostle.records import Seeds, all_rows
 from jostle.subjects.instrument import Instrumentation, Instrumented
 from jostle.subjects.models import making_of, with_others
@@ -57,6 +58,7 @@ ONE_CLASS = (Task.CLASSES, Task.BINARY)  # tasks whose answer to an input is one
 FRONT_END = {
     *("model", "seeds", "weights", "recipe", "minimise", "confirm", "finishing", "channels", "size"),
     *("tokenizer", "length", "out", "max_disk", "isolate", "sandbox", "timeout", "rss_limit", "threads"),
+    *("workers", "ray_address"),
 }
 
 
@@ -102,8 +104,13 @@ class Composition:
     profile: Profile | None  # what criteria measure against, where one needs it
     counter: CoverageCounter | None = None  # of coverage that is told instead of that of the corpus
 
-    def campaign(self, scratch_folder: Path | None = None) -> Campaign:
-        """All of them in one loop; the folder is for what memory has no room for."""
+    def campaign(
+        self, scratch_folder: Path | None = None, crew: Crew | None = None, worker: int | None = None
+    ) -> Campaign:
+        """All of them in one loop; the folder is for what memory has no room for.
+
+        A `crew` does its steps, or it is itself what one worker of a crew runs.
+        """
         settings = self.prepared.settings
         low, high = settings[InputOptions].bounds
         return Campaign(
@@ -114,7 +121,7 @@ class Composition:
             scheduler=self.scheduler,
             seeds=self.prepared.seeds,
             budget=budget_of(settings),
-            seed=settings[RunOptions].seed,
+            seed=worker_seed(settings[RunOptions].seed, worker or 0),
             batch=settings[BatchOptions].rows,
             largest_batch=_largest_batch(self.prepared),
             plans_ahead=_plans_ahead(settings),
@@ -126,6 +133,8 @@ class Composition:
             corpus_memory=settings[CorpusOptions].corpus_memory,
             scratch_folder=scratch_folder,
             independent=_rows_independent(self.prepared),
+            keeps_traces=worker is not None,
+            crew=crew,
         )
 
 

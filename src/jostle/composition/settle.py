@@ -20,7 +20,14 @@ from jostle.options.campaign import (
     WatchOptions,
 )
 from jostle.options.declaration import Facts, flag_of, options_of
-from jostle.options.resources import BatchOptions, BudgetOptions, CorpusOptions, IsolationOptions, ThreadOptions
+from jostle.options.resources import (
+    BatchOptions,
+    BudgetOptions,
+    CorpusOptions,
+    IsolationOptions,
+    ScaleOptions,
+    ThreadOptions,
+)
 from jostle.options.schema import Given, Schema, Settings
 from jostle.part import ComparedWith
 from jostle.records import Seeds
@@ -34,7 +41,7 @@ FUZZ = Schema(
     *(FindingOptions, FailingOptions, CountedInputOptions),
     *PART_GROUPS,
     *(WithSeedsOptions, BudgetOptions, BatchOptions, ThreadOptions, CorpusOptions, RunOptions, GateOptions),
-    *(DoubtOptions, IsolationOptions),
+    *(DoubtOptions, IsolationOptions, ScaleOptions),
 )
 # All that commands on a campaign's folder can be told.
 ON_FOLDER = Schema(*FUZZ.groups, FolderOptions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jostle.options.declaration import Derived, Facts, Theme, option
-from jostle.options.kinds import BYTES, COUNT, DURATION, FLAG, HELD_OR_AUTO, choice, duration, whole_or
+from jostle.options.kinds import BYTES, COUNT, DURATION, FLAG, HELD_OR_AUTO, TEXT, choice, duration, whole, whole_or
 
 DEFAULT_BUDGET = 60.0  # seconds
 FIRST_BATCH, LARGEST_BATCH = 256, 1024  # rows that run at once, of a campaign that leaves that open
@@ -13,6 +13,7 @@ BATCH_BYTES = 2**24  # that inputs, or answers, of more rows than the first take
 OFF, AUTO, STRICT = SANDBOXES = ("off", "auto", "strict")  # of the model's own process
 WAITED = duration(20 * 86_400.0)  # what one call of the system waits at most
 MOST_THREADS = 1024
+MOST_WORKERS = 4096
 THREADS = whole_or("auto", 1, MOST_THREADS)
 
 
@@ -79,6 +80,29 @@ class ThreadOptions:
     def number(self) -> int | None:
         """How many, None where measuring shall tell."""
         return None if isinstance(self.threads, str) else self.threads
+
+
+@dataclass(frozen=True)
+class ScaleOptions:
+    """How many processes do the steps of a campaign, and where."""
+
+    workers: int | None = option(
+        whole(1, MOST_WORKERS),
+        "Processes that do the campaign's steps, each with a model of its own (jostle[ray])",
+        Theme.BUDGET,
+        may_change=True,
+    )
+    ray_address: str | None = option(
+        TEXT,
+        "Cluster of Ray whose machines run the workers: HOST:PORT, ray://HOST:PORT or auto (this machine alone)",
+        Theme.BUDGET,
+        may_change=True,
+    )
+
+    @property
+    def number(self) -> int | None:
+        """Of workers, None where the campaign does its steps itself."""
+        return 1 if self.workers is None and self.ray_address is not None else self.workers
 
 
 @dataclass(frozen=True)

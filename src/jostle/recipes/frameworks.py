@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -23,8 +24,10 @@ from jostle.frameworks.observations import REFERENCE
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
 from jostle.frameworks.workers.backend_pool import BackendPool
+from jostle.interfaces import Crew
 from jostle.options.campaign import RunOptions
 from jostle.options.schema import Settings
+from jostle.randomness import worker_seed
 from jostle.records import NO_LABEL, Seeds
 
 
@@ -38,9 +41,18 @@ class FrameworkCampaign:
 
 
 def frameworks(
-    backends: BackendPool, examiner: Examiner, store: GraphStore, graphs: dict[str, Graph], settings: Settings
+    backends: BackendPool,
+    examiner: Examiner,
+    store: GraphStore,
+    graphs: dict[str, Graph],
+    settings: Settings,
+    crew: Callable[[Seeds], Crew | None] = lambda seeds: None,
+    worker: int | None = None,
 ) -> FrameworkCampaign:
-    """Edits of models, guided by what worked in the libraries and by how inconsistent their results are."""
+    """Edits of models, guided by what worked in the libraries and by how inconsistent their results are.
+
+    A `crew` does the campaign's steps, or it is itself what one worker of a crew runs.
+    """
     options, seeds = settings[FrameworkOptions], graph_seeds(store, graphs)
     target = BackendComparison(store, backends, options.phases, examiner, options.sampled)
     plan, edits = Plan(), edits_with([OPERATORS[name] for name in options.operators or OPERATORS])
@@ -53,8 +65,10 @@ def frameworks(
         scheduler=SeedScores(strategy, plan, options.weights, options.order),
         seeds=seeds,
         budget=budget_of(settings),
-        seed=settings[RunOptions].seed,
+        seed=worker_seed(settings[RunOptions].seed, worker or 0),
         batch=options.batch,
+        keeps_traces=worker is not None,
+        crew=crew(seeds),
     )
     return FrameworkCampaign(campaign, target, seeds)
 

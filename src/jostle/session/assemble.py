@@ -15,21 +15,23 @@ from jostle.inputs.domain_files import DOMAIN_FILE, encode_domain
 from jostle.inputs.several import layout_of
 from jostle.interfaces import Oracle
 from jostle.options.campaign import FindingOptions, ModelOptions, RunOptions
-from jostle.options.resources import BudgetOptions, ThreadOptions
+from jostle.options.resources import BudgetOptions, ScaleOptions, ThreadOptions
 from jostle.options.schema import Given
 from jostle.profile import Layers, Profile, layers_in
 from jostle.progress import Progress, quietly
 from jostle.recipes.all_recipes import recipe_of
 from jostle.records import all_rows
+from jostle.scale.crew import Work
 from jostle.session.confirm import in_new_process
 from jostle.session.finish import InputFinisher
 from jostle.session.folder_trust import remember_own
+from jostle.session.hiring import FUZZ_COMMAND, hire, on_one_thread_each, work_fields
 from jostle.session.identity import folder_of, record_of
 from jostle.session.introduce import figures, introduction, nothing_found, summary_rows
 from jostle.session.isolate import any_held
 from jostle.session.load import Loaded, load
 from jostle.session.made_twins import keep_twins
-from jostle.session.profiles import save_profile, saved_profile, take_profile
+from jostle.session.profiles import PROFILE, save_profile, saved_profile, take_profile
 from jostle.session.session import Session
 from jostle.session.threads import threads_before
 from jostle.storage.archive import Archive, open_campaign
@@ -53,6 +55,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
     """Loads, checks and composes everything; the output folder is touched only after all checks passed."""
     refuse_contradictions(given)
     gate = gate_of(given.of(GateOptions))
+    given = on_one_thread_each(given)
     names = read_class_names(Path(given.get("classes"))) if "classes" in given else {}
     with ExitStack() as undone:
         loaded, folder, record = _opened(given, undone)
@@ -61,6 +64,8 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         saved = saved_profile(folder, loaded.model)
         composition = compose(loaded.prepared, lambda: take_profile(loaded, progress) if saved is None else saved)
         watched = rehearse(loaded.prepared, composition.profile, list(composition.oracles.values()))
+        hiring = hire(given.of(ScaleOptions))
+        undone.callback(hiring.close)
         archive = open_campaign(folder, record)
         undone.callback(archive.release)
         _furnish(archive, loaded, composition)
@@ -71,14 +76,22 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         forgotten = remember_own(given)
         undone.pop_all()
     afresh = partial(in_new_process, given, loaded) if loaded.settings[FindingOptions].confirm else None
+    work = Work(
+        fields=work_fields(FUZZ_COMMAND, given.over(threads=loaded.threads), loaded.digest),
+        executions=budget_of(loaded.settings).executions,
+        folder=archive.folder,
+        files=(PROFILE,),
+        written=archive.wait,
+    )
     finisher = InputFinisher(loaded.prepared, composition.oracles, archive.folder, afresh, any_held(given))
     return Session(
-        campaign=composition.campaign(archive.folder),
+        campaign=composition.campaign(archive.folder, hiring.crew(loaded.prepared.seeds, work)),
         archive=archive,
         history=history,
         budget=budget_of(loaded.settings),
         finisher=finisher,
         close=loaded.close,
+        dismiss=hiring.close,
         max_disk=loaded.settings[BudgetOptions].max_disk,
         report=loaded.settings[RunOptions].report,
         gate=gate,
@@ -86,6 +99,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         warnings=(
             *other_threads,
             *_warnings(loaded, composition, saved),
+            *hiring.warnings,
             *_unnamed(given, names, loaded.flight.classes),
             *([f"{forgotten}; {NOT_REMEMBERED}"] if forgotten else []),
         ),

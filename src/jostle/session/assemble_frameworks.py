@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -13,15 +14,20 @@ from jostle.frameworks.campaign.examiner import Examiner
 from jostle.frameworks.campaign.graph_store import GraphStore, graph_number
 from jostle.frameworks.campaign.options import FrameworkOptions
 from jostle.frameworks.campaign.seed_graphs import seed_graphs
+from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.known_issues import known_in
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.workers.backend_pool import BackendPool
+from jostle.interfaces import Crew
 from jostle.isolation.process import Limits, most_memory
 from jostle.options.campaign import RunOptions
-from jostle.options.resources import BudgetOptions
+from jostle.options.resources import BudgetOptions, ScaleOptions
 from jostle.options.schema import Settings
-from jostle.recipes.frameworks import frameworks
+from jostle.recipes.frameworks import FrameworkCampaign, frameworks
+from jostle.records import Seeds
+from jostle.scale.crew import Work
 from jostle.session.finish_frameworks import GraphFinisher
+from jostle.session.hiring import FRAMEWORKS_COMMAND, hire, work_fields
 from jostle.session.identity import folder_of, record_of
 from jostle.session.session import Session
 from jostle.step_records import StepRecord
@@ -33,29 +39,67 @@ from jostle.storage.own_folders import GRAPHS
 from jostle.storage.ownership import check_folder
 
 
+@dataclass(frozen=True)
+class Opened:
+    """What `jostle frameworks` begins from: models, and backends that are running."""
+
+    settings: Settings
+    graphs: dict[str, Graph]
+    backends: BackendPool
+    examiner: Examiner
+
+    @property
+    def digest(self) -> str:
+        """Of the models."""
+        return hashlib.sha256(b"".join(graph.encoded for graph in self.graphs.values())).hexdigest()[:16]
+
+    def composed(
+        self, store: GraphStore, crew: Callable[[Seeds], Crew | None] = lambda seeds: None, worker: int | None = None
+    ) -> FrameworkCampaign:
+        return frameworks(self.backends, self.examiner, store, self.graphs, self.settings, crew, worker)
+
+
+def open_backends(settings: Settings, say: Callable[[str], None] = lambda line: None) -> Opened:
+    """Reads the models and starts the backends, which takes seconds and is said."""
+    options = settings[FrameworkOptions]
+    known = known_in(Path(options.known)) if options.known else []
+    graphs = seed_graphs(options.begin_from, options.operators or tuple(OPERATORS), settings[RunOptions].seed)
+    backends = BackendPool(options.places, limits_of(options), line_coverage=options.line_coverage)
+    with ExitStack() as undone:
+        undone.callback(backends.close)
+        say(f"starting {', '.join(options.backends)}: frameworks take seconds to import")
+        backends.open()
+        undone.pop_all()
+    return Opened(settings, graphs, backends, Examiner(backends, known))
+
+
 def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None) -> Session:
     """Loads, checks and composes everything; the output folder is touched only after all checks passed.
 
     `say` is told when the models are read and backends start, which takes seconds.
     """
     options, run = settings[FrameworkOptions], settings[RunOptions]
-    known = known_in(Path(options.known)) if options.known else []
-    graphs = seed_graphs(options.begin_from, options.operators or tuple(OPERATORS), run.seed)
     with ExitStack() as undone:
-        backends = BackendPool(options.places, limits_of(options), line_coverage=options.line_coverage)
+        opened = open_backends(settings, say)
+        backends, examiner = opened.backends, opened.examiner
         undone.callback(backends.close)
-        say(f"starting {', '.join(options.backends)}: frameworks take seconds to import")
-        backends.open()
-        drawn = hashlib.sha256(b"".join(graph.encoded for graph in graphs.values())).hexdigest()[:16]
-        record = record_of(settings, drawn, backends.versions(), InputType.GRAPH)
+        record = record_of(settings, opened.digest, backends.versions(), InputType.GRAPH)
         folder = folder_of(run.out, ["frameworks"], record)
         check_folder(folder, record)
+        hiring = hire(settings[ScaleOptions])
+        undone.callback(hiring.close)
         archive = open_campaign(folder, record)
         undone.callback(archive.release)
         files = GraphFiles(folder / GRAPHS, graph_number)
         store = GraphStore(files.read)
-        examiner = Examiner(backends, known)
-        composed = frameworks(backends, examiner, store, graphs, settings)
+        work = Work(
+            fields=work_fields(FRAMEWORKS_COMMAND, settings.given, opened.digest),
+            executions=budget_of(settings).executions,
+            folder=archive.folder,
+            files=(),
+            written=archive.wait,
+        )
+        composed = opened.composed(store, lambda seeds: hiring.crew(seeds, work))
         history = read_history(archive.folder, composed.seeds, archive.quarantine)
         undone.pop_all()
     return Session(
@@ -65,9 +109,11 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         budget=budget_of(settings),
         finisher=GraphFinisher(archive.folder, backends, examiner, files, options.timeout),
         close=backends.close,
+        dismiss=hiring.close,
         max_disk=settings[BudgetOptions].max_disk,
         report=settings[RunOptions].report,
-        introduction=(*_versions(backends.versions()), f"models to begin from: {len(graphs)}"),
+        introduction=(*_versions(backends.versions()), f"models to begin from: {len(opened.graphs)}"),
+        warnings=hiring.warnings,
         nothing_to_mutate="every model to begin from shows a defect, so there was nothing to mutate",
         first=partial(keep_graphs, store, files),
         last=lambda record: composed.target.forget(),

@@ -38,7 +38,8 @@ class Session:
     history: History | None
     budget: Budget
     finisher: Finisher
-    close: Callable[[], None]  # ends workers
+    close: Callable[[], None]  # ends the models' process
+    dismiss: Callable[[], None] = lambda: None  # ends workers that did its steps
     max_disk: int | None = None  # bytes
     report: bool = False  # a page is wanted when it is over
     gate: Gate | None = None  # what makes it fail, other than any finding
@@ -62,15 +63,18 @@ class Session:
         """Runs the campaign into its folder, from where an earlier run stopped; findings are left unfinished."""
         keep_freed_memory()
         everybody = [self.first, self.archive, *listeners, self.last]
-        return self.campaign.run(
-            self.history,
-            listeners=[one for one in everybody if one is not None],
-            redone=self.archive.repair,
-            full=lambda: self.full,
-        )
+        try:
+            return self.campaign.run(
+                self.history,
+                listeners=[one for one in everybody if one is not None],
+                redone=self.archive.repair,
+                full=lambda: self.full,
+            )
+        finally:
+            self.dismiss()
 
     def release(self) -> None:
-        """Ends the workers, and lets another process go on with the campaign."""
+        """Ends the models' process, and lets another process go on with the campaign."""
         self.close()
         self.campaign.corpus.close()
         self.archive.release()

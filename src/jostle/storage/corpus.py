@@ -48,6 +48,10 @@ class Corpus:
         """Gives back the room on disk; only what is in memory can still be selected."""
         self._inputs.close()
 
+    def parents(self) -> Tensor:
+        """Of every entry [corpus], NO_PARENT of seeds."""
+        return self._parents[: len(self)].clone()
+
     def add(self, kept: Candidates) -> None:
         start, end = len(self), len(self) + len(kept)
         self._inputs.add(kept.inputs)

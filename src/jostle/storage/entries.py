@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import safetensors.numpy
 import torch
 from torch import Tensor
@@ -20,9 +20,8 @@ from jostle.untrusted.tensor_files import opened_tensors
 
 
 def encode_entries(kept: Candidates) -> bytes:
-    arrays = {name: tensor.contiguous().numpy() for name, tensor in _tensors(kept).items()}
-    # An array, because safetensors writes texts in any order, and the same entries shall give the same file.
-    arrays["border"] = np.frombuffer(border_of(kept.lineage).value.encode(), np.uint8)
+    # Texts but one are arrays: safetensors writes texts in any order, and the same entries shall give the same file.
+    arrays = {name: tensor.contiguous().numpy() for name, tensor in entry_arrays(kept).items()}
     return safetensors.numpy.save(arrays, {"steps": _mutations(kept)})  # four times as fast as for tensors
 
 
@@ -39,11 +38,21 @@ def _mutations(kept: Candidates) -> str:
 def decode_entries(path: Path, seeds: Seeds) -> Candidates:
     """The entries in a file; what does not fit together or to the seeds raises ValueError."""
     with opened_tensors(path) as file:
-        inputs, parents, roots, placements = (
-            file.get_tensor(name) for name in ("inputs", "parents", "roots", "placements")
-        )
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
         texts = tuple(map(str, parsed_json((file.metadata() or {})["steps"])))
-        written = bytes(file.get_tensor("border").tolist()).decode() if "border" in set(file.keys()) else None
+    return entries_of(arrays, texts, seeds, path.name)
+
+
+def entry_arrays(kept: Candidates) -> dict[str, Tensor]:
+    """What tells all of entries, besides the texts of their mutations."""
+    border = torch.frombuffer(bytearray(border_of(kept.lineage).value.encode()), dtype=torch.uint8)
+    return {**_tensors(kept), "border": border}
+
+
+def entries_of(arrays: Mapping[str, Tensor], texts: Sequence[str], seeds: Seeds, source: str) -> Candidates:
+    """The inverse of `entry_arrays`; what does not fit together or to the seeds raises ValueError."""
+    inputs, parents, roots, placements = (arrays[name] for name in ("inputs", "parents", "roots", "placements"))
+    written = bytes(arrays["border"].tolist()).decode() if "border" in arrays else None
     shapes = {
         "inputs": (inputs, inputs.dtype, (len(texts), *seeds.inputs.shape[1:])),
         "parents": (parents, torch.int64, (len(texts),)),
@@ -52,9 +61,9 @@ def decode_entries(path: Path, seeds: Seeds) -> Candidates:
     }
     for name, (array, dtype, shape) in shapes.items():
         if array.dtype != dtype or array.shape != shape:
-            raise ValueError(f"{path.name} has {name} of {array.dtype} {list(array.shape)}")
+            raise ValueError(f"{source} has {name} of {array.dtype} {list(array.shape)}")
     if len(texts) and not 0 <= int(roots.min()) <= int(roots.max()) < len(seeds):
-        raise ValueError(f"{path.name} names seeds that do not exist")
+        raise ValueError(f"{source} names seeds that do not exist")
     mutations = Mutations.of(map(Mutation.parsed, texts))
     border = Border(written or Border.DARK)  # files without it are of before the choice
     return Candidates(inputs, seeds, parents, roots, mutations, _lineage(seeds, placements, border))

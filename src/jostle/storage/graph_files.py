@@ -37,5 +37,9 @@ class GraphFiles:
             raise OutputRefused(f"{path} is damaged: bring it back, or give another --out")
         return encoded
 
+    def name(self, number: int) -> str:
+        """Of the file."""
+        return f"{number:016x}.json"
+
     def _path(self, number: int) -> Path:
-        return self._folder / f"{number:016x}.json"
+        return self._folder / self.name(number)

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from jostle.errors import OutputRefused
-from jostle.records import Candidates, Seeds, all_rows
+from jostle.records import Bug, Candidates, Seeds, all_rows
 from jostle.step_records import History, PastStep
 from jostle.storage.findings import FINDINGS, FLAKY, is_whole, recorded
-from jostle.storage.journal import JOURNAL, REPAIR, read_journal
+from jostle.storage.journal import JOURNAL, REPAIR, Journal, read_journal
 from jostle.storage.quarantine import Quarantine
 from jostle.storage.repair import (
     entries_path,
@@ -22,6 +22,8 @@ from jostle.storage.repair import (
     set_findings_aside,
 )
 from jostle.storage.status import seconds_spent
+
+Bugs = frozenset[Bug]
 
 
 def read_history(folder: Path, seeds: Seeds, quarantine: Quarantine | None = None) -> History | None:
@@ -34,15 +36,33 @@ def read_history(folder: Path, seeds: Seeds, quarantine: Quarantine | None = Non
     lost = repair_corpus(folder, journal, seeds, quarantine)
     failing_lost = repair_failing(folder, journal, quarantine)
     last = journal.lines[-1].step
-    bugs = _bugs(folder / FINDINGS, last)
+    steps = [line.past_step(line.step in lost, line.step in failing_lost) for line in journal.lines]
+    bugs, flaky = (_bugs(folder / name, last) for name in (FINDINGS, FLAKY))
+    return _history(folder, seeds, journal, steps, bugs, flaky, seconds_spent(folder))
+
+
+def copied_history(folder: Path, seeds: Seeds, bugs: Bugs, flaky: Bugs, seconds: float) -> History:
+    """What a copy of another folder's journal and corpus says; findings are told, because they are not copied."""
+    journal = read_journal(folder / JOURNAL)
+    steps = [line.past_step(lost=False, failing_lost=False) for line in journal.lines]
+    return _history(folder, seeds, journal, steps, bugs, flaky, seconds)
+
+
+def _history(
+    folder: Path,
+    seeds: Seeds,
+    journal: Journal,
+    steps: Sequence[PastStep],
+    bugs: Bugs,
+    flaky: Bugs,
+    seconds: float,
+) -> History:
     return History(
-        steps=tuple(
-            line.past_step(lost=line.step in lost, failing_lost=line.step in failing_lost) for line in journal.lines
-        ),
-        seconds=seconds_spent(folder),
+        steps=tuple(steps),
+        seconds=seconds,
         kept=partial(_kept_by, folder, seeds),
         bugs=bugs,
-        flaky=_bugs(folder / FLAKY, last),
+        flaky=flaky,
         findings=Counter(kind for kind, _ in bugs),
         violations=_summed(line.violations for line in journal.lines),
         unconfirmed=_summed(line.unconfirmed for line in journal.lines),
@@ -62,7 +82,7 @@ def _kept_by(folder: Path, seeds: Seeds, steps: Sequence[PastStep]) -> Candidate
     return Candidates.joined(parts)
 
 
-def _bugs(findings: Path, last: int) -> frozenset[tuple[str, int]]:
+def _bugs(findings: Path, last: int) -> Bugs:
     """Those known up to a step: a finding of a step that was cut off is found again when that step is done again."""
     return frozenset(record.identity for _, record in recorded(findings) if record.step <= last)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jostle.lineage import Mutation
-from jostle.step_records import PastStep, StepRecord
+from jostle.step_records import OwnStep, PastStep, StepRecord
 from jostle.storage.checksums import with_checksum, without_checksum
 from jostle.storage.entries import digest_of_entries
 from jostle.storage.failing_files import digest_of_failing
@@ -36,6 +36,7 @@ class JournalLine:
     unconfirmed: Mapping[str, int]  # inputs by kind that violate no more when saved
     failing: int = 0  # failing tests that were kept
     failing_digest: str = ""  # of those, "" if there are none
+    by: OwnStep | None = None  # which worker did it, where there were several
 
     @property
     def failed(self) -> int:
@@ -58,6 +59,7 @@ class JournalLine:
             failing=self.failing,
             failing_digest=self.failing_digest,
             failing_lost=failing_lost,
+            by=self.by,
         )
 
 
@@ -76,6 +78,7 @@ def journal_line(record: StepRecord) -> JournalLine:
         unconfirmed=dict(record.unconfirmed),
         failing=len(record.failing),
         failing_digest=digest_of_failing(record.failing) if len(record.failing) else "",
+        by=record.by,
     )
 
 
@@ -93,6 +96,7 @@ def encode_line(line: JournalLine) -> bytes:
         "unconfirmed": dict(line.unconfirmed),
         "failing": line.failing,
         "failing digest": line.failing_digest,
+        **({} if line.by is None else {"worker": line.by.worker, "own step": line.by.step}),
     }
     return (json.dumps(with_checksum(content)) + "\n").encode()
 
@@ -113,6 +117,7 @@ def decode_line(raw: bytes) -> JournalLine:
         unconfirmed=counts(content, "unconfirmed"),
         failing=whole(content, "failing") if "failing" in content else 0,  # lines of before have none
         failing_digest=text(content, "failing digest") if "failing digest" in content else "",
+        by=OwnStep(whole(content, "worker"), whole(content, "own step")) if "worker" in content else None,
     )
 
 

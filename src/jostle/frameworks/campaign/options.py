@@ -32,7 +32,7 @@ from jostle.options.kinds import (
     choice,
     choices,
 )
-from jostle.options.resources import WAITED, BudgetOptions
+from jostle.options.resources import WAITED, BudgetOptions, ScaleOptions
 from jostle.options.schema import Given, Schema, Settings
 
 SAMPLED = "torch-inductor"  # compiles for seconds, so it gets a sample
@@ -163,7 +163,7 @@ class FrameworkOptions:
 
 
 # All that `jostle frameworks` can be told.
-FRAMEWORKS = Schema(FrameworkOptions, BudgetOptions, RunOptions)
+FRAMEWORKS = Schema(FrameworkOptions, BudgetOptions, RunOptions, ScaleOptions)
 
 
 def settled(given: Given) -> Settings:

@@ -1,0 +1,31 @@
+"""Where workers run: the seam between a crew and Ray."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+
+class WorkerLost(Exception):
+    """A worker's process, or its machine, is gone; the message says why as far as that is known."""
+
+
+class Handle(Protocol):
+    """A worker that answers calls one after another, in their order."""
+
+    def call(self, method: str, content: bytes) -> Any:
+        """Asks without waiting; the answer is had by what this gives."""
+
+
+class Cluster(Protocol):
+    """Starts workers, and waits for their answers."""
+
+    def start(self, number: int) -> Handle: ...
+
+    def first_ready(self, calls: Sequence[Any], seconds: float) -> list[Any]:
+        """Those that are answered, or whose worker is lost, after so many seconds at most."""
+
+    def answer(self, call: Any) -> bytes:
+        """What was answered; raises WorkerLost."""
+
+    def close(self) -> None: ...

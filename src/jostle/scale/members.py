@@ -1,0 +1,80 @@
+"""The workers of a campaign one by one: what each was asked, told and allowed, and what came of it."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jostle.scale.cluster import Handle
+from jostle.scale.corpus_ids import CorpusIds
+from jostle.scale.step_parcels import News
+
+
+@dataclass(frozen=True)
+class Request:
+    """Something that a worker was asked."""
+
+    method: str
+    answer: Any  # by which a cluster finds it
+    told: Tensor  # ids [n] of the entries that the worker is told of with it
+
+
+@dataclass
+class Member:
+    """A worker, and what is known of it."""
+
+    number: int
+    handle: Handle
+    ids: CorpusIds
+    executions: int  # of the campaign, when this one began
+    began: float  # by the clock
+    deaths: int = 0  # in a row, of those whose place it takes
+    calls: deque[Request] = field(default_factory=deque)  # that are not answered yet
+    news: list[tuple[Tensor, News]] = field(default_factory=list)  # to tell it, with ids of the entries
+    granted: int = 0  # executions
+    ran: int = 0  # executions that were handed over
+    heard: float = 0.0  # when it last answered, by the clock
+    busy: float = 0.0  # seconds in steps
+    elapsed: float = 0.0  # seconds until it last answered
+    exhausted: bool = False  # it has nothing left to mutate
+
+    def rounds(self, method: str) -> int:
+        """Calls of a method that are not answered yet."""
+        return sum(call.method == method for call in self.calls)
+
+    def untold(self) -> tuple[Tensor, list[News]]:
+        """All that it shall be told, once."""
+        told, self.news = self.news, []
+        ids = torch.cat([ids for ids, _ in told]) if told else torch.empty(0, dtype=torch.int64)
+        return ids, [news for _, news in told]
+
+
+@dataclass
+class Grants:
+    """How many executions workers may still be allowed, so that all of them together do what the campaign may."""
+
+    left: int | None  # None is no limit
+
+    def lease(self, member: Member, least: int, workers: int) -> int | None:
+        """How many executions the campaign may have had when the worker stops, as that counts them.
+
+        It gets a share of what is left: a large one at first, and smaller ones towards the end, so that all end at
+        about the same time.
+        """
+        if self.left is None:
+            return None
+        share = self.left if workers == 1 else max(least, self.left // (2 * workers))
+        more = min(self.left, max(0, share - (member.granted - member.ran)))
+        self.left -= more
+        member.granted += more
+        return member.executions + member.granted
+
+    def give_back(self, member: Member) -> None:
+        """What a worker that is gone, or has nothing to do, will not use."""
+        if self.left is not None:
+            self.left += member.granted - member.ran
+        member.granted = member.ran

@@ -1,0 +1,153 @@
+"""Steps, and what others should know of them, as plain values and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jostle.isolation.messages import grouped, trace_arrays, trace_of, ungrouped
+from jostle.records import NO_TRACE, Bug, Candidates, Failures, Finding, Seeds, Trace, Violation, all_rows
+from jostle.scale.parcel import Parcel
+from jostle.step_records import DoneStep, OwnStep
+from jostle.storage.entries import entries_of, entry_arrays
+from jostle.storage.files import portable
+
+KEPT, TRACE, FOUND, FAILING_INPUTS, FAILING = GROUPS = ("kept", "trace", "found", "failing inputs", "failing")
+FILES = "files"
+OF_FAILING = ("rows", "input_of", "bugs", "answers", "confirmed")
+
+Files = Mapping[str, Tensor]  # by path within a campaign's folder, [bytes]
+
+
+@dataclass(frozen=True)
+class News:
+    """What other workers kept that is new to all, and the bugs that they have found."""
+
+    kept: Candidates
+    trace: Trace  # of the rows kept
+    bugs: Collection[Bug] = ()
+    flaky: Collection[Bug] = ()
+    files: Files = field(default_factory=dict)  # that the entries need
+
+    @staticmethod
+    def joined(parts: Sequence[News], nothing: Candidates) -> News:
+        """The same as one."""
+        filled = [part for part in parts if len(part.kept)]
+        return News(
+            Candidates.joined([part.kept for part in filled]) if filled else nothing,
+            Trace.joined([part.trace for part in filled]) if filled else NO_TRACE,
+            {bug for part in parts for bug in part.bugs},
+            {bug for part in parts for bug in part.flaky},
+            {name: content for part in parts for name, content in part.files.items()},
+        )
+
+
+@dataclass(frozen=True)
+class StepParcels:
+    """Encodes and decodes what a campaign from these seeds and its workers tell each other."""
+
+    seeds: Seeds
+
+    def of_steps(self, steps: Sequence[DoneStep], files: Files, **fields: Any) -> Parcel:
+        parcels = [self._of_step(done) for done in steps]
+        arrays = grouped({**{str(place): parcel.arrays for place, parcel in enumerate(parcels)}, FILES: files})
+        return Parcel({**fields, "steps": [dict(parcel.fields) for parcel in parcels]}, arrays)
+
+    def steps_in(self, parcel: Parcel) -> tuple[list[DoneStep], Files]:
+        """The steps, and the files that their entries need."""
+        told = parcel.fields["steps"]
+        arrays = ungrouped(parcel.arrays, (*(str(place) for place in range(len(told))), FILES))
+        return [self._step(fields, arrays[str(place)]) for place, fields in enumerate(told)], arrays[FILES]
+
+    def of_news(self, news: News, **fields: Any) -> Parcel:
+        told = {**fields, "bugs": sorted(news.bugs), "flaky": sorted(news.flaky)}
+        if not len(news.kept):
+            return Parcel({**told, KEPT: []}, grouped({FILES: news.files}))
+        arrays = grouped({KEPT: entry_arrays(news.kept), TRACE: trace_arrays(news.trace), FILES: news.files})
+        return Parcel({**told, KEPT: news.kept.mutations.texts}, arrays)
+
+    def news_in(self, parcel: Parcel) -> News:
+        arrays = ungrouped(parcel.arrays, (KEPT, TRACE, FILES))
+        kept = self._entries(arrays[KEPT], parcel.fields[KEPT])
+        trace = trace_of(arrays[TRACE], len(kept), {}) if len(kept) else NO_TRACE
+        bugs, flaky = (frozenset((kind, number) for kind, number in parcel.fields[name]) for name in ("bugs", "flaky"))
+        return News(kept, trace, bugs, flaky, arrays[FILES])
+
+    @cached_property
+    def nothing(self) -> Candidates:
+        """No rows."""
+        return self.seeds.as_candidates().select(all_rows(0))
+
+    def _of_step(self, done: DoneStep) -> Parcel:
+        found, failing = (*done.findings, *done.flaky), done.failing
+        rows = Candidates.joined([one.row for one in found]) if found else self.nothing
+        batches = {KEPT: done.kept, FOUND: rows, FAILING_INPUTS: failing.inputs}
+        groups = {name: entry_arrays(batch) for name, batch in batches.items() if len(batch)}
+        if len(done.kept):
+            groups[TRACE] = trace_arrays(done.trace)
+        if len(failing):
+            groups[FAILING] = {name: getattr(failing, name) for name in OF_FAILING}
+        fields = {
+            "planned": done.planned,
+            "ran": done.ran,
+            "mutations": {name: batch.mutations.texts for name, batch in batches.items()},
+            "found": [_told(one) for one in found],
+            "violations": dict(done.violations),
+            "unconfirmed": dict(done.unconfirmed),
+            "kinds": failing.kinds,
+            "seconds": dict(done.seconds),
+            "by": None if done.by is None else [done.by.worker, done.by.step],
+        }
+        return Parcel(fields, grouped(groups))
+
+    def _step(self, fields: Mapping[str, Any], arrays: Mapping[str, Tensor]) -> DoneStep:
+        groups, mutations = ungrouped(arrays, GROUPS), fields["mutations"]
+        kept, rows, inputs = (self._entries(groups[name], mutations[name]) for name in (KEPT, FOUND, FAILING_INPUTS))
+        found = [_finding(told, rows.select(torch.tensor([row]))) for row, told in enumerate(fields["found"])]
+        return DoneStep(
+            planned=int(fields["planned"]),
+            ran=int(fields["ran"]),
+            kept=kept,
+            trace=trace_of(groups[TRACE], len(kept), {}) if len(kept) else NO_TRACE,
+            findings=tuple(one for one in found if one.alone),
+            flaky=tuple(one for one in found if not one.alone),
+            violations=fields["violations"],
+            unconfirmed=fields["unconfirmed"],
+            failing=_failures(inputs, fields["kinds"], groups[FAILING]),
+            seconds=fields["seconds"],
+            by=None if fields["by"] is None else OwnStep(*fields["by"]),
+        )
+
+    def _entries(self, arrays: Mapping[str, Tensor], mutations: Sequence[str]) -> Candidates:
+        return entries_of(arrays, mutations, self.seeds, "a worker's step") if mutations else self.nothing
+
+
+def _told(finding: Finding) -> dict[str, Any]:
+    violation = finding.violation
+    return {
+        "kind": violation.kind,
+        "fingerprint": violation.fingerprint,
+        "summary": violation.summary,
+        "details": portable(dict(violation.details)),
+        "bug": finding.bug,
+        "step": finding.step,
+        "execution": finding.execution,
+        "alone": finding.alone,
+    }
+
+
+def _finding(told: Mapping[str, Any], row: Candidates) -> Finding:
+    violation = Violation(*(told[name] for name in ("kind", "fingerprint", "summary", "details")))
+    return Finding(violation, told["bug"], told["step"], told["execution"], row, told["alone"])
+
+
+def _failures(inputs: Candidates, kinds: Sequence[str], arrays: Mapping[str, Tensor]) -> Failures:
+    if not kinds:
+        return Failures.none(inputs)
+    rows, input_of, bugs, answers, confirmed = (arrays[name] for name in OF_FAILING)
+    return Failures(inputs, rows, input_of, tuple(kinds), bugs, answers, confirmed)

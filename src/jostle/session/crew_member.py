@@ -1,0 +1,179 @@
+"""One worker of a campaign with several: composes the campaign anew where it is, and does rounds of steps."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jostle.campaign import Budget, Campaign
+from jostle.composition.compose import budget_of, compose
+from jostle.composition.settle import FUZZ
+from jostle.errors import JostleError, UsageError
+from jostle.frameworks.campaign.graph_store import GraphStore, graph_number
+from jostle.frameworks.campaign.options import FRAMEWORKS, settled
+from jostle.freed_memory import keep_freed_memory
+from jostle.interfaces import Listener
+from jostle.isolation.orphans import new_folder
+from jostle.progress import quietly
+from jostle.records import Seeds
+from jostle.scale.crew import FAILED, REFUSED
+from jostle.scale.folder_parcels import file_array, put_files
+from jostle.scale.parcel import Parcel
+from jostle.scale.step_parcels import Files, StepParcels
+from jostle.session.assemble_frameworks import keep_graphs, open_backends
+from jostle.session.crew_versions import refuse_other_versions
+from jostle.session.hiring import FRAMEWORKS_COMMAND, FUZZ_COMMAND
+from jostle.session.load import load
+from jostle.session.profiles import saved_profile, take_profile
+from jostle.step_records import DoneStep, OwnStep
+from jostle.storage.graph_files import GraphFiles
+from jostle.storage.history import copied_history
+from jostle.storage.own_folders import GRAPHS
+
+ROUND_SECONDS = 1.0  # that a round takes, or the one step that takes longer
+ROUND_BYTES = 2**24  # of what it hands over, beyond which it ends
+SOON = 0.1  # seconds after which a round ends that has found something
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A campaign for a worker, with what stands around it there."""
+
+    campaign: Campaign
+    seeds: Seeds
+    budget: Budget
+    digest: str  # of what it begins from
+    listeners: Sequence[Listener] = ()
+    files_of: Callable[[DoneStep], Files] = lambda done: {}  # that others need to use what a step kept or found
+
+
+class CrewMember:
+    """Answers for one worker; takes and gives messages as bytes, so that nothing of it is ever unpickled."""
+
+    def __init__(self, number: int):
+        self._number, self._folder = number, new_folder()
+
+    def receive(self, content: bytes) -> bytes:
+        """Takes files of the campaign's folder."""
+        put_files(Parcel.decoded(content).arrays, self._folder)
+        return Parcel().encoded()
+
+    def begin(self, content: bytes) -> bytes:
+        """Composes the campaign and goes through all that it has done so far."""
+        return _answered(lambda: self._begun(Parcel.decoded(content).fields))
+
+    def round(self, content: bytes) -> bytes:
+        """Takes the news of others, and does steps for about a second."""
+        return _answered(lambda: self._round(Parcel.decoded(content)))
+
+    def _begun(self, fields: Mapping[str, Any]) -> Parcel:
+        refuse_other_versions(fields["versions"])
+        _enter(Path(fields["place"]), fields["importable"])
+        keep_freed_memory()
+        self._composed = composed = COMPOSED[fields["command"]](fields["options"], self._folder, self._number)
+        if composed.digest != fields["digest"]:
+            raise UsageError(
+                f"on {os.uname().nodename} model or seeds are others than here: put the same files on every machine"
+            )
+        self._parcels, self._several = StepParcels(composed.seeds), fields["workers"] > 1
+        bugs, flaky = (frozenset((kind, number) for kind, number in fields[name]) for name in ("bugs", "flaky"))
+        history = copied_history(self._folder, composed.seeds, bugs, flaky, fields["seconds"])
+        composed.campaign.begin(history, composed.listeners)
+        self._busy, self._since = 0.0, time.monotonic()
+        return Parcel()
+
+    def _round(self, parcel: Parcel) -> Parcel:
+        composed, news = self._composed, self._parcels.news_in(parcel)
+        put_files(news.files, self._folder)
+        composed.campaign.join(news.kept, news.trace, news.bugs, news.flaky)
+        composed.campaign.allow(replace(composed.budget, executions=parcel.fields["executions"]))
+        started = time.monotonic()
+        steps = list(self._steps(started))
+        self._busy += time.monotonic() - started
+        return self._parcels.of_steps(
+            steps,
+            {name: content for done in steps for name, content in composed.files_of(done).items()},
+            busy=self._busy,
+            elapsed=time.monotonic() - self._since,
+            exhausted=not steps and not composed.campaign.spent(),
+            tries={name: [one.made, one.succeeded, one.needed] for name, one in composed.campaign.tries().items()},
+        )
+
+    def _steps(self, started: float) -> Iterator[DoneStep]:
+        """Steps until the round is over."""
+        campaign, size, enough = self._composed.campaign, 0, ROUND_SECONDS
+        while size < ROUND_BYTES and time.monotonic() - started < enough:
+            done = campaign.step()
+            if done is None:
+                return
+            size += _size(done)
+            enough = SOON if done.findings or done.flaky else enough
+            yield replace(done, by=OwnStep(self._number, campaign.steps)) if self._several else done
+
+
+def _answered(work: Callable[[], Parcel]) -> bytes:
+    """What came of some work, or why it cannot be done."""
+    try:
+        return work().encoded()
+    except UsageError as error:
+        return Parcel({REFUSED: str(error)}).encoded()
+    except JostleError as error:
+        return Parcel({FAILED: str(error)}).encoded()
+
+
+def _enter(place: Path, importable: Sequence[str]) -> None:
+    """Goes where the campaign was begun, so that its options name the same files."""
+    if not place.is_dir():
+        raise UsageError(f"{place} is not there on {os.uname().nodename}: put model and seeds at the same place there")
+    os.chdir(place)
+    sys.path += [folder for folder in importable if folder not in sys.path]  # last: it hides nothing
+
+
+def _size(done: DoneStep) -> int:
+    """Bytes, about, that a step hands over."""
+    trace = done.trace
+    arrays = [array for group in (trace.outputs, trace.activations, trace.metadata) for array in group.values()]
+    return sum(array.nbytes for array in (done.kept.inputs, done.failing.inputs.inputs, *arrays))
+
+
+def _fuzz(options: Mapping[str, Any], folder: Path, number: int) -> Composed:
+    """What `jostle fuzz` composes of options, with the profile and twins that the folder holds."""
+    loaded = load(FUZZ.parsed(options).over(out=str(folder)))
+    profile = saved_profile(folder, loaded.model)
+    composition = compose(loaded.prepared, lambda: take_profile(loaded, quietly) if profile is None else profile)
+    seeds, budget = composition.prepared.seeds, budget_of(loaded.settings)
+    return Composed(composition.campaign(folder, worker=number), seeds, budget, loaded.digest)
+
+
+def _frameworks(options: Mapping[str, Any], folder: Path, number: int) -> Composed:
+    """The same of `jostle frameworks`, with backends of the worker's own."""
+    settings = settled(FRAMEWORKS.parsed(options))
+    opened, files = open_backends(settings), GraphFiles(folder / GRAPHS, graph_number)
+    store = GraphStore(files.read)
+    composed = opened.composed(store, worker=number)
+
+    def files_of(done: DoneStep) -> Files:
+        rows = (done.kept, *(finding.row for finding in (*done.findings, *done.flaky)))
+        numbers = {number for row in rows for number in row.inputs.flatten().tolist()}
+        return {f"{GRAPHS}/{files.name(number)}": file_array(files.read(number)) for number in numbers}
+
+    return Composed(
+        campaign=composed.campaign,
+        seeds=composed.seeds,
+        budget=budget_of(settings),
+        digest=opened.digest,
+        listeners=(partial(keep_graphs, store, files), lambda record: composed.target.forget()),
+        files_of=files_of,
+    )
+
+
+COMPOSED: Mapping[str, Callable[[Mapping[str, Any], Path, int], Composed]] = {
+    FUZZ_COMMAND: _fuzz,
+    FRAMEWORKS_COMMAND: _frameworks,
+}

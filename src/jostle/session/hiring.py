@@ -1,0 +1,74 @@
+"""From options to workers: what they are told, and where they run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jostle.options.resources import ScaleOptions, ThreadOptions
+from jostle.options.schema import Given
+from jostle.records import Seeds
+from jostle.scale.crew import RemoteCrew, Work
+from jostle.scale.ray_cluster import RayCluster, refuse_without_ray
+from jostle.scale.step_parcels import StepParcels
+from jostle.session.crew_versions import versions
+
+FUZZ_COMMAND, FRAMEWORKS_COMMAND = "fuzz", "frameworks"
+NOT_REPRODUCIBLE = "with several workers no campaign is like another; only each worker's own draws follow from the seed"
+
+
+@dataclass(frozen=True)
+class Hiring:
+    """Where workers run, None where the campaign does its steps itself."""
+
+    cluster: RayCluster | None = None
+    workers: int = 0
+
+    def crew(self, seeds: Seeds, work: Work) -> RemoteCrew | None:
+        return None if self.cluster is None else RemoteCrew(self.cluster, self.workers, StepParcels(seeds), work)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know of the workers that were asked for."""
+        if self.cluster is None or self.workers == 1:
+            return ()
+        shared = f"{self.workers} workers share {self.cluster.processors} processors: more than one each is not faster"
+        return (*([shared] if self.workers > self.cluster.processors else []), NOT_REPRODUCIBLE)
+
+    def close(self) -> None:
+        """Ends all workers."""
+        if self.cluster is not None:
+            self.cluster.close()
+
+
+def hire(options: ScaleOptions) -> Hiring:
+    """Connects with what runs the workers that options ask for."""
+    if options.number is None:
+        return Hiring()
+    refuse_without_ray()
+    from jostle.session.crew_member import CrewMember  # here, because it composes campaigns as those who hire do
+
+    return Hiring(RayCluster(CrewMember, options.number, options.ray_address), options.number)
+
+
+def on_one_thread_each(given: Given) -> Given:
+    """Several workers have a processor each, so their models run on one thread unless the user says otherwise."""
+    several = (given.of(ScaleOptions).number or 1) > 1
+    return given.over(threads=1) if several and given.of(ThreadOptions).number is None else given
+
+
+def work_fields(command: str, given: Given, digest: str) -> Mapping[str, Any]:
+    """What every worker is told: what a user chose, but for workers and folders, which are the campaign's own."""
+    options = given.over(workers=None, ray_address=None, out=None)
+    return {
+        "command": command,
+        "options": json.loads(json.dumps(dict(options.values))),
+        "digest": digest,
+        "versions": versions(),
+        "place": str(Path.cwd()),
+        "importable": sys.path,
+    }
