@@ -29,7 +29,7 @@ from jostle.interfaces import (
     Target,
 )
 from jostle.judgement import BatchJudge, Classes, Saved
-from jostle.records import Bug, Candidates, Lesson, Outcome, Seeds, Trace
+from jostle.records import Bug, Candidates, Lesson, Outcome, Seeds, Source, Trace
 from jostle.resume import Redone, Resumption
 from jostle.step_plan import StepPlan, StepPlanner
 from jostle.step_records import COUNTED_CORPUS, DoneStep, History, Standing, StepRecord, Summary, Tries
@@ -85,11 +85,13 @@ class Campaign:
         scratch_folder: Path | None = None,
         independent: bool = False,
         keeps_traces: bool = False,
+        processors: int | None = None,
         crew: Crew | None = None,
     ):
         """A step runs `batch` inputs, and with a `largest_batch` up to so many, the more the campaign has run before.
 
-        With `plans_ahead`, steps are planned while the previous step runs, so without knowing its results.
+        With `plans_ahead`, steps are planned while the previous step runs, so without knowing its results: in a thread
+        beside it where there is a processor to spare of so many `processors`, None is all of the machine.
         `saved` gives what a file gives back of inputs [batch, ...]: with it, only what survives that is found.
 
         With `seeds_count`, seeds that the model gets wrong are findings too. So many failing tests are handed to the
@@ -112,7 +114,7 @@ class Campaign:
         self._admission = Admission(Corpus(seeds, corpus_memory, scratch_folder), feedbacks, learners, keeps_traces)
         self._crew = crew
         self._planner = StepPlanner(scheduler, mutator, self._admission.corpus, seed)
-        self._plans_ahead = plans_ahead
+        self._plans_ahead, self._processors = plans_ahead, processors or _all_processors()
         self._planned_ahead: StepPlan | None = None
         self._planning_thread = ThreadPoolExecutor(1, "planning")  # begins when it is first given something
         self._tally = Tally()
@@ -149,7 +151,7 @@ class Campaign:
             if self._crew is None:
                 while not full() and self.step() is not None:
                     pass
-            elif len(self.corpus):
+            elif len(self.corpus) and not self.spent():
                 self._have_done(self._crew, full)
         return self.summary()
 
@@ -181,7 +183,7 @@ class Campaign:
     def join(self, kept: Candidates, trace: Trace, bugs: Collection[Bug], flaky: Collection[Bug]) -> None:
         """Takes over what others kept, with its trace, and the bugs that they have seen."""
         if len(kept):
-            self._admission.add(Lesson(kept, self._admission.gains(kept, trace), trace, ()))
+            self._admission.add(Lesson(kept, self._admission.gains(kept, trace), trace, (), Source.OTHERS))
         self._judge.know(bugs, flaky)
 
     def allow(self, budget: Budget) -> None:
@@ -283,7 +285,7 @@ class Campaign:
         if not self._plans_ahead:
             return self._target.run(plan.candidates)
         following = self._tally.steps + 1, self._tally.executions + plan.asked
-        if not _processor_to_spare():
+        if torch.get_num_threads() >= self._processors:
             self._planned_ahead = self._plan(*following)
             return self._target.run(plan.candidates)
         planned = self._planning_thread.submit(self._plan, *following)
@@ -359,10 +361,9 @@ class Campaign:
         self._tally = Tally.after(history)
 
 
-def _processor_to_spare() -> bool:
-    """Whether torch leaves a processor to another thread."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return torch.get_num_threads() < processors
+def _all_processors() -> int:
+    """How many this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _refuse_if_all_failed(trace: Trace) -> None:

@@ -14,7 +14,7 @@ from jostle.errors import UsageError
 from jostle.interfaces import Differentiable
 from jostle.options.schema import Settings
 from jostle.profile import Profile
-from jostle.records import TWIN, Seeds
+from jostle.records import ALL_OF_IT, TWIN, Seeds, Share
 from jostle.task import NO_LABEL_READING, LabelReading
 
 TRIED = 16  # seeds, before a model that fails on all of them is taken not to fit them
@@ -39,6 +39,7 @@ class PartContext:
 
     measures_only: bool = False  # data is measured, and nothing is kept or gone on with
     twins: Mapping[str, str] = field(default_factory=dict)  # by variant of the outputs, what the user calls the twin
+    share: Share = ALL_OF_IT  # of the work, where several workers do it
     compared: str = TWIN  # the variant that a part which is made for each twin compares with
 
     @property

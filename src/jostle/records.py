@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from enum import Enum, IntEnum
 from itertools import accumulate
 from typing import Any
 
@@ -362,6 +362,14 @@ class Failures:
         )
 
 
+class Source(Enum):
+    """Who did a step that something is learnt from."""
+
+    OWN = "this campaign or worker, just now"
+    PAST = "an earlier run"
+    OTHERS = "another worker"
+
+
 @dataclass(frozen=True)
 class Lesson:
     """What one step taught."""
@@ -370,6 +378,24 @@ class Lesson:
     gains: Tensor  # [kept, criteria] by how much each row was new
     trace: Trace  # of the rows kept
     found: tuple[Mutation, ...]  # those that showed bugs not seen before
+    source: Source = Source.OWN
+
+
+@dataclass(frozen=True)
+class Share:
+    """Which part of all work is one worker's."""
+
+    worker: int = 0
+    of: int = 1
+
+    def mine(self, ids: Tensor, source: Source) -> Tensor:
+        """[entries] bool: what is this worker's to work through: what it kept itself, and a part of the past."""
+        if source is Source.PAST:
+            return ids % self.of == self.worker
+        return torch.full_like(ids, source is Source.OWN, dtype=torch.bool)
+
+
+ALL_OF_IT = Share()  # of a campaign that does its steps itself
 
 
 def all_rows(count: int) -> Tensor:

@@ -9,9 +9,10 @@ import torch
 
 from jostle.admission import Admission
 from jostle.coverage_counter import CoverageCounter
+from jostle.errors import ResumeRefused
 from jostle.interfaces import Target
 from jostle.judgement import BatchJudge
-from jostle.records import NO_TRACE, Candidates, Failures, Lesson, Seeds, Trace
+from jostle.records import NO_TRACE, Candidates, Failures, Lesson, Seeds, Source, Trace
 from jostle.step_plan import StepPlan, StepPlanner
 from jostle.step_records import History, PastStep
 
@@ -79,11 +80,18 @@ class Resumption:
 
         Where steps are planned ahead, gives the one that follows.
         """
-        plans = PastPlans(self.planner, history.steps, self._again, plan if self.plans_ahead else None)
+        if self.counter is not None and any(past.by for past in history.steps):
+            raise ResumeRefused(
+                "steps of several workers cannot be done again, which --count-coverage needs for what was not kept: "
+                "leave it out"
+            )
+        plans = PastPlans(self.planner, history.steps, self._can_do_again, plan if self.plans_ahead else None)
         for steps in in_groups(history.steps, self.batch, self._again):
             past, kept = steps[0], history.kept([one for one in steps if not one.lost])
-            if self._again(past):
+            if self._can_do_again(past):
                 self._do_again(past, kept, redone, plans)
+            elif self._again(past):
+                self._stand_in(past, kept, redone, plans)
             else:
                 self._learn(steps, kept, plans)
         return plans.take(history.steps[-1].step + 1)
@@ -91,6 +99,17 @@ class Resumption:
     def _again(self, past: PastStep) -> bool:
         """Whether the step must be done again, because of what is lost or was never kept."""
         return past.lost or past.failing_lost or self.counter is not None
+
+    def _can_do_again(self, past: PastStep) -> bool:
+        """The same, and what decided it is known, which it is not of a step that one of several workers did."""
+        return self._again(past) and past.by is None
+
+    def _stand_in(self, past: PastStep, kept: Candidates, redone: Redone, plans: PastPlans) -> None:
+        """Takes the first seed for each lost entry of a step that cannot be done again, so that later ids hold."""
+        first_seed = torch.zeros(past.kept, dtype=torch.int64)
+        kept = self.seeds.as_candidates().select(first_seed) if past.lost else kept
+        self._learn([past], kept, plans)
+        redone(past, kept if past.lost else None, Failures.none(kept) if past.failing_lost else None)
 
     def _do_again(self, past: PastStep, kept: Candidates, redone: Redone, plans: PastPlans) -> None:
         """Does a step again, but counts nothing and notifies nobody; only what was lost of it is taken from that."""
@@ -125,7 +144,7 @@ class Resumption:
             plans.before_learning(past.step)
             rows = torch.arange(start, start + past.kept)
             entries = self._descending(kept.select(rows))
-            self.admission.add(Lesson(entries, gains[rows], trace.select(rows), past.found))
+            self.admission.add(Lesson(entries, gains[rows], trace.select(rows), past.found, Source.PAST))
             start += past.kept
 
     def _run_again(self, kept: Candidates) -> Trace:

@@ -11,11 +11,12 @@ from rich.live import Live
 from rich.table import Table
 
 from jostle.campaign import Budget
-from jostle.step_records import COUNTED_INPUTS, StepRecord, Summary
+from jostle.step_records import COUNTED_INPUTS, StepRecord, Summary, WorkersSoFar
 from jostle.triage.words import counted
 
 REFRESHES_PER_SECOND = 4
 SECONDS_BETWEEN_LINES = 10.0
+MOST_RATES = 8  # that are told one by one
 SHARES = ("covered", "ceiling", "buckets", "ranks")  # figures that read best in per cent
 
 
@@ -65,6 +66,7 @@ class Display:
             "corpus": corpus_text(so_far.corpus, so_far.admission_rate),
             "findings": findings_text(so_far.findings),
             "time left": self._time_left(so_far, rate),
+            **({} if so_far.workers is None else {"workers": workers_text(so_far.workers)}),
         }
 
     def _time_left(self, so_far: Summary, rate: float) -> str:
@@ -78,6 +80,17 @@ class Display:
 
 def rate_text(rate: float) -> str:
     return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+
+
+def workers_text(workers: WorkersSoFar) -> str:
+    """Their rates, how long ago the most silent was heard, what synchronising takes, and who died."""
+    rates = ", ".join(rate_text(rate) for rate in list(workers.rates.values())[:MOST_RATES])
+    more = ", …" if len(workers.rates) > MOST_RATES else ""
+    died = f", {counted(workers.lost, 'worker')} replaced" if workers.lost else ""
+    return (
+        f"{len(workers.rates)} ({rates}{more}), oldest synchronisation {workers.oldest:.1f} s ago, "
+        f"{workers.synchronising:.1%} of the time for it{died}"
+    )
 
 
 def corpus_text(entries: int, admission_rate: float) -> str:

@@ -45,7 +45,7 @@ from jostle.options.schema import Given, Settings
 from jostle.part import TRIED, PartContext
 from jostle.profile import Profile, profiled
 from jostle.randomness import worker_seed
-from jostle.records import Seeds, all_rows
+from jostle.records import ALL_OF_IT, Seeds, Share, all_rows
 from jostle.subjects.instrument import Instrumentation, Instrumented
 from jostle.subjects.models import making_of, with_others
 from jostle.subjects.subject import Subject
@@ -103,15 +103,11 @@ class Composition:
     oracles: Mapping[str, Oracle]  # by the names that chose them
     profile: Profile | None  # what criteria measure against, where one needs it
     counter: CoverageCounter | None = None  # of coverage that is told instead of that of the corpus
+    share: Share | None = None  # of the work, where these are the parts of a worker
 
-    def campaign(
-        self, scratch_folder: Path | None = None, crew: Crew | None = None, worker: int | None = None
-    ) -> Campaign:
-        """All of them in one loop; the folder is for what memory has no room for.
-
-        A `crew` does its steps, or it is itself what one worker of a crew runs.
-        """
-        settings = self.prepared.settings
+    def campaign(self, scratch_folder: Path | None = None, crew: Crew | None = None) -> Campaign:
+        """All of them in one loop; the folder is for what memory has no room for. A `crew` does its steps."""
+        settings, share = self.prepared.settings, self.share or ALL_OF_IT
         low, high = settings[InputOptions].bounds
         return Campaign(
             target=self.prepared.model.target,
@@ -121,7 +117,7 @@ class Composition:
             scheduler=self.scheduler,
             seeds=self.prepared.seeds,
             budget=budget_of(settings),
-            seed=worker_seed(settings[RunOptions].seed, worker or 0),
+            seed=worker_seed(settings[RunOptions].seed, share.worker),
             batch=settings[BatchOptions].rows,
             largest_batch=_largest_batch(self.prepared),
             plans_ahead=_plans_ahead(settings),
@@ -133,7 +129,8 @@ class Composition:
             corpus_memory=settings[CorpusOptions].corpus_memory,
             scratch_folder=scratch_folder,
             independent=_rows_independent(self.prepared),
-            keeps_traces=worker is not None,
+            keeps_traces=self.share is not None,
+            processors=1 if share.of > 1 else None,
             crew=crew,
         )
 
@@ -332,16 +329,19 @@ def profile_of_seeds(prepared: Prepared) -> Profile:
     return profiled((prepared.model.target.run(seeds.select(some)) for some in rows), prepared.model.novelty_layers)
 
 
-def compose(prepared: Prepared, take_profile: Callable[[], Profile]) -> Composition:
-    """All parts that settings choose; a profile is taken only if a criterion needs one."""
-    settings, context = prepared.settings, prepared.context()
+def compose(prepared: Prepared, take_profile: Callable[[], Profile], share: Share | None = None) -> Composition:
+    """All parts that settings choose; a profile is taken only if a criterion needs one.
+
+    With a `share`, they are those of one worker of several.
+    """
+    settings, context = prepared.settings, replace(prepared.context(), share=share or ALL_OF_IT)
     mutator, scheduler = mutator_of(settings, context), scheduler_of(settings, context)
     oracles = oracles_of(settings, context)
     prepared = _judged_on_seeds(prepared, oracles.values())
     profile = take_profile() if needs_profile(settings) else None  # last, because it may take long
     context = prepared.context(profile)
     feedbacks, counter = feedbacks_of(settings, context), counter_of(settings, context)
-    return Composition(prepared, mutator, scheduler, feedbacks, oracles, profile, counter)
+    return Composition(prepared, mutator, scheduler, feedbacks, oracles, profile, counter, share)
 
 
 def _judged_on_seeds(prepared: Prepared, oracles: Collection[Oracle]) -> Prepared:

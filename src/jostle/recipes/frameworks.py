@@ -28,7 +28,7 @@ from jostle.interfaces import Crew
 from jostle.options.campaign import RunOptions
 from jostle.options.schema import Settings
 from jostle.randomness import worker_seed
-from jostle.records import NO_LABEL, Seeds
+from jostle.records import NO_LABEL, Seeds, Share
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ def frameworks(
     graphs: dict[str, Graph],
     settings: Settings,
     crew: Callable[[Seeds], Crew | None] = lambda seeds: None,
-    worker: int | None = None,
+    share: Share | None = None,
 ) -> FrameworkCampaign:
     """Edits of models, guided by what worked in the libraries and by how inconsistent their results are.
 
-    A `crew` does the campaign's steps, or it is itself what one worker of a crew runs.
+    A `crew` does the campaign's steps; with a `share`, it is itself what one worker of a crew runs.
     """
     options, seeds = settings[FrameworkOptions], graph_seeds(store, graphs)
     target = BackendComparison(store, backends, options.phases, examiner, options.sampled)
@@ -65,9 +65,9 @@ def frameworks(
         scheduler=SeedScores(strategy, plan, options.weights, options.order),
         seeds=seeds,
         budget=budget_of(settings),
-        seed=worker_seed(settings[RunOptions].seed, worker or 0),
+        seed=worker_seed(settings[RunOptions].seed, 0 if share is None else share.worker),
         batch=options.batch,
-        keeps_traces=worker is not None,
+        keeps_traces=share is not None,
         crew=crew(seeds),
     )
     return FrameworkCampaign(campaign, target, seeds)

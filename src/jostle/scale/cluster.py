@@ -13,14 +13,17 @@ class WorkerLost(Exception):
 class Handle(Protocol):
     """A worker that answers calls one after another, in their order."""
 
-    def call(self, method: str, content: bytes) -> Any:
-        """Asks without waiting; the answer is had by what this gives."""
+    def call(self, method: str, content: bytes, *shared: Any) -> Any:
+        """Asks without waiting; the answer is had by what this gives. What was shared before goes with it."""
 
 
 class Cluster(Protocol):
     """Starts workers, and waits for their answers."""
 
     def start(self, number: int) -> Handle: ...
+
+    def share(self, content: bytes) -> Any:
+        """Puts something where any number of calls can have it go with them."""
 
     def first_ready(self, calls: Sequence[Any], seconds: float) -> list[Any]:
         """Those that are answered, or whose worker is lost, after so many seconds at most."""

@@ -18,7 +18,7 @@ from jostle.records import Candidates
 from jostle.scale.cluster import Cluster, WorkerLost
 from jostle.scale.corpus_ids import CorpusIds
 from jostle.scale.folder_parcels import folder_parcels, put_files
-from jostle.scale.members import Grants, Member, Request
+from jostle.scale.members import Bulletin, Grants, Member, Request
 from jostle.scale.parcel import Parcel
 from jostle.scale.step_parcels import News, StepParcels
 from jostle.step_records import DoneStep, Standing, Tries, WorkersSoFar
@@ -26,7 +26,6 @@ from jostle.step_records import DoneStep, Standing, Tries, WorkersSoFar
 ROUNDS_AHEAD = 2  # of each worker: one that it does, and one for when it is done with that
 MOMENT = 0.2  # seconds to wait for an answer
 MOST_DEATHS = 3  # of a worker in a row, before it has done a round
-LEAST_GRANT = 4096  # executions, so that a worker seldom waits for more
 RECEIVE, BEGIN, ROUND = "receive", "begin", "round"  # methods of workers
 REFUSED, FAILED = "refused", "failed"  # fields of an answer: what the user must mend, what went wrong besides
 NO_IDS = torch.empty(0, dtype=torch.int64)
@@ -38,6 +37,7 @@ class Work:
 
     fields: Mapping[str, Any]  # what they are to compose, and what must be the same where they are
     executions: int | None  # that the campaign may have in all
+    batch: int  # executions of a step
     folder: Path  # of the campaign
     files: tuple[str, ...]  # of that folder, besides the journal, the corpus and models
     written: Callable[[], None]  # returns when all steps so far are in the folder
@@ -55,6 +55,7 @@ class RemoteCrew:
         self._members: list[Member] = []
         self._steps: deque[tuple[Member, DoneStep, Mapping[str, Tensor]]] = deque()
         self._given: tuple[Member, Mapping[str, Tensor]] | None = None  # whose step was given last, and its files
+        self._news: list[tuple[Tensor, News]] = []  # of the round whose steps are being given, with ids of entries
         self._grants = Grants(None)
         self._tries: dict[int, Mapping[str, Tries]] = {}  # by worker
         self._stopping = False
@@ -67,7 +68,7 @@ class RemoteCrew:
         self._executions = standing.executions
         self._bugs, self._flaky = set(standing.bugs), set(standing.flaky)
         if self._work.executions is not None:
-            self._grants.left = self._work.executions - standing.executions
+            self._grants.left = max(0, self._work.executions - standing.executions)
         self._members = [self._hired(number) for number in range(self._workers)]
         while all(member.rounds(BEGIN) for member in self._members):  # models take seconds to load, which is no fuzzing
             self._hear()
@@ -97,10 +98,7 @@ class RemoteCrew:
         self._duplicates += int((~new).sum())
         if self._workers > 1 and (new.any() or bugs or flaky):
             rows = new.nonzero().squeeze(1)
-            news = News(done.kept.select(rows), done.trace.select(rows), bugs, flaky, files)
-            for other in self._members:
-                if other is not member:
-                    other.news.append((ids[rows], news))
+            self._news.append((ids[rows], News(done.kept.select(rows), done.trace.select(rows), bugs, flaky, files)))
 
     def over(self) -> bool:
         return not self._steps and not any(member.calls for member in self._members)
@@ -149,26 +147,42 @@ class RemoteCrew:
         self._ask(member)
         return member
 
-    def _call(self, member: Member, method: str, parcel: Parcel, told: Tensor = NO_IDS) -> None:
-        member.calls.append(Request(method, member.handle.call(method, parcel.encoded()), told))
+    def _call(self, member: Member, method: str, parcel: Parcel, told: Tensor = NO_IDS, *shared: Any) -> None:
+        member.calls.append(Request(method, member.handle.call(method, parcel.encoded(), *shared), told))
 
     def _ask(self, member: Member) -> None:
         """Asks for as many rounds as a worker may be ahead, unless there is nothing left for it to do."""
         while not self._stopping and not member.exhausted and member.rounds(ROUND) < ROUNDS_AHEAD:
-            executions = self._grants.lease(member, LEAST_GRANT, self._workers)
+            executions = self._grants.lease(member, self._work.batch, self._workers)
             if executions is not None and member.granted <= member.ran:
                 return
-            ids, parts = member.untold()
-            news = self._in_workers_ids(member, News.joined(parts, self._parcels.nothing))
-            self._call(member, ROUND, self._parcels.of_news(news, executions=executions), ids)
+            bulletins, member.news = member.news, []
+            parents = [member.ids.of_worker(one.parents, self._parents) for one in bulletins]
+            parcel = Parcel({"executions": executions}, {str(place): some for place, some in enumerate(parents)})
+            told = torch.cat([NO_IDS, *(one.ids for one in bulletins)])
+            self._call(member, ROUND, parcel, told, *(one.content for one in bulletins))
 
     def _ask_on(self) -> None:
-        """What was given before is safe by now, so the worker who did it goes on once all of its round was given."""
+        """What was given before is safe by now; once all of its round was, others are told and its worker goes on."""
         if self._given is None:
             return
         member, self._given = self._given[0], None
-        if member in self._members and not any(other is member for other, _, _ in self._steps):
+        if any(other is member for other, _, _ in self._steps):
+            return
+        self._publish(member)
+        if member in self._members:
             self._ask(member)
+
+    def _publish(self, member: Member) -> None:
+        """Tells all others what is new of a worker's round."""
+        if not self._news:
+            return
+        ids, news = torch.cat([ids for ids, _ in self._news]), News.joined([news for _, news in self._news])
+        self._news = []
+        bulletin = Bulletin(self._cluster.share(self._parcels.of_news(news).encoded()), ids, news.kept.parents)
+        for other in self._members:
+            if other is not member:
+                other.news.append(bulletin)
 
     def _hear(self) -> None:
         """Takes the answers that there are, or that come within a moment."""
@@ -235,8 +249,3 @@ class RemoteCrew:
         )
         failing = replace(done.failing, inputs=translated(done.failing.inputs))
         return replace(done, kept=translated(done.kept), findings=findings, flaky=flaky, failing=failing)
-
-    def _in_workers_ids(self, member: Member, news: News) -> News:
-        """News with parents as the worker numbers them."""
-        parents = member.ids.of_worker(news.kept.parents, self._parents)
-        return replace(news, kept=replace(news.kept, parents=parents))

@@ -6,12 +6,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from jostle.scale.cluster import Handle
 from jostle.scale.corpus_ids import CorpusIds
-from jostle.scale.step_parcels import News
 
 
 @dataclass(frozen=True)
@@ -21,6 +19,15 @@ class Request:
     method: str
     answer: Any  # by which a cluster finds it
     told: Tensor  # ids [n] of the entries that the worker is told of with it
+
+
+@dataclass(frozen=True)
+class Bulletin:
+    """What is new of one worker's round, written once for all the others."""
+
+    content: Any  # by which a cluster finds it
+    ids: Tensor  # [entries]
+    parents: Tensor  # [entries] as the campaign numbers them
 
 
 @dataclass
@@ -34,7 +41,7 @@ class Member:
     began: float  # by the clock
     deaths: int = 0  # in a row, of those whose place it takes
     calls: deque[Request] = field(default_factory=deque)  # that are not answered yet
-    news: list[tuple[Tensor, News]] = field(default_factory=list)  # to tell it, with ids of the entries
+    news: list[Bulletin] = field(default_factory=list)  # to tell it
     granted: int = 0  # executions
     ran: int = 0  # executions that were handed over
     heard: float = 0.0  # when it last answered, by the clock
@@ -45,12 +52,6 @@ class Member:
     def rounds(self, method: str) -> int:
         """Calls of a method that are not answered yet."""
         return sum(call.method == method for call in self.calls)
-
-    def untold(self) -> tuple[Tensor, list[News]]:
-        """All that it shall be told, once."""
-        told, self.news = self.news, []
-        ids = torch.cat([ids for ids, _ in told]) if told else torch.empty(0, dtype=torch.int64)
-        return ids, [news for _, news in told]
 
 
 @dataclass

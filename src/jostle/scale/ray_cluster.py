@@ -36,8 +36,8 @@ class RayWorker:
     def __init__(self, actor: Any):
         self._actor = actor
 
-    def call(self, method: str, content: bytes) -> Any:
-        return getattr(self._actor, method).remote(content)
+    def call(self, method: str, content: bytes, *shared: Any) -> Any:
+        return getattr(self._actor, method).remote(content, *shared)
 
 
 class RayCluster:
@@ -60,6 +60,11 @@ class RayCluster:
 
         actor = ray.remote(self._member)
         return RayWorker(actor.options(num_cpus=self._share, max_restarts=0).remote(number))
+
+    def share(self, content: bytes) -> Any:
+        import ray
+
+        return ray.put(content)
 
     def first_ready(self, calls: Sequence[Any], seconds: float) -> list[Any]:
         import ray

@@ -35,12 +35,11 @@ class News:
     files: Files = field(default_factory=dict)  # that the entries need
 
     @staticmethod
-    def joined(parts: Sequence[News], nothing: Candidates) -> News:
+    def joined(parts: Sequence[News]) -> News:
         """The same as one."""
-        filled = [part for part in parts if len(part.kept)]
         return News(
-            Candidates.joined([part.kept for part in filled]) if filled else nothing,
-            Trace.joined([part.trace for part in filled]) if filled else NO_TRACE,
+            Candidates.joined([part.kept for part in parts]),
+            Trace.joined([part.trace for part in parts]),
             {bug for part in parts for bug in part.bugs},
             {bug for part in parts for bug in part.flaky},
             {name: content for part in parts for name, content in part.files.items()},
@@ -64,8 +63,8 @@ class StepParcels:
         arrays = ungrouped(parcel.arrays, (*(str(place) for place in range(len(told))), FILES))
         return [self._step(fields, arrays[str(place)]) for place, fields in enumerate(told)], arrays[FILES]
 
-    def of_news(self, news: News, **fields: Any) -> Parcel:
-        told = {**fields, "bugs": sorted(news.bugs), "flaky": sorted(news.flaky)}
+    def of_news(self, news: News) -> Parcel:
+        told = {"bugs": sorted(news.bugs), "flaky": sorted(news.flaky)}
         if not len(news.kept):
             return Parcel({**told, KEPT: []}, grouped({FILES: news.files}))
         arrays = grouped({KEPT: entry_arrays(news.kept), TRACE: trace_arrays(news.trace), FILES: news.files})

@@ -14,7 +14,7 @@ from jostle.options.declaration import Theme, check, option
 from jostle.options.kinds import COUNT, number
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
-from jostle.records import NO_PARENT, Lesson
+from jostle.records import ALL_OF_IT, NO_PARENT, Lesson, Share, all_rows
 from jostle.schedulers.least_fuzzed import Growing
 
 
@@ -48,11 +48,16 @@ class SeedList:
         desired: float = ListOptions.desired,
         rounds: int | None = None,
         depth: int | None = None,
+        share: Share = ALL_OF_IT,
     ):
-        """`depth` is how many generations below its root an entry may be; None for any number of depth or rounds."""
+        """`depth` is how many generations below its root an entry may be; None for any number of depth or rounds.
+
+        Of several workers, each lists its share only.
+        """
         check(ListOptions, desired=desired)
         self._iterations, self._limit, self._desired, self._rounds = iterations, limit, desired, rounds
         self._depth = float("inf") if depth is None else depth
+        self._share = share
         self._depths = Growing()  # of every corpus entry below its root
         self._list = Growing()  # corpus ids
         self._next = 0  # place in the list
@@ -74,6 +79,7 @@ class SeedList:
         depths, mutants = np.zeros(len(kept)), ~planted.numpy()
         depths[mutants] = self._depths.values()[kept.parents.numpy()[mutants]] + 1
         joins = planted | (desired & near & (torch.from_numpy(depths) <= self._depth))
+        joins &= self._share.mine(all_rows(len(kept)) + known, lesson.source)
         self._depths.extend(depths)
         self._list.extend(joins.nonzero().squeeze(1).double().numpy() + known)
         self._gained += float(gains.sum())
@@ -81,6 +87,8 @@ class SeedList:
     def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
         ids = self._list.values()
         lines = -(-children // self._iterations)
+        if not len(ids):
+            return torch.empty(0, dtype=torch.int64)
         if self._next == len(ids):
             if self._round == self._rounds:
                 return torch.empty(0, dtype=torch.int64)
@@ -96,7 +104,7 @@ class SeedList:
 
 def _list(settings: Settings, context: PartContext) -> SeedList:
     steps, options = settings[StepOptions], settings[ListOptions]
-    return SeedList(steps.iterations, steps.limit, options.desired, options.rounds, options.depth)
+    return SeedList(steps.iterations, steps.limit, options.desired, options.rounds, options.depth, context.share)
 
 
 LIST = Part(first_line(SeedList), _list, (ListOptions, StepOptions))

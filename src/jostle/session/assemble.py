@@ -15,7 +15,7 @@ from jostle.inputs.domain_files import DOMAIN_FILE, encode_domain
 from jostle.inputs.several import layout_of
 from jostle.interfaces import Oracle
 from jostle.options.campaign import FindingOptions, ModelOptions, RunOptions
-from jostle.options.resources import BudgetOptions, ScaleOptions, ThreadOptions
+from jostle.options.resources import BatchOptions, BudgetOptions, ScaleOptions, ThreadOptions
 from jostle.options.schema import Given
 from jostle.profile import Layers, Profile, layers_in
 from jostle.progress import Progress, quietly
@@ -25,7 +25,7 @@ from jostle.scale.crew import Work
 from jostle.session.confirm import in_new_process
 from jostle.session.finish import InputFinisher
 from jostle.session.folder_trust import remember_own
-from jostle.session.hiring import FUZZ_COMMAND, hire, on_one_thread_each, work_fields
+from jostle.session.hiring import FUZZ_COMMAND, hire, on_one_thread_each, refuse_unshareable, work_fields
 from jostle.session.identity import folder_of, record_of
 from jostle.session.introduce import figures, introduction, nothing_found, summary_rows
 from jostle.session.isolate import any_held
@@ -63,6 +63,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         other_threads = [*_other_threads(threads_before(folder), loaded)]
         saved = saved_profile(folder, loaded.model)
         composition = compose(loaded.prepared, lambda: take_profile(loaded, progress) if saved is None else saved)
+        refuse_unshareable(given, composition.counter is not None)
         watched = rehearse(loaded.prepared, composition.profile, list(composition.oracles.values()))
         hiring = hire(given.of(ScaleOptions))
         undone.callback(hiring.close)
@@ -79,6 +80,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
     work = Work(
         fields=work_fields(FUZZ_COMMAND, given.over(threads=loaded.threads), loaded.digest),
         executions=budget_of(loaded.settings).executions,
+        batch=loaded.settings[BatchOptions].rows,
         folder=archive.folder,
         files=(PROFILE,),
         written=archive.wait,

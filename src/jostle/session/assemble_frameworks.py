@@ -24,7 +24,7 @@ from jostle.options.campaign import RunOptions
 from jostle.options.resources import BudgetOptions, ScaleOptions
 from jostle.options.schema import Settings
 from jostle.recipes.frameworks import FrameworkCampaign, frameworks
-from jostle.records import Seeds
+from jostle.records import Seeds, Share
 from jostle.scale.crew import Work
 from jostle.session.finish_frameworks import GraphFinisher
 from jostle.session.hiring import FRAMEWORKS_COMMAND, hire, work_fields
@@ -54,9 +54,9 @@ class Opened:
         return hashlib.sha256(b"".join(graph.encoded for graph in self.graphs.values())).hexdigest()[:16]
 
     def composed(
-        self, store: GraphStore, crew: Callable[[Seeds], Crew | None] = lambda seeds: None, worker: int | None = None
+        self, store: GraphStore, crew: Callable[[Seeds], Crew | None] = lambda seeds: None, share: Share | None = None
     ) -> FrameworkCampaign:
-        return frameworks(self.backends, self.examiner, store, self.graphs, self.settings, crew, worker)
+        return frameworks(self.backends, self.examiner, store, self.graphs, self.settings, crew, share)
 
 
 def open_backends(settings: Settings, say: Callable[[str], None] = lambda line: None) -> Opened:
@@ -95,6 +95,7 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         work = Work(
             fields=work_fields(FRAMEWORKS_COMMAND, settings.given, opened.digest),
             executions=budget_of(settings).executions,
+            batch=options.batch,
             folder=archive.folder,
             files=(),
             written=archive.wait,

@@ -21,7 +21,7 @@ from jostle.freed_memory import keep_freed_memory
 from jostle.interfaces import Listener
 from jostle.isolation.orphans import new_folder
 from jostle.progress import quietly
-from jostle.records import Seeds
+from jostle.records import Seeds, Share
 from jostle.scale.crew import FAILED, REFUSED
 from jostle.scale.folder_parcels import file_array, put_files
 from jostle.scale.parcel import Parcel
@@ -68,30 +68,34 @@ class CrewMember:
         """Composes the campaign and goes through all that it has done so far."""
         return _answered(lambda: self._begun(Parcel.decoded(content).fields))
 
-    def round(self, content: bytes) -> bytes:
+    def round(self, content: bytes, *bulletins: bytes) -> bytes:
         """Takes the news of others, and does steps for about a second."""
-        return _answered(lambda: self._round(Parcel.decoded(content)))
+        return _answered(lambda: self._round(Parcel.decoded(content), [Parcel.decoded(one) for one in bulletins]))
 
     def _begun(self, fields: Mapping[str, Any]) -> Parcel:
         refuse_other_versions(fields["versions"])
         _enter(Path(fields["place"]), fields["importable"])
         keep_freed_memory()
-        self._composed = composed = COMPOSED[fields["command"]](fields["options"], self._folder, self._number)
+        share = Share(self._number, fields["workers"])
+        self._composed = composed = COMPOSED[fields["command"]](fields["options"], self._folder, share)
         if composed.digest != fields["digest"]:
             raise UsageError(
                 f"on {os.uname().nodename} model or seeds are others than here: put the same files on every machine"
             )
-        self._parcels, self._several = StepParcels(composed.seeds), fields["workers"] > 1
+        self._parcels, self._several = StepParcels(composed.seeds), share.of > 1
         bugs, flaky = (frozenset((kind, number) for kind, number in fields[name]) for name in ("bugs", "flaky"))
         history = copied_history(self._folder, composed.seeds, bugs, flaky, fields["seconds"])
         composed.campaign.begin(history, composed.listeners)
         self._busy, self._since = 0.0, time.monotonic()
         return Parcel()
 
-    def _round(self, parcel: Parcel) -> Parcel:
-        composed, news = self._composed, self._parcels.news_in(parcel)
-        put_files(news.files, self._folder)
-        composed.campaign.join(news.kept, news.trace, news.bugs, news.flaky)
+    def _round(self, parcel: Parcel, bulletins: Sequence[Parcel]) -> Parcel:
+        composed = self._composed
+        for place, bulletin in enumerate(bulletins):
+            news = self._parcels.news_in(bulletin)
+            put_files(news.files, self._folder)
+            kept = replace(news.kept, parents=parcel.arrays[str(place)])
+            composed.campaign.join(kept, news.trace, news.bugs, news.flaky)
         composed.campaign.allow(replace(composed.budget, executions=parcel.fields["executions"]))
         started = time.monotonic()
         steps = list(self._steps(started))
@@ -142,21 +146,21 @@ def _size(done: DoneStep) -> int:
     return sum(array.nbytes for array in (done.kept.inputs, done.failing.inputs.inputs, *arrays))
 
 
-def _fuzz(options: Mapping[str, Any], folder: Path, number: int) -> Composed:
+def _fuzz(options: Mapping[str, Any], folder: Path, share: Share) -> Composed:
     """What `jostle fuzz` composes of options, with the profile and twins that the folder holds."""
     loaded = load(FUZZ.parsed(options).over(out=str(folder)))
     profile = saved_profile(folder, loaded.model)
-    composition = compose(loaded.prepared, lambda: take_profile(loaded, quietly) if profile is None else profile)
+    composition = compose(loaded.prepared, lambda: take_profile(loaded, quietly) if profile is None else profile, share)
     seeds, budget = composition.prepared.seeds, budget_of(loaded.settings)
-    return Composed(composition.campaign(folder, worker=number), seeds, budget, loaded.digest)
+    return Composed(composition.campaign(folder), seeds, budget, loaded.digest)
 
 
-def _frameworks(options: Mapping[str, Any], folder: Path, number: int) -> Composed:
+def _frameworks(options: Mapping[str, Any], folder: Path, share: Share) -> Composed:
     """The same of `jostle frameworks`, with backends of the worker's own."""
     settings = settled(FRAMEWORKS.parsed(options))
     opened, files = open_backends(settings), GraphFiles(folder / GRAPHS, graph_number)
     store = GraphStore(files.read)
-    composed = opened.composed(store, worker=number)
+    composed = opened.composed(store, share=share)
 
     def files_of(done: DoneStep) -> Files:
         rows = (done.kept, *(finding.row for finding in (*done.findings, *done.flaky)))
@@ -173,7 +177,7 @@ def _frameworks(options: Mapping[str, Any], folder: Path, number: int) -> Compos
     )
 
 
-COMPOSED: Mapping[str, Callable[[Mapping[str, Any], Path, int], Composed]] = {
+COMPOSED: Mapping[str, Callable[[Mapping[str, Any], Path, Share], Composed]] = {
     FUZZ_COMMAND: _fuzz,
     FRAMEWORKS_COMMAND: _frameworks,
 }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jostle.errors import UsageError
 from jostle.options.resources import ScaleOptions, ThreadOptions
 from jostle.options.schema import Given
 from jostle.records import Seeds
@@ -16,6 +17,7 @@ from jostle.scale.crew import RemoteCrew, Work
 from jostle.scale.ray_cluster import RayCluster, refuse_without_ray
 from jostle.scale.step_parcels import StepParcels
 from jostle.session.crew_versions import versions
+from jostle.session.isolate import any_held
 
 FUZZ_COMMAND, FRAMEWORKS_COMMAND = "fuzz", "frameworks"
 NOT_REPRODUCIBLE = "with several workers no campaign is like another; only each worker's own draws follow from the seed"
@@ -43,6 +45,18 @@ class Hiring:
         """Ends all workers."""
         if self.cluster is not None:
             self.cluster.close()
+
+
+def refuse_unshareable(given: Given, counts_more: bool) -> None:
+    """Refuses what workers cannot have: objects of this process, and coverage of inputs that are not handed over."""
+    if given.of(ScaleOptions).number is None:
+        return
+    if any_held(given):
+        raise UsageError(
+            "workers cannot have objects of this process: name the model as FILE.py:function, or leave out workers"
+        )
+    if counts_more:
+        raise UsageError("--count-coverage run and failing need all inputs in one process: leave it or --workers out")
 
 
 def hire(options: ScaleOptions) -> Hiring:

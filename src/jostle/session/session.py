@@ -110,6 +110,10 @@ def remarks_on(session: Session, ended: Ended) -> Iterator[str]:
         changed = ", ".join(meddling)
         yield f"the model changed its process ({changed}), which was put back: --isolate gives it one of its own"
         meddling.clear()  # told
+    workers = ended.summary.workers
+    if workers is not None and workers.lost:
+        died = f"{counted(workers.lost, 'worker')} died and {'was' if workers.lost == 1 else 'were'} replaced"
+        yield f"{died}; of their work at most the last {workers.lost_seconds:.1f} s were not handed over and are lost"
     if ended.full:
         yield f"{session.archive.folder} has reached --max-disk: give more to go on"
     elif not ended.ran and not ended.stopped:

@@ -133,11 +133,17 @@ class Archive:
             digest = digest_of_failing(failing) if len(failing) else ""
             changed = digest != past.failing_digest
             corrected |= {"failing": len(failing), "failing_digest": digest} if changed else {}
-        if corrected:
+        if corrected and past.by is None:
             self.quarantine.warn(
                 f"step {past.step} came out otherwise when it was done again, so the model does not always do the "
                 f"same: the campaign goes on with what came out"
             )
+        elif corrected:
+            self.quarantine.warn(
+                f"step {past.step} was done by one of several workers and cannot be done again: the first seed stands "
+                f"for each entry that is lost, and failing tests that are lost are gone"
+            )
+        if corrected:
             self._rewrite(past.step, corrected)
 
     def _rewrite(self, step: int, corrected: Mapping[str, Any]) -> None:

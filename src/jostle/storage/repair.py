@@ -156,7 +156,7 @@ def repair_corpus(folder: Path, journal: Journal, seeds: Seeds, quarantine: Quar
     if lost:
         quarantine.warn(
             f"what was kept in step {_named(map(str, sorted(lost)))} is damaged or missing: what is left of it was "
-            f"moved to {folder / QUARANTINE}, and the step is done again"
+            f"moved to {folder / QUARANTINE}, and the step is done again where that is possible"
         )
     return lost
 
@@ -174,7 +174,7 @@ def repair_failing(folder: Path, journal: Journal, quarantine: Quarantine) -> se
     if lost:
         quarantine.warn(
             f"failing tests of step {_named(map(str, sorted(lost)))} are damaged or missing: what is left of them was "
-            f"moved to {folder / QUARANTINE}, and they are made again"
+            f"moved to {folder / QUARANTINE}, and they are made again where that is possible"
         )
     return lost
 
