@@ -40,6 +40,7 @@ OF_FRAMEWORKS = {
     "openvino": "openvino",
     "pytensor": "pytensor",
 }
+OF_WORKERS = {"ray": "ray"}
 SAFE_TORCH = (2, 10)  # older ones had memory corruption in the safe loader (CVE-2026-24747)
 
 
@@ -51,7 +52,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     found = {"python": platform.python_version(), "jostle": version("jostle")}
     found |= {name: _version(name) or "missing: pip install jostle" for name in CORE}
     found |= _optional(OF_INPUTS, "seeds of that kind") | _optional(OF_MODELS, "models of that kind")
-    found |= _optional(OF_FRAMEWORKS, "jostle frameworks")
+    found |= _optional(OF_FRAMEWORKS, "jostle frameworks") | _optional(OF_WORKERS, "--workers")
     found["sandbox"] = str(tried())
     if as_json:
         print(json.dumps(found))

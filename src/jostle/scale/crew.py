@@ -101,7 +101,8 @@ class RemoteCrew:
             self._news.append((ids[rows], News(done.kept.select(rows), done.trace.select(rows), bugs, flaky, files)))
 
     def over(self) -> bool:
-        return not self._steps and not any(member.calls for member in self._members)
+        waited_for = [member for member in self._members if not (self._stopping and member.rounds(BEGIN))]
+        return not self._steps and not any(member.calls for member in waited_for)
 
     def stop(self) -> None:
         self._stopping = True

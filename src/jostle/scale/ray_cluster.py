@@ -82,13 +82,19 @@ class RayCluster:
         except ray.exceptions.RayTaskError as error:
             raise error.as_instanceof_cause() from None
         except ray.exceptions.RayError as error:
-            raise WorkerLost(str(error).strip().partition("\n")[0]) from error
+            raise WorkerLost(_reason(error)) from error
         return answer
 
     def close(self) -> None:
         import ray
 
         ray.shutdown()
+
+
+def _reason(error: Exception) -> str:
+    """Why a worker is gone, in one line: what Ray says first, and what it says last, which may be a cause."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return lines[0] if len(lines) == 1 else f"{lines[0]} {lines[-1]}"
 
 
 def _start_here() -> None:
