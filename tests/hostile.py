@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import resource
@@ -130,6 +131,25 @@ class Untrue(Exception):
         raise RuntimeError
 
 
+class _Anonymous(type):
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        raise RuntimeError("no name")
+
+    @property
+    def __mro__(cls) -> tuple[type, ...]:  # type: ignore[override]
+        raise RuntimeError("no ancestors")
+
+
+class Nameless(Exception, metaclass=_Anonymous):
+    """Raises when it is asked what its class is called, where it was raised, or why."""
+
+    def _raise(self) -> Any:
+        raise RuntimeError("nowhere")
+
+    __traceback__ = __cause__ = __context__ = __class__ = property(_raise, lambda self, value: None)  # type: ignore
+
+
 def keyboard_interrupt() -> None:
     raise KeyboardInterrupt
 
@@ -148,6 +168,10 @@ def speechless() -> None:
 
 def untrue_cause() -> None:
     raise ValueError from Untrue()
+
+
+def nameless() -> None:
+    raise Nameless
 
 
 def unspeakable() -> None:
@@ -176,8 +200,59 @@ def later_alarm() -> None:
     signal.setitimer(signal.ITIMER_REAL, 1.0)  # a busy machine may take some of it to answer
 
 
+def profiler() -> None:
+    """Is rung again and again by its own timer."""
+    signal.setitimer(signal.ITIMER_PROF, 0.01, 0.01)
+    spin()
+
+
+def later_timers() -> None:
+    for timer in (signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+        signal.setitimer(timer, 1.0, 1.0)
+
+
+def forked() -> None:
+    """The copy goes on as if it were the process itself."""
+    os.fork()
+
+
+def forked_and_raised() -> None:
+    if os.fork() == 0:
+        raise RuntimeError("of a copy")
+
+
+def umask() -> None:
+    os.umask(0o777)
+
+
+def default_dtype() -> None:
+    torch.set_default_dtype(torch.float16)
+
+
+def default_device() -> None:
+    torch.set_default_device("meta")
+
+
+def modes_of_torch() -> None:
+    torch.set_grad_enabled(False)
+    torch.set_deterministic_debug_mode("error")
+    torch.set_num_threads(3)
+
+
+class LastWords:
+    def __del__(self) -> None:
+        sys.exit(5)
+
+
+def last_words() -> None:
+    """Wants to end the process in its own way: when an object is removed, and at the end."""
+    LastWords()
+    atexit.register(lambda: os._exit(77))
+    atexit.register(sys.exit, 78)
+
+
 def handlers() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPROF):
         signal.signal(number, signal.SIG_IGN)
 
 
@@ -209,6 +284,18 @@ def little_memory() -> None:
 
 def little_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+
+
+def memory_for_good() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (2**20, 2**20))
+
+
+def files_for_good() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def closed_files() -> None:
+    os.closerange(0, 200)
 
 
 def few_files() -> None:
@@ -313,11 +400,21 @@ MODELS: dict[str, Hostile] = {
     "base_exception": _both(base_exception, "crash:Own:"),
     "speechless": _both(speechless, "crash:Speechless:"),
     "untrue_cause": _both(untrue_cause, "crash:ValueError:"),
+    "nameless": _both(nameless, "crash:Nameless:"),
     "unspeakable": _both(unspeakable, "crash:ValueError:"),
     "thread": _both(thread, ""),
     "threads_of_torch": _both(threads_of_torch, "crash:RuntimeError:"),
     "alarm": _deed(alarm, "crash:SIGALRM:", "crash:TimerRanOut:"),
     "later_alarm": _both(later_alarm, ""),
+    "profiler": _deed(profiler, "crash:SIGPROF:", "crash:TimerRanOut:"),
+    "later_timers": _both(later_timers, ""),
+    "forked": _both(forked, ""),
+    "forked_and_raised": _both(forked_and_raised, ""),
+    "umask": _both(umask, ""),
+    "default_dtype": _both(default_dtype, ""),
+    "default_device": _both(default_device, ""),
+    "modes_of_torch": _both(modes_of_torch, ""),
+    "last_words": Hostile(_at_guilty_rows(last_words), "", None),
     "handlers": _both(handlers, ""),
     "no_streams": _both(no_streams, ""),
     "closed_streams": _both(closed_streams, ""),
@@ -327,6 +424,9 @@ MODELS: dict[str, Hostile] = {
     "little_memory": _both(little_memory, ""),
     "little_files": _both(little_files, ""),
     "few_files": _both(few_files, ""),
+    "memory_for_good": _deed(memory_for_good, "crash:Exit 1:"),
+    "files_for_good": _deed(files_for_good, "crash:Exit 1:"),
+    "closed_files": _deed(closed_files, "crash:Exit 1:"),
     "no_output": _answer(lambda scores: None, "crash:NotOneRowPerInput:"),
     "empty_output": _answer(lambda scores: torch.empty(0), "crash:NotOneRowPerInput:"),
     "output_without_columns": _answer(lambda scores: scores[:, :0], "crash:UnfitOutput:"),

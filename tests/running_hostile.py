@@ -31,7 +31,6 @@ class Fuzzed:
 def fuzzed(name: str, folder: Path, *more: str) -> Fuzzed:
     """Runs a campaign over a hostile model in a folder that holds seeds.npy and takes our stderr."""
     out, err = folder / f"out-{name}", folder / STDERR
-    os.environ[hostile.CAMPAIGN] = str(out)
     place = ["--seeds", str(folder / "seeds.npy"), "--out", str(out)]
     sys.argv = ["jostle", "fuzz", f"{hostile.__file__}:{name}_model", *place, *COURSE.split(), *more]
     said = err.stat().st_size
@@ -52,6 +51,7 @@ def main() -> None:
     for descriptor, name in ((1, "stdout.txt"), (2, STDERR)):
         with (Path(folder) / name).open("ab") as file:
             os.dup2(file.fileno(), descriptor)
+    os.environ[hostile.CAMPAIGN] = str(Path(folder) / "out-campaign_removed")  # which workers inherit
     with started_ahead(MODEL_WORKER):  # what workers are forked from is imported once for all of them
         for name in names.split(","):
             said = asdict(fuzzed(name, Path(folder), *more))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -29,7 +30,8 @@ from jostle.interfaces import (
     Target,
 )
 from jostle.judgement import BatchJudge, Classes, Saved
-from jostle.records import Bug, Candidates, Lesson, Outcome, Seeds, Source, Trace
+from jostle.randomness import worker_seed
+from jostle.records import ALL_OF_IT, Bug, Candidates, DoneBy, Lesson, Outcome, Seeds, Share, Trace
 from jostle.resume import Redone, Resumption
 from jostle.step_plan import StepPlan, StepPlanner
 from jostle.step_records import COUNTED_CORPUS, DoneStep, History, Standing, StepRecord, Summary, Tries
@@ -84,14 +86,12 @@ class Campaign:
         corpus_memory: int | None = None,
         scratch_folder: Path | None = None,
         independent: bool = False,
-        keeps_traces: bool = False,
-        processors: int | None = None,
+        share: Share | None = None,
         crew: Crew | None = None,
     ):
         """A step runs `batch` inputs, and with a `largest_batch` up to so many, the more the campaign has run before.
 
-        With `plans_ahead`, steps are planned while the previous step runs, so without knowing its results: in a thread
-        beside it where there is a processor to spare of so many `processors`, None is all of the machine.
+        With `plans_ahead`, steps are planned while the previous step runs, so without knowing its results.
         `saved` gives what a file gives back of inputs [batch, ...]: with it, only what survives that is found.
 
         With `seeds_count`, seeds that the model gets wrong are findings too. So many failing tests are handed to the
@@ -99,8 +99,9 @@ class Campaign:
         `counter`, the summary tells the coverage that it counts and not that of the corpus. Where answers are
         `independent` of the other rows of a batch, new bugs of a step are confirmed together and not one by one.
 
-        With a `crew`, its workers do all steps after the planting. A worker `keeps_traces` of what its steps keep, for
-        others to know it without running it.
+        With a `crew`, its workers do all steps after the planting. A worker has a `share` of them, randomness of its
+        own, and one processor if it is one of several; it keeps the traces of what its steps keep, for others to know
+        it without running it.
 
         Inputs of the corpus take at most `corpus_memory` bytes, None is no bound. What is beyond is in a file without
         a name on the disk of `scratch_folder`, or of the system's folder for such files.
@@ -111,10 +112,12 @@ class Campaign:
         self._judge = BatchJudge(oracles, target, saved, seeds_count, classes, independent)
         self._keep_failing, self._counter = keep_failing, counter
         learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
-        self._admission = Admission(Corpus(seeds, corpus_memory, scratch_folder), feedbacks, learners, keeps_traces)
-        self._crew = crew
-        self._planner = StepPlanner(scheduler, mutator, self._admission.corpus, seed)
-        self._plans_ahead, self._processors = plans_ahead, processors or _all_processors()
+        corpus = Corpus(seeds, corpus_memory, scratch_folder)
+        self._admission = Admission(corpus, feedbacks, learners, keeps_traces=share is not None)
+        self._crew, self._share = crew, share or ALL_OF_IT
+        own_seed = worker_seed(seed, self._share.worker)
+        self._planner = StepPlanner(scheduler, mutator, self._admission.corpus, own_seed)
+        self._plans_ahead, self._processors = plans_ahead, 1 if self._share.of > 1 else _all_processors()
         self._planned_ahead: StepPlan | None = None
         self._planning_thread = ThreadPoolExecutor(1, "planning")  # begins when it is first given something
         self._tally = Tally()
@@ -183,7 +186,7 @@ class Campaign:
     def join(self, kept: Candidates, trace: Trace, bugs: Collection[Bug], flaky: Collection[Bug]) -> None:
         """Takes over what others kept, with its trace, and the bugs that they have seen."""
         if len(kept):
-            self._admission.add(Lesson(kept, self._admission.gains(kept, trace), trace, (), Source.OTHERS))
+            self._admission.add(Lesson(kept, self._admission.gains(kept, trace), trace, (), DoneBy.OTHERS))
         self._judge.know(bugs, flaky)
 
     def allow(self, budget: Budget) -> None:
@@ -211,6 +214,10 @@ class Campaign:
         if self._crew is not None:
             return self._crew.tries()
         return self._mutator.tries() if isinstance(self._mutator, CountsTries) else {}
+
+    def counted_by_workers(self) -> Counter[str]:
+        """What workers counted besides steps, by name."""
+        return Counter() if self._crew is None else self._crew.counts()
 
     def spent(self) -> bool:
         """Whether the budget is."""
@@ -253,7 +260,7 @@ class Campaign:
             started = time.monotonic()
             done = crew.next_step()
             if done is None:
-                self._tally.seconds += time.monotonic() - started
+                self._tally.seconds += time.monotonic() - started if crew.begun() else 0.0
             else:
                 self._take_over(crew, done, started)
 
@@ -356,6 +363,7 @@ class Campaign:
             counter=self._counter,
             seeds=self._seeds,
             batch=self._batch,
+            worker=self._share.worker,
         ).replay(history, redone, self._plan)
         self._judge.remember(history.bugs, history.flaky)
         self._tally = Tally.after(history)

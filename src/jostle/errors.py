@@ -13,6 +13,14 @@ JostleError                 our own; every subclass prints as one line
 What the target does wrong is never an exception: it is an Outcome in the Trace.
 """
 
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY}
+
 
 class JostleWarning(UserWarning):
     """What a script should know of a campaign that ran all the same."""
@@ -23,7 +31,24 @@ class JostleError(Exception):
 
 
 class WriteFailed(JostleError):
-    pass
+    """What the system refused to write, and what to do."""
+
+    @staticmethod
+    def at(place: Path | str, error: OSError) -> JostleError:
+        if error.errno == errno.EBADF:
+            return ProcessSpoilt(f"{place} was closed while the model ran")
+        return WriteFailed(f"cannot write {place}: {error.strerror or type(error).__name__}; {_way_on(error)}")
+
+
+def _way_on(error: OSError) -> str:
+    whole = "what was written before is whole"
+    if error.errno in NO_ROOM:
+        return f"{whole}: make room, and the same command goes on"
+    if error.errno == errno.ENOENT:
+        return "its folder was removed meanwhile, perhaps by the model: the same command begins anew"
+    if error.errno in IN_THE_WAY:
+        return f"{whole}: something else is in the way there, move it, and the same command goes on"
+    return f"{whole}: once that is mended, the same command goes on"
 
 
 class ProcessSpoilt(JostleError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sysconfig
+import threading
 import traceback
 from collections import deque
 from collections.abc import Callable
@@ -21,6 +22,8 @@ LONGEST_MESSAGE, LONGEST_TRACEBACK = 4_000, 100_000  # characters
 MOST_CAUSES = 100  # of an exception, one behind the other; foreign code may tie them in a ring
 CRASH = "crash"  # the kind of what a target raises or dies of
 TRUSTING = "give --sandbox off if you trust it"
+# As Python keeps them: a class may put something else in their place.
+NAME_OF_CLASS, TRACEBACK_OF_EXCEPTION = type.__dict__["__name__"], BaseException.__dict__["__traceback__"]
 REFUSALS = {PermissionError.__name__, "PermissionDeniedError"}  # by Python, by TensorFlow
 
 
@@ -84,7 +87,7 @@ def asked(part: str, foreign: Callable[..., Result], *given: object) -> Result:
     except BaseException as error:
         if asks_to_end(error):
             raise
-        what = f"{type(error).__name__} in {_line_in(error)}: {first_line(error)}"
+        what = f"{kind_of(error)} in {_line_in(error)}: {first_line(error)}"
         raise UsageError(f"{part} raised {what.rstrip(': ')}; mend it") from error
 
 
@@ -93,45 +96,63 @@ def asks_to_end(error: BaseException) -> bool:
 
     Our own handlers raise Interrupted; where Python's is in place, as in scripts, a KeyboardInterrupt may be Ctrl-C.
     """
-    if isinstance(error, Interrupted):
+    kind = type(error)  # of which an exception may lie where it is asked whether it is an instance
+    if issubclass(kind, Interrupted):
         return True
-    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return issubclass(kind, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def kind_of(error: BaseException) -> str:
+    """The name of an exception's class, also where its class says another, or raises."""
+    return str(NAME_OF_CLASS.__get__(type(error)))
 
 
 def first_line(error: BaseException) -> str:
     """The first line of what an exception says; nothing, if it cannot say it."""
+    said = _told_or(lambda: str(str(error)[:LONGEST_MESSAGE]), "").strip()
+    return said.splitlines()[0] if said else ""
+
+
+def _told_or(ask: Callable[[], Result], otherwise: Result) -> Result:
+    """What an exception answers, which is foreign code too; something else where it raises."""
     try:
-        lines = str(str(error)[:LONGEST_MESSAGE]).strip().splitlines()
+        return ask()
     except BaseException as failure:
         if asks_to_end(failure):
             raise
-        return ""
-    return lines[0] if lines else ""
+        return otherwise
 
 
 # The last failure of foreign code in this process that came of what the system refused, if there was one.
 denials: deque[Crash] = deque(maxlen=1)
+# Set while torch's defaults are left to foreign code, which builds a model by those that its file sets: until the
+# outermost call of it is over, and for good in a process of its own.
+torch_is_lent = threading.Event()
 # What foreign code changed of this process, in words, in the order in which it was first seen.
 meddling: dict[str, None] = {}
 
 
 def _put_back_after(foreign: Callable[[], Result]) -> Result:
     with in_foreign_hands:
-        before = ProcessState.now()
+        outermost = not torch_is_lent.is_set()
+        before = ProcessState.now(with_torch=outermost)
+        torch_is_lent.set()
         try:
             return foreign()
         finally:
+            if outermost:
+                torch_is_lent.clear()
             meddling.update(dict.fromkeys(before.restore()))
 
 
 def _crash_of(error: BaseException) -> Crash:
-    frame = traceback.extract_tb(error.__traceback__)[-1]
+    frame = _frames_of(error)[-1]
     crash = Crash(
-        error=type(error).__name__,
+        error=kind_of(error),
         message=first_line(error),
         where=f"{Path(frame.filename).name}:{frame.name}",
         traceback=_traceback_of(error)[-LONGEST_TRACEBACK:],
-        denied=_denied(error),
+        denied=_told_or(lambda: _denied(error), False),
     )
     if crash.denied:
         denials.append(crash)
@@ -140,12 +161,12 @@ def _crash_of(error: BaseException) -> Crash:
 
 def _traceback_of(error: BaseException) -> str:
     """Its own frames alone where an exception, or one behind it, cannot be asked whether it is there."""
-    try:
-        return "".join(traceback.format_exception(error))
-    except BaseException as failure:
-        if asks_to_end(failure):
-            raise
-        return "".join(traceback.format_tb(error.__traceback__)) + type(error).__name__
+    own = "".join(_frames_of(error).format()) + kind_of(error)
+    return _told_or(lambda: "".join(traceback.format_exception(error)), own)
+
+
+def _frames_of(error: BaseException) -> traceback.StackSummary:
+    return traceback.extract_tb(TRACEBACK_OF_EXCEPTION.__get__(error))
 
 
 def _denied(error: BaseException | None) -> bool:
@@ -161,13 +182,13 @@ def _denied(error: BaseException | None) -> bool:
 
 def raised_by_user(error: BaseException) -> str | None:
     """FILE:LINE in the user's code, if the innermost frame lies there."""
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = _frames_of(error)
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames and _is_users(frames[-1]) else None
 
 
 def _line_in(error: BaseException) -> str:
     """FILE:LINE, the innermost that is neither ours nor of an installed package, if there is one."""
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = _frames_of(error)
     frame = ([one for one in frames if _is_users(one)] or frames)[-1]
     return f"{Path(frame.filename).name}:{frame.lineno}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Protocol, runtime_checkable
 
@@ -137,6 +138,9 @@ class Crew(Protocol):
     def begin(self, standing: Standing) -> None:
         """Starts all of them from what the campaign's folder holds."""
 
+    def begun(self) -> bool:
+        """Whether anybody has begun to work, which takes as long as loading a model does."""
+
     def next_step(self) -> DoneStep | None:
         """A step that one of them did, in the order in which each did its own; none if none comes for a moment."""
 
@@ -154,5 +158,8 @@ class Crew(Protocol):
 
     def tries(self) -> Mapping[str, Tries]:
         """What came of all workers' tries in this run, by transformation."""
+
+    def counts(self) -> Counter[str]:
+        """What workers counted besides steps, by name."""
 
     def so_far(self) -> WorkersSoFar: ...

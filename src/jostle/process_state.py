@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # whose getsignal does not name handlers, which takes long
 import io
 import os
 import signal
@@ -24,11 +25,25 @@ if sys.platform != "win32":
         for name in ("RLIMIT_AS", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOFILE", "RLIMIT_NPROC", "RLIMIT_CPU")
         if hasattr(resource, name)
     }
-    SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+    # What a timer sends when it runs out, and the timer.
+    TIMERS = {
+        signal.SIGALRM: signal.ITIMER_REAL,
+        signal.SIGVTALRM: signal.ITIMER_VIRTUAL,
+        signal.SIGPROF: signal.ITIMER_PROF,
+    }
 else:
     LIMITS = {}
-    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+    TIMERS = {}
+SIGNALS = (signal.SIGINT, signal.SIGTERM, *TIMERS)
 STREAMS = {"stdout": 1, "stderr": 2}  # of sys, and their descriptors
+# What torch does where it is not told otherwise: how it is asked, and how it is set.
+TORCH_DEFAULTS = {
+    "torch's default dtype": ("get_default_dtype", "set_default_dtype"),
+    "torch's grad mode": ("is_grad_enabled", "set_grad_enabled"),
+    "torch's deterministic mode": ("get_deterministic_debug_mode", "set_deterministic_debug_mode"),
+    "torch's number of threads": ("get_num_threads", "set_num_threads"),
+}
+STRICTEST = 0o077  # the umask while the process's own is asked for the first time
 OUT_OF_THE_WAY = 512  # copies of descriptors have at least this number: models close those from 3 to 255
 
 File = tuple[int, int]  # device and number of what a descriptor leads to
@@ -37,36 +52,109 @@ File = tuple[int, int]  # device and number of what a descriptor leads to
 in_foreign_hands = threading.RLock()
 
 
+class TimerRanOut(Exception):
+    """Of a timer that the model set."""
+
+
+@dataclass(frozen=True)
+class TorchState:
+    """What torch does in this process, and thread, where it is not told otherwise."""
+
+    defaults: tuple[Any, ...]  # as in TORCH_DEFAULTS
+    device: Any
+
+    @staticmethod
+    def now() -> TorchState | None:
+        """None where torch is not imported."""
+        torch = sys.modules.get("torch")
+        if torch is None:
+            return None
+        # A fifth of the time that asking for the default device takes, which is looked at before and after every batch.
+        return TorchState(tuple(getattr(torch, ask)() for ask, _ in TORCH_DEFAULTS.values()), torch.empty(0).device)
+
+    def restore(self) -> Iterator[str]:
+        torch, now = sys.modules["torch"], TorchState.now()
+        if now is None or now == self:
+            return
+        for (name, (_, put)), before, after in zip(TORCH_DEFAULTS.items(), self.defaults, now.defaults, strict=True):
+            if before != after:
+                getattr(torch, put)(before)
+                yield name
+        if now.device != self.device:
+            torch.set_default_device(None if self.device.type == "cpu" else self.device)  # None costs nothing later
+            if torch.empty(0).device != self.device:
+                raise ProcessSpoilt("the model changed torch's default device for good")
+            yield "torch's default device"
+
+
 @dataclass(frozen=True)
 class ProcessState:
-    """The working folder, streams, handlers of signals, alarm and limits of this process at one moment."""
+    """The working folder, streams, handlers of signals, timers, limits, umask and torch's defaults at one moment."""
 
+    process: int
     folder: str
     streams: dict[str, TextIO | None]
     files: dict[int, File | None]  # by descriptor
     handlers: dict[signal.Signals, Any]
-    alarm: bool  # is set
+    timers: list[signal.Signals]  # that are set, by what they send
     limits: dict[str, tuple[int, int]]
+    umask: int
+    torch: TorchState | None
 
     @staticmethod
-    def now() -> ProcessState:
+    def now(with_torch: bool = True) -> ProcessState:
         return ProcessState(
+            process=os.getpid(),
             folder=_folder(),
             streams={name: getattr(sys, name) for name in STREAMS},
             files={number: _file(number) for number in STREAMS.values()},
-            handlers={number: signal.getsignal(number) for number in SIGNALS},
-            alarm=_alarm_is_set(),
+            handlers={number: _signal.getsignal(number) for number in SIGNALS},
+            timers=_timers(),
             limits={name: resource.getrlimit(number) for name, number in LIMITS.items()},
+            umask=_umask(),
+            torch=TorchState.now() if with_torch else None,
         )
 
     def restore(self) -> list[str]:
-        """Puts everything back; what had changed, in words. ProcessSpoilt where that cannot be."""
-        return [*self._restore_limits(), *self._restore_streams(), *self._restore_signals(), *self._restore_folder()]
+        """Puts everything back; what had changed, in words. ProcessSpoilt where that cannot be.
+
+        A copy of the process, which foreign code forked, ends here: it must not go on as the campaign.
+        """
+        if os.getpid() != self.process:
+            os._exit(0)
+        changed = dict[str, None]()
+        while True:
+            try:
+                for what in self._restored():
+                    changed[what] = None
+                return list(changed)
+            except TimerRanOut as timer:  # just now; it is stopped
+                changed[f"the timer of {timer}"] = None
+
+    def _restored(self) -> Iterator[str]:
+        yield from self._restore_timers()
+        yield from self._restore_umask()
+        yield from self._restore_limits()  # early, because without files and memory little else can be done
+        yield from self._restore_streams()
+        yield from self._restore_handlers()
+        yield from self._restore_folder()
+        if self.torch is not None:
+            yield from self.torch.restore()
+
+    def _restore_timers(self) -> Iterator[str]:
+        for number in _timers():
+            if number not in self.timers:
+                stop_timer(number)
+                yield f"the timer of {number.name}"
+
+    def _restore_umask(self) -> Iterator[str]:
+        if os.umask(self.umask) != self.umask:
+            yield "the umask"
 
     def _restore_limits(self) -> Iterator[str]:
-        """First, because without files and memory nothing else can be done."""
         for name, before in self.limits.items():
-            if any(map(_is_lower, resource.getrlimit(LIMITS[name]), before)):
+            now = resource.getrlimit(LIMITS[name])
+            if now != before and any(map(_is_lower, now, before)):
                 try:
                     resource.setrlimit(LIMITS[name], before)
                 except (OSError, ValueError) as error:
@@ -87,14 +175,11 @@ class ProcessState:
             if replaced or closed or redirected:
                 yield name
 
-    def _restore_signals(self) -> Iterator[str]:
-        if not self.alarm and _alarm_is_set():
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            yield "an alarm"
+    def _restore_handlers(self) -> Iterator[str]:
         if threading.current_thread() is not threading.main_thread():
             return
         for number, before in self.handlers.items():
-            if before is not None and signal.getsignal(number) != before:
+            if before is not None and _signal.getsignal(number) != before:
                 signal.signal(number, before)
                 yield f"the handler of {number.name}"
 
@@ -108,7 +193,7 @@ class ProcessState:
 
 
 def _is_lower(limit: int, before: int) -> bool:
-    return limit != before and limit != resource.RLIM_INFINITY and (limit < before or before == resource.RLIM_INFINITY)
+    return limit != resource.RLIM_INFINITY and (limit < before or before == resource.RLIM_INFINITY)
 
 
 def keep_streams() -> None:
@@ -134,8 +219,26 @@ def _is_closed(stream: TextIO | None) -> bool:
     return stream is not None and bool(getattr(stream, "closed", False))
 
 
-def _alarm_is_set() -> bool:
-    return sys.platform != "win32" and signal.getitimer(signal.ITIMER_REAL)[0] > 0
+def _timers() -> list[signal.Signals]:
+    """Those that are set, by the signal that each will send."""
+    return [number for number, timer in TIMERS.items() if signal.getitimer(timer)[0] > 0]
+
+
+def stop_timer(number: int) -> None:
+    """The one that sends this signal."""
+    signal.setitimer(TIMERS[signal.Signals(number)], 0)
+
+
+# The umask as it was found last. The system tells it only to whoever sets one, and files may be written meanwhile.
+_known_umask = [STRICTEST]
+
+
+def _umask() -> int:
+    found = os.umask(_known_umask[0])
+    if found != _known_umask[0]:
+        os.umask(found)
+        _known_umask[0] = found
+    return found
 
 
 @cache

@@ -362,7 +362,7 @@ class Failures:
         )
 
 
-class Source(Enum):
+class DoneBy(Enum):
     """Who did a step that something is learnt from."""
 
     OWN = "this campaign or worker, just now"
@@ -378,7 +378,8 @@ class Lesson:
     gains: Tensor  # [kept, criteria] by how much each row was new
     trace: Trace  # of the rows kept
     found: tuple[Mutation, ...]  # those that showed bugs not seen before
-    source: Source = Source.OWN
+    done_by: DoneBy = DoneBy.OWN
+    worker: int | None = None  # who did a past step, where there were several
 
 
 @dataclass(frozen=True)
@@ -388,11 +389,17 @@ class Share:
     worker: int = 0
     of: int = 1
 
-    def mine(self, ids: Tensor, source: Source) -> Tensor:
-        """[entries] bool: what is this worker's to work through: what it kept itself, and a part of the past."""
-        if source is Source.PAST:
-            return ids % self.of == self.worker
-        return torch.full_like(ids, source is Source.OWN, dtype=torch.bool)
+    def mine(self, first: int, lesson: Lesson) -> Tensor:
+        """[kept] bool: what is this worker's to work through, of entries that have ids from `first` on.
+
+        That is what it kept itself, and what it or those in its place kept before; of what nobody in particular kept,
+        such as the seeds, a part.
+        """
+        ids = torch.arange(first, first + len(lesson.kept))
+        if lesson.done_by is not DoneBy.PAST:
+            return torch.full_like(ids, lesson.done_by is DoneBy.OWN, dtype=torch.bool)
+        owners = ids if lesson.worker is None else torch.full_like(ids, lesson.worker)
+        return owners % self.of == self.worker
 
 
 ALL_OF_IT = Share()  # of a campaign that does its steps itself

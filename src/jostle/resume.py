@@ -12,7 +12,7 @@ from jostle.coverage_counter import CoverageCounter
 from jostle.errors import ResumeRefused
 from jostle.interfaces import Target
 from jostle.judgement import BatchJudge
-from jostle.records import NO_TRACE, Candidates, Failures, Lesson, Seeds, Source, Trace
+from jostle.records import NO_TRACE, Candidates, DoneBy, Failures, Lesson, Seeds, Trace
 from jostle.step_plan import StepPlan, StepPlanner
 from jostle.step_records import History, PastStep
 
@@ -34,8 +34,10 @@ class PastPlans:
         steps: Sequence[PastStep],
         again: Callable[[PastStep], bool],  # which are done again
         plan_following: Plan | None,
+        worker: int,
     ):
         self._planner, self._steps, self._again, self._plan_following = planner, steps, again, plan_following
+        self._worker = worker
         self._unplanned = 1  # the first step that is; the planting needs no plan
         self._made: dict[int, StepPlan | None] = {}
 
@@ -46,7 +48,7 @@ class PastPlans:
         for past in self._steps[self._unplanned : step + (2 if self._plan_following else 1)]:
             if self._again(past):
                 self._made[past.step] = self._planner.plan(past.step, past.planned)
-            else:
+            elif past.by is None or past.by.worker == self._worker:  # what other workers planned is their own
                 self._planner.plan_again(past.step, past.planned)
             self._unplanned += 1
         if self._plan_following and step == self._steps[-1].step and step + 1 not in self._made:
@@ -74,6 +76,7 @@ class Resumption:
     counter: CoverageCounter | None
     seeds: Seeds
     batch: int
+    worker: int = 0  # of several, whose steps this continues
 
     def replay(self, history: History, redone: Redone, plan: Plan) -> StepPlan | None:
         """Goes through all steps; one of which something is lost is done again, as all that decides it is known.
@@ -85,7 +88,8 @@ class Resumption:
                 "steps of several workers cannot be done again, which --count-coverage needs for what was not kept: "
                 "leave it out"
             )
-        plans = PastPlans(self.planner, history.steps, self._can_do_again, plan if self.plans_ahead else None)
+        following = plan if self.plans_ahead else None
+        plans = PastPlans(self.planner, history.steps, self._can_do_again, following, self.worker)
         for steps in in_groups(history.steps, self.batch, self._again):
             past, kept = steps[0], history.kept([one for one in steps if not one.lost])
             if self._can_do_again(past):
@@ -144,7 +148,8 @@ class Resumption:
             plans.before_learning(past.step)
             rows = torch.arange(start, start + past.kept)
             entries = self._descending(kept.select(rows))
-            self.admission.add(Lesson(entries, gains[rows], trace.select(rows), past.found, Source.PAST))
+            worker = None if past.by is None else past.by.worker
+            self.admission.add(Lesson(entries, gains[rows], trace.select(rows), past.found, DoneBy.PAST, worker))
             start += past.kept
 
     def _run_again(self, kept: Candidates) -> Trace:

@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from jostle.cli.main import main
+from jostle.cli.main import run_command
 
 JOSTLE = str(Path(sys.executable).with_name("jostle"))
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
@@ -56,13 +54,11 @@ def in_this_process(*arguments: str) -> Ended:
             for category in NOT_SHOWN:
                 warnings.simplefilter("ignore", category)
             warnings.showwarning = lambda message, *_, **__: print(f"warned: {message}", file=err)
-            with pytest.raises(SystemExit) as left:
-                main()
+            code = run_command()
     finally:
         signal.signal(signal.SIGTERM, before)
         sys.argv, sys.path[:] = argv, path
-    assert isinstance(left.value.code, int)
-    return Ended(left.value.code, out.getvalue(), err.getvalue())
+    return Ended(code, out.getvalue(), err.getvalue())
 
 
 def as_a_process(*arguments: str, cwd: Path | None = None) -> Ended:

@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
-from running import ENVIRONMENT, Ended
+from running import ENVIRONMENT, JOSTLE, PATIENCE, Ended
 
 import hostile
 import running_hostile
@@ -31,8 +31,12 @@ TIMEOUT = 3.0  # seconds
 # A signal and too much memory; the other deeds are tried in the soak, and all together below.
 TRIED = ("segfault", "memory_at_once")
 # Those of which a finding comes that replaying shows again; the others are fuzzed one after another in one process.
-ISOLATED = [name for name, one in hostile.MODELS.items() if one.in_process is None]
-IMPOLITE = ("keyboard_interrupt", "folder", "closed_descriptors", "few_files", "sparse_output", "eval_raises")
+ISOLATED = [name for name, one in hostile.MODELS.items() if one.in_process is None and one.isolated]
+IMPOLITE = (
+    *("keyboard_interrupt", "folder", "closed_descriptors", "few_files", "sparse_output", "eval_raises"),
+    *("campaign_removed", "default_device"),
+)
+SPOILING = ("memory_for_good", "files_for_good", "closed_files")  # their process, in which nothing can go on
 UNBEARABLE = 1800  # seconds for all of them; a machine may be busy, and what hangs does so for good
 
 
@@ -122,8 +126,9 @@ def test_in_our_process_each_is_a_finding_or_one_line_and_the_process_stays_usab
     assert [line for line in wrong if line is not None] == []
     changed = {one.name for one in results if "the model changed its process" in one.err}
     assert changed == {
-        *("later_alarm", "handlers", "no_streams", "closed_streams", "closed_descriptors", "folder"),
-        *("little_memory", "little_files", "few_files"),
+        *("later_alarm", "later_timers", "handlers", "no_streams", "closed_streams", "closed_descriptors", "folder"),
+        *("little_memory", "little_files", "few_files", "umask"),
+        *("default_dtype", "default_device", "modes_of_torch", "threads_of_torch"),
     }
 
 
@@ -139,10 +144,27 @@ def test_in_a_process_of_its_own_each_is_a_finding_or_a_refusal(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_command_ends_though_a_thread_of_the_model_lives_on(process: Run, tmp_path: Path) -> None:
-    call = ["fuzz", f"{hostile.__file__}:thread_model", "--seeds", seeds(tmp_path), "--out", str(tmp_path / "out")]
+@pytest.mark.parametrize("name", ["thread", "last_words"])
+def test_a_command_ends_as_it_should_whatever_the_model_leaves_behind(name: str, process: Run, tmp_path: Path) -> None:
+    call = ["fuzz", f"{hostile.__file__}:{name}_model", "--seeds", seeds(tmp_path), "--out", str(tmp_path / "out")]
     ended = process(*call, *running_hostile.COURSE.split(), "--json")
     assert (ended.code, ended.json()["executions"]) == (Exit.CLEAN, 48)  # within the patience of `process`
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.slow
+@pytest.mark.soak
+@pytest.mark.parametrize("name", SPOILING)
+def test_a_process_that_a_model_spoilt_for_good_ends_with_one_line_and_its_code(name: str, tmp_path: Path) -> None:
+    call = ["fuzz", f"{hostile.__file__}:{name}_model", "--seeds", seeds(tmp_path), "--out", str(tmp_path / "out")]
+    with (tmp_path / "out.txt").open("wb") as out, (tmp_path / "err.txt").open("wb") as err:
+        program = [JOSTLE, *call, *running_hostile.COURSE.split()]
+        ended = subprocess.run(program, env=ENVIRONMENT, stdout=out, stderr=err, timeout=PATIENCE)
+    lines = [line for line in (tmp_path / "err.txt").read_text().splitlines() if line.startswith(("jostle:", "Trace"))]
+    assert ended.returncode == Exit.OUR_ERROR, lines
+    # Where nothing can be written any more, the code alone tells.
+    assert [line for line in lines if not line.endswith("--isolate runs it in a process of its own")] == []
+    assert len(lines) == (name != "files_for_good")
 
 
 @pytest.mark.slow

@@ -30,15 +30,13 @@ def test_the_options_of_the_page_are_read(tmp_path: Path) -> None:
 def test_the_commands_of_the_page_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from jostle.cli.main import main
+    from jostle.cli.main import run_command
 
     monkeypatch.chdir(tmp_path)
     Path("known.toml").write_text(TOML[1])
     for command in re.findall(r"^\$ (jostle .*)$", PAGE, re.MULTILINE):
         monkeypatch.setattr("sys.argv", shlex.split(command))
-        with pytest.raises(SystemExit) as left:
-            main()
-        assert left.value.code in (0, 1), capsys.readouterr().err
+        assert run_command() in (0, 1), capsys.readouterr().err
     findings = list(Path("frameworks-run").glob("findings/*"))
     assert findings
     for folder in findings:

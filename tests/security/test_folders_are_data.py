@@ -20,7 +20,7 @@ import jostle
 from fuzzed_suites import NET
 from jostle.catalogue import PARTS
 from jostle.cli.app import COMMANDS
-from jostle.cli.main import main
+from jostle.cli.main import run_command
 from jostle.commands.promoted_cases import replay_cases
 from jostle.composition.settle import FUZZ, ON_FOLDER
 from jostle.errors import UsageError
@@ -69,12 +69,12 @@ def command(*arguments: str) -> Ended:
     before, argv, path = signal.getsignal(signal.SIGTERM), sys.argv, list(sys.path)
     sys.argv = ["jostle", *arguments]
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as left:
-            main()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = run_command()
     finally:
         signal.signal(signal.SIGTERM, before)
         sys.argv, sys.path[:] = argv, path
-    return Ended(int(str(left.value.code)), out.getvalue(), err.getvalue())
+    return Ended(code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")

@@ -235,8 +235,8 @@ def test_steps_made_beside_the_one_that_runs_are_those_made_before_it(
     scheduler: Callable[[], Scheduler], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journals = []
-    for spare in (False, True):
-        monkeypatch.setattr(campaign, "_processor_to_spare", lambda spare=spare: spare)
+    for processors in (1, 1024):
+        monkeypatch.setattr(campaign, "_all_processors", lambda processors=processors: processors)
         journals.append(Run(Budget(executions=900), plans_ahead=True, scheduler=scheduler).to_the_end().journal())
     assert journals[0] == journals[1]
 
@@ -258,7 +258,7 @@ def test_what_making_a_step_raises_is_raised_when_the_one_before_it_has_run(monk
                 raise KeyError("ours")
             return super().mutate(parents, rng)
 
-    monkeypatch.setattr(campaign, "_processor_to_spare", lambda: True)
+    monkeypatch.setattr(campaign, "_all_processors", lambda: 1024)
     run = Run(Budget(executions=900), plans_ahead=True, mutator=lambda: Failing(0.1, 0, 1))
     with pytest.raises(KeyError):
         run.to_the_end()

@@ -12,42 +12,54 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import NoReturn
 
 from jostle.cli.model_arguments import needs_subprocess, needs_worker
 from jostle.cli.terminal import Exit, print_version, tell
-from jostle.errors import Interrupted, JostleError, UsageError
-from jostle.foreign import first_line, raised_by_user
-from jostle.process_state import keep_streams
+from jostle.errors import Interrupted, JostleError, ProcessSpoilt, UsageError
+from jostle.foreign import first_line, kind_of, raised_by_user
+from jostle.process_state import TIMERS, TimerRanOut, keep_streams, stop_timer
 
 CLICKS_INTERRUPTED = 130
 LONGEST = 60  # characters of a name that a refusal shows
 TO_THE_END = 3.0  # seconds that libraries, and threads that a model left, have once everything is saved
-TIMERS = ("SIGALRM", "SIGVTALRM", "SIGPROF")  # which only foreign code sets, and which end a process without a word
 
 
-class TimerRanOut(Exception):
-    """Of a timer that the model set."""
-
-
-def main() -> None:
-    """Runs one command and exits with its code, whatever threads the model left behind."""
+def main() -> NoReturn:
+    """Runs one command and ends this process with its code, whatever the model left behind."""
+    sys.unraisablehook = _unraisable
     code = run_command()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
+    if code == Exit.OUR_ERROR:
+        os._exit(code)  # the model may have taken the memory or the files that libraries, and threads, need to end
+    _always_end_with(code)
     threading.Thread(target=_end_anyhow, args=(code,), daemon=True).start()
     sys.exit(code)
 
 
+def _always_end_with(code: int) -> None:
+    """From now on, a model that left something to do at the end can end the process then, but with our code."""
+    end = os._exit
+    os._exit = lambda status: end(code)
+
+
 def _end_anyhow(code: int) -> None:
-    """Ends a process whose main thread has ended, and which waits for others; a host of this command is left alone."""
+    """Ends a process whose main thread has ended, and which waits for others."""
     time.sleep(TO_THE_END)
     if not threading.main_thread().is_alive():
         os._exit(code)
 
 
+def _unraisable(failure: sys.UnraisableHookArgs) -> None:
+    """Is silent about what objects of the model raise when they are removed, which nobody can catch."""
+    if failure.exc_value is None or raised_by_user(failure.exc_value) is None:
+        sys.__unraisablehook__(failure)
+
+
 def run_command() -> int:
-    """Runs one command in this process, and gives its exit code."""
+    """Runs one command in this process, which goes on, and gives its exit code."""
     keep_streams()
     with _signals_raise():
         try:
@@ -70,7 +82,7 @@ def run_command() -> int:
 @contextmanager
 def _signals_raise() -> Iterator[None]:
     """While this lasts, what asks the process to end raises Interrupted, and a timer that ran out TimerRanOut."""
-    timers = {getattr(signal, name): _timer_ran_out for name in TIMERS if hasattr(signal, name)}
+    timers = dict.fromkeys(TIMERS, _timer_ran_out)  # which only foreign code sets, and which end a process silently
     wanted = {signal.SIGINT: _interrupt, signal.SIGTERM: _interrupt, **timers}
     ours = {number: handler for number, handler in wanted.items() if signal.getsignal(number) != signal.SIG_IGN}
     before = {number: signal.signal(number, handler) for number, handler in ours.items()}
@@ -82,9 +94,13 @@ def _signals_raise() -> Iterator[None]:
 
 
 def _failed(error: BaseException) -> Exit:
-    """Tells whose fault it is: that of the user's code, if it was raised there, or ours."""
+    """Tells whose fault it is: that of the user's code, if it was raised there or took what we need, or ours."""
+    if isinstance(error, TimerRanOut):
+        return _told(str(ProcessSpoilt(f"a timer that the model set ran out later ({error})")), Exit.OUR_ERROR)
+    if isinstance(error, OSError) and error.errno == errno.EBADF:
+        return _told(str(ProcessSpoilt("files of the process were closed while the model ran")), Exit.OUR_ERROR)
     if (place := raised_by_user(error)) is not None:
-        what = f"{type(error).__name__} in {place}: {first_line(error)}".rstrip(": ")
+        what = f"{kind_of(error)} in {place}: {first_line(error)}".rstrip(": ")
         return _refused(f"{what}; what was found is safe: mend that code")
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return _refused(f"{str(error.filename)[:LONGEST]}…: the name is longer than the file system takes: shorten it")
@@ -134,6 +150,8 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _timer_ran_out(number: int, frame: FrameType | None) -> None:
+    """Once: a timer that goes on would interrupt us too."""
+    stop_timer(number)
     raise TimerRanOut(signal.Signals(number).name)
 
 
@@ -142,5 +160,7 @@ def _refused(message: str) -> Exit:
 
 
 def _told(message: str, code: Exit) -> Exit:
-    tell(message)
+    """The code holds even where the line cannot be written: nowhere to write, no memory."""
+    with suppress(Exception):
+        tell(message)
     return code

@@ -6,6 +6,7 @@ A guess may be wrong: then a process was started that nobody needed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 IN_PROCESS, HELP = "--no-isolate", {"--help", "-h"}
@@ -33,4 +34,6 @@ def _names_file(arguments: Sequence[str]) -> bool:
 
 def _is_model(argument: str) -> bool:
     path = Path(argument)
-    return (path.suffix in SUFFIXES and path.is_file()) or any((path / name).is_file() for name in IN_FOLDERS)
+    with suppress(OSError):  # a name that no file system takes
+        return (path.suffix in SUFFIXES and path.is_file()) or any((path / name).is_file() for name in IN_FOLDERS)
+    return False

@@ -44,7 +44,6 @@ from jostle.options.resources import BatchOptions, BudgetOptions, CorpusOptions,
 from jostle.options.schema import Given, Settings
 from jostle.part import TRIED, PartContext
 from jostle.profile import Profile, profiled
-from jostle.randomness import worker_seed
 from jostle.records import ALL_OF_IT, Seeds, Share, all_rows
 from jostle.subjects.instrument import Instrumentation, Instrumented
 from jostle.subjects.models import making_of, with_others
@@ -107,7 +106,7 @@ class Composition:
 
     def campaign(self, scratch_folder: Path | None = None, crew: Crew | None = None) -> Campaign:
         """All of them in one loop; the folder is for what memory has no room for. A `crew` does its steps."""
-        settings, share = self.prepared.settings, self.share or ALL_OF_IT
+        settings = self.prepared.settings
         low, high = settings[InputOptions].bounds
         return Campaign(
             target=self.prepared.model.target,
@@ -117,7 +116,7 @@ class Composition:
             scheduler=self.scheduler,
             seeds=self.prepared.seeds,
             budget=budget_of(settings),
-            seed=worker_seed(settings[RunOptions].seed, share.worker),
+            seed=settings[RunOptions].seed,
             batch=settings[BatchOptions].rows,
             largest_batch=_largest_batch(self.prepared),
             plans_ahead=_plans_ahead(settings),
@@ -129,8 +128,7 @@ class Composition:
             corpus_memory=settings[CorpusOptions].corpus_memory,
             scratch_folder=scratch_folder,
             independent=_rows_independent(self.prepared),
-            keeps_traces=self.share is not None,
-            processors=1 if share.of > 1 else None,
+            share=self.share,
             crew=crew,
         )
 

@@ -13,7 +13,7 @@ from io import BufferedIOBase
 from typing import Any
 
 from jostle.errors import JostleError, ProcessSpoilt
-from jostle.foreign import Crash, attempt
+from jostle.foreign import Crash, attempt, torch_is_lent
 
 # A request's fields -> what to answer
 Handler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -39,7 +39,8 @@ def _answer(handle: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
 
 
 def connected(number: str) -> BufferedIOBase:
-    """The way to whoever asks this process; a fatal signal writes its stack."""
+    """The way to whoever asks this process, which is the model's own; a fatal signal writes its stack."""
+    torch_is_lent.set()
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the campaign ends the worker when it is done

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jostle.errors import JostleError
+from jostle.errors import WriteFailed
 
 ALIGNED = 64  # bytes, as processors like it
 LENGTH = 8  # bytes at the start that tell how long the table of contents is
@@ -57,7 +57,7 @@ class SharedArrays:
                 if array.numel():
                     _write(self.descriptor, start + entry["start"], _bytes_of(array))
         except OSError as error:
-            raise JostleError(f"cannot keep a batch in {self._path}: {error}; all that was found is safe") from error
+            raise WriteFailed.at(self._path or "what a worker answers", error) from error
 
     def get(self, most: int | None = None) -> dict[str, Tensor]:
         """What is there now; ValueError if that does not hold together, or is more bytes than it may be."""
@@ -88,7 +88,8 @@ class SharedArrays:
         self._close = self._descriptor = None
 
     def _array(self, entry: Mapping[str, Any], first: int) -> Tensor:
-        array = torch.empty([int(size) for size in entry["shape"]], dtype=DTYPES[entry["dtype"]])
+        shape = [int(size) for size in entry["shape"]]
+        array = torch.empty(shape, dtype=DTYPES[entry["dtype"]], device="cpu")  # whatever the model made the default
         if array.numel():
             _read(self.descriptor, first, _bytes_of(array))
         return array

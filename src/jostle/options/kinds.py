@@ -98,8 +98,12 @@ def _number_text(text: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value or "\0" in value or len(value) > LONGEST:
+    if not isinstance(value, str) or not value:
         raise ValueError("give a name or a path")
+    if "\0" in value:
+        raise ValueError("give a name or a path without NUL characters, which no file system takes")
+    if len(value) > LONGEST:
+        raise ValueError(f"give a name or a path of at most {LONGEST} characters")
     if any(len(part.encode("utf-8", "surrogatepass")) > LONGEST_NAME for part in value.split("/")):
         raise ValueError(f"give a name or a path with at most {LONGEST_NAME} bytes between slashes")
     return value

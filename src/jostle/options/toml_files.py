@@ -9,11 +9,14 @@ from typing import Any
 from jostle.errors import UsageError
 from jostle.home_folders import OWN_CONFIG, config_folder
 from jostle.named_objects import names_object
+from jostle.options.campaign import FolderOptions
+from jostle.options.declaration import Option, options_of
 from jostle.options.schema import Given, Schema
 from jostle.untrusted.toml_text import read_toml
 
 CONFIG_FILE = "jostle.toml"
 LARGEST = 2**20  # bytes of a file of options
+FOLDER_CONSENTS = options_of(FolderOptions)  # which only commands on a campaign's folder ask for
 
 
 def given_by(
@@ -35,20 +38,21 @@ def settings_in(
     for path, keys in files_in(folder, table).items():
         values = {key: value for key, value in table_at(path, keys).items() if key not in other_tables}
         where = f"{path} [{'.'.join(keys)}]" if table else str(path)
+        _refuse_consents({**FOLDER_CONSENTS, **schema.options}, values, where)
         known = schema.renamed(values, where, other_tables)
-        _refuse_consents(schema, known, where)
         merged |= known
     return merged
 
 
-def _refuse_consents(schema: Schema, values: Mapping[str, Any], where: str) -> None:
+def _refuse_consents(options: Mapping[str, Option], values: Mapping[str, Any], where: str) -> None:
     """A file that comes with a project does not consent for whoever runs the project."""
-    for name, value in values.items():
-        option = schema.options[name]
-        if any(type(value) is type(consent) and value == consent for consent in option.consents):
+    for key, value in values.items():
+        option = options.get(key.replace("-", "_"))
+        if option and any(type(value) is type(consent) and value == consent for consent in option.consents):
             raise UsageError(
-                f"{where}: {name} = {str(value).lower()} is a consent, which no file of a project can give: remove it "
-                f"there, and give {option.spelled(value)} yourself or set it in {config_folder() / OWN_CONFIG}"
+                f"{where}: {option.name} = {str(value).lower()} is a consent, which no file of a project can give: "
+                f"remove it there, and give {option.spelled(value)} yourself or set it in "
+                f"{config_folder() / OWN_CONFIG}"
             )
 
 

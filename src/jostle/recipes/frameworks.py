@@ -27,7 +27,6 @@ from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.interfaces import Crew
 from jostle.options.campaign import RunOptions
 from jostle.options.schema import Settings
-from jostle.randomness import worker_seed
 from jostle.records import NO_LABEL, Seeds, Share
 
 
@@ -65,9 +64,9 @@ def frameworks(
         scheduler=SeedScores(strategy, plan, options.weights, options.order),
         seeds=seeds,
         budget=budget_of(settings),
-        seed=worker_seed(settings[RunOptions].seed, 0 if share is None else share.worker),
+        seed=settings[RunOptions].seed,
         batch=options.batch,
-        keeps_traces=share is not None,
+        share=share,
         crew=crew(seeds),
     )
     return FrameworkCampaign(campaign, target, seeds)

@@ -16,6 +16,9 @@ class Handle(Protocol):
     def call(self, method: str, content: bytes, *shared: Any) -> Any:
         """Asks without waiting; the answer is had by what this gives. What was shared before goes with it."""
 
+    def end(self) -> None:
+        """Ends its process, if that is still there."""
+
 
 class Cluster(Protocol):
     """Starts workers, and waits for their answers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,11 @@ from jostle.scale.members import Bulletin, Grants, Member, Request
 from jostle.scale.parcel import Parcel
 from jostle.scale.step_parcels import News, StepParcels
 from jostle.step_records import DoneStep, Standing, Tries, WorkersSoFar
+from jostle.storage.own_folders import GRAPHS
 
 ROUNDS_AHEAD = 2  # of each worker: one that it does, and one for when it is done with that
 MOMENT = 0.2  # seconds to wait for an answer
-MOST_DEATHS = 3  # of a worker in a row, before it has done a round
+MOST_DEATHS = 10  # of a worker in a row, none of which has done a round
 RECEIVE, BEGIN, ROUND = "receive", "begin", "round"  # methods of workers
 REFUSED, FAILED = "refused", "failed"  # fields of an answer: what the user must mend, what went wrong besides
 NO_IDS = torch.empty(0, dtype=torch.int64)
@@ -59,7 +60,9 @@ class RemoteCrew:
         self._grants = Grants(None)
         self._tries: dict[int, Mapping[str, Tries]] = {}  # by worker
         self._stopping = False
-        self._began = 0.0
+        self._failure: JostleError | None = None  # to be raised when all else was taken over
+        self._began: float | None = None  # when the first worker had begun, by the clock
+        self._counts = Counter[str]()  # of workers that are gone
         self._duplicates = self._lost = 0
         self._lost_seconds = self._busy = self._elapsed = 0.0  # of workers that are gone
 
@@ -69,16 +72,18 @@ class RemoteCrew:
         self._bugs, self._flaky = set(standing.bugs), set(standing.flaky)
         if self._work.executions is not None:
             self._grants.left = max(0, self._work.executions - standing.executions)
-        self._members = [self._hired(number) for number in range(self._workers)]
-        while all(member.rounds(BEGIN) for member in self._members):  # models take seconds to load, which is no fuzzing
-            self._hear()
-        self._began = time.monotonic()
+        files = self._folder_files()
+        self._members = [self._hired(number, files) for number in range(self._workers)]
+
+    def begun(self) -> bool:
+        return self._began is not None
 
     def next_step(self) -> DoneStep | None:
         self._ask_on()
         if not self._steps:
             self._hear()
         if not self._steps:
+            self._raise_failure()
             return None
         member, done, files = self._steps.popleft()
         self._given = member, files
@@ -94,18 +99,22 @@ class RemoteCrew:
         self._entries = entries + len(ids)
         member.ids.add(ids)
         bugs, flaky = ({(one.violation.kind, one.bug) for one in some} for some in (done.findings, done.flaky))
-        self._bugs, self._flaky = self._bugs | bugs, self._flaky | flaky
+        self._bugs |= bugs
+        self._flaky |= flaky
         self._duplicates += int((~new).sum())
         if self._workers > 1 and (new.any() or bugs or flaky):
             rows = new.nonzero().squeeze(1)
             self._news.append((ids[rows], News(done.kept.select(rows), done.trace.select(rows), bugs, flaky, files)))
 
     def over(self) -> bool:
-        waited_for = [member for member in self._members if not (self._stopping and member.rounds(BEGIN))]
-        return not self._steps and not any(member.calls for member in waited_for)
+        return not self._steps and self._failure is None and self._nothing_comes()
 
     def stop(self) -> None:
+        """Whoever is at work does the round that it is at, and nobody waits for another."""
         self._stopping = True
+        for member in self._members:
+            while len(member.calls) > 1:
+                member.calls.pop()
 
     def tries(self) -> Mapping[str, Tries]:
         made, succeeded, needed = Counter[str](), Counter[str](), dict[str, str]()
@@ -116,52 +125,61 @@ class RemoteCrew:
                 needed[name] = one.needed
         return {name: Tries(made[name], succeeded[name], needed[name]) for name in made}
 
+    def counts(self) -> Counter[str]:
+        """What workers counted besides steps, by name."""
+        return sum((member.counts for member in self._members), self._counts)
+
     def so_far(self) -> WorkersSoFar:
         now = time.monotonic()
         busy = self._busy + sum(member.busy for member in self._members)
         elapsed = self._elapsed + sum(member.elapsed for member in self._members)
         return WorkersSoFar(
             rates={member.number: member.ran / max(member.elapsed, 1e-9) for member in self._members},
-            oldest=max((now - member.heard for member in self._members), default=0.0),
+            oldest=max((now - member.heard for member in self._members if member.calls), default=0.0),
             synchronising=1 - busy / elapsed if elapsed else 0.0,
             duplicates=self._duplicates,
             lost=self._lost,
             lost_seconds=self._lost_seconds,
         )
 
-    def _hired(self, number: int, deaths: int = 0) -> Member:
-        """A worker that begins from all that is in the campaign's folder."""
+    def _folder_files(self) -> list[Any]:
+        """All that a worker begins from, where any number of them can get it."""
+        self._work.written()
+        return [
+            self._cluster.share(parcel.encoded()) for parcel in folder_parcels(self._work.folder, *self._work.files)
+        ]
+
+    def _hired(self, number: int, files: Sequence[Any], deaths: int = 0) -> Member:
+        """A worker that begins from all that is in the campaign's folder; it gets work when it has begun."""
         now = time.monotonic()
         handle, ids = self._cluster.start(number), CorpusIds(self._entries)
-        member = Member(number, handle, ids, self._executions, now, deaths, heard=now)
-        self._work.written()
-        for parcel in folder_parcels(self._work.folder, *self._work.files):
-            self._call(member, RECEIVE, parcel)
+        member = Member(number, handle, ids, self._executions, deaths, heard=now)
+        for file in files:
+            self._call(member, RECEIVE, Parcel(), NO_IDS, file)
         begin = {
-            "seconds": self._standing.seconds + (now - self._began if self._began else 0.0),
+            "seconds": self._standing.seconds + (0.0 if self._began is None else now - self._began),
+            "executions": self._work.executions if self._workers == 1 else self._executions,
             "bugs": sorted(self._bugs),
             "flaky": sorted(self._flaky),
-            "number": number,
             "workers": self._workers,
         }
         self._call(member, BEGIN, Parcel({**self._work.fields, **begin}))
-        self._ask(member)
         return member
 
-    def _call(self, member: Member, method: str, parcel: Parcel, told: Tensor = NO_IDS, *shared: Any) -> None:
-        member.calls.append(Request(method, member.handle.call(method, parcel.encoded(), *shared), told))
+    def _call(self, member: Member, method: str, parcel: Parcel, entries: Tensor = NO_IDS, *shared: Any) -> None:
+        member.calls.append(Request(method, member.handle.call(method, parcel.encoded(), *shared), entries))
 
     def _ask(self, member: Member) -> None:
         """Asks for as many rounds as a worker may be ahead, unless there is nothing left for it to do."""
-        while not self._stopping and not member.exhausted and member.rounds(ROUND) < ROUNDS_AHEAD:
+        while not self._stopping and member.ready and member.asked(ROUND) < ROUNDS_AHEAD:
             executions = self._grants.lease(member, self._work.batch, self._workers)
             if executions is not None and member.granted <= member.ran:
                 return
             bulletins, member.news = member.news, []
             parents = [member.ids.of_worker(one.parents, self._parents) for one in bulletins]
             parcel = Parcel({"executions": executions}, {str(place): some for place, some in enumerate(parents)})
-            told = torch.cat([NO_IDS, *(one.ids for one in bulletins)])
-            self._call(member, ROUND, parcel, told, *(one.content for one in bulletins))
+            entries = torch.cat([NO_IDS, *(one.ids for one in bulletins)])
+            self._call(member, ROUND, parcel, entries, *(one.content for one in bulletins))
 
     def _ask_on(self) -> None:
         """What was given before is safe by now; once all of its round was, others are told and its worker goes on."""
@@ -186,7 +204,7 @@ class RemoteCrew:
                 other.news.append(bulletin)
 
     def _hear(self) -> None:
-        """Takes the answers that there are, or that come within a moment."""
+        """Takes answers that there are, or that come within a moment, until one has steps."""
         asked = {member.calls[0].answer: member for member in self._members if member.calls}
         for answer in self._cluster.first_ready(list(asked), MOMENT) if asked else ():
             member = asked[answer]
@@ -196,48 +214,80 @@ class RemoteCrew:
                 self._replace(member, lost)
             else:
                 self._heard(member, member.calls.popleft(), Parcel.decoded(content))
+            if self._steps:
+                return  # the others keep, and would take memory
 
     def _heard(self, member: Member, call: Request, parcel: Parcel) -> None:
         """Takes an answer."""
-        if REFUSED in parcel.fields:
-            raise UsageError(parcel.fields[REFUSED])
-        if FAILED in parcel.fields:
-            raise JostleError(parcel.fields[FAILED])
         member.heard = time.monotonic()
-        if call.method != ROUND:
-            return
-        member.deaths = 0
-        member.ids.add(call.told)
+        if REFUSED in parcel.fields:
+            self._fail(member, UsageError(parcel.fields[REFUSED]))
+        elif FAILED in parcel.fields:
+            self._fail(member, JostleError(parcel.fields[FAILED]))
+        elif call.method == BEGIN:
+            self._began = self._began or member.heard
+            member.begun = True
+            self._ask(member)
+        elif call.method == ROUND:
+            member.ids.add(call.entries)
+            self._take(member, parcel)
+
+    def _take(self, member: Member, parcel: Parcel) -> None:
+        """Takes a round of steps."""
         steps, files = self._parcels.steps_in(parcel)
-        put_files(files, self._work.folder)
+        put_files(files, self._work.folder, (GRAPHS,))
         fields = parcel.fields
-        member.busy, member.elapsed = fields["busy"], fields["elapsed"]
-        member.exhausted = fields["exhausted"]
+        member.deaths = 0
+        member.busy, member.elapsed, member.exhausted = fields["busy"], fields["elapsed"], fields["exhausted"]
+        member.counts = Counter(fields["counts"])
         self._tries[member.number] = {name: Tries(*one) for name, one in fields["tries"].items()}
         member.ran += sum(done.ran for done in steps)
         self._steps.extend((member, done, files) for done in steps)
         if member.exhausted:
             self._grants.give_back(member)
-        if not steps:
+            for other in self._members:
+                self._ask(other)
+        elif not steps:
             self._ask(member)
+
+    def _nothing_comes(self) -> bool:
+        """Whether nobody is at work, and nobody will be who is still beginning."""
+        at_work = any(member.calls for member in self._members if member.begun)
+        beginning = any(not member.begun for member in self._members)
+        return not at_work and (self._stopping or not beginning or self._grants.left == 0)
+
+    def _fail(self, member: Member, failure: JostleError) -> None:
+        """Ends the campaign, but only after what others have done is taken over."""
+        self._failure = self._failure or failure
+        self._members.remove(member)
+        self.stop()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None and self._nothing_comes():
+            raise self._failure
 
     def _replace(self, member: Member, lost: WorkerLost) -> None:
         """Starts another worker in the place of one that is gone, of which a bounded time of work is lost."""
+        member.handle.end()
         member.calls.clear()
         self._lost += 1
-        self._lost_seconds += time.monotonic() - member.heard
+        self._lost_seconds += time.monotonic() - member.heard if member.begun else 0.0
         self._busy, self._elapsed = self._busy + member.busy, self._elapsed + member.elapsed
+        self._counts += member.counts
         self._grants.give_back(member)
         place = self._members.index(member)
-        if member.deaths + 1 >= MOST_DEATHS:
-            raise JostleError(
-                f"worker {member.number} died {MOST_DEATHS} times before it had done anything ({lost}): what was found "
-                f"is safe; --isolate keeps a model that ends its process apart"
-            )
         if self._stopping:
             self._members.pop(place)
+        elif member.deaths + 1 >= MOST_DEATHS:
+            self._fail(
+                member,
+                JostleError(
+                    f"worker {member.number} died {MOST_DEATHS} times in a row ({lost}): what was found is safe; see "
+                    f"whether it runs without --workers, and with --isolate if the model ends its process"
+                ),
+            )
         else:
-            self._members[place] = self._hired(member.number, member.deaths + 1)
+            self._members[place] = self._hired(member.number, self._folder_files(), member.deaths + 1)
 
     def _in_campaigns_ids(self, member: Member, done: DoneStep) -> DoneStep:
         """A worker's step with parents as the campaign numbers them."""

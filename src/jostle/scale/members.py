@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,8 @@ from torch import Tensor
 from jostle.scale.cluster import Handle
 from jostle.scale.corpus_ids import CorpusIds
 
+LEASED = 4.0  # seconds of work that a worker has ahead of it
+
 
 @dataclass(frozen=True)
 class Request:
@@ -18,7 +20,7 @@ class Request:
 
     method: str
     answer: Any  # by which a cluster finds it
-    told: Tensor  # ids [n] of the entries that the worker is told of with it
+    entries: Tensor  # ids [n] of those that the worker is told of with it
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Bulletin:
     parents: Tensor  # [entries] as the campaign numbers them
 
 
-@dataclass
+@dataclass(eq=False)
 class Member:
     """A worker, and what is known of it."""
 
@@ -38,7 +40,6 @@ class Member:
     handle: Handle
     ids: CorpusIds
     executions: int  # of the campaign, when this one began
-    began: float  # by the clock
     deaths: int = 0  # in a row, of those whose place it takes
     calls: deque[Request] = field(default_factory=deque)  # that are not answered yet
     news: list[Bulletin] = field(default_factory=list)  # to tell it
@@ -47,9 +48,16 @@ class Member:
     heard: float = 0.0  # when it last answered, by the clock
     busy: float = 0.0  # seconds in steps
     elapsed: float = 0.0  # seconds until it last answered
+    counts: Counter[str] = field(default_factory=Counter)  # what it counted besides steps
+    begun: bool = False  # it has loaded its model, and gone through all that was done before
     exhausted: bool = False  # it has nothing left to mutate
 
-    def rounds(self, method: str) -> int:
+    @property
+    def ready(self) -> bool:
+        """Whether it can do something."""
+        return self.begun and not self.exhausted
+
+    def asked(self, method: str) -> int:
         """Calls of a method that are not answered yet."""
         return sum(call.method == method for call in self.calls)
 
@@ -63,12 +71,12 @@ class Grants:
     def lease(self, member: Member, least: int, workers: int) -> int | None:
         """How many executions the campaign may have had when the worker stops, as that counts them.
 
-        It gets a share of what is left: a large one at first, and smaller ones towards the end, so that all end at
-        about the same time.
+        It gets what it does in some seconds, and less towards the end, so that all end at about the same time.
         """
         if self.left is None:
             return None
-        share = self.left if workers == 1 else max(least, self.left // (2 * workers))
+        rate = member.ran / member.elapsed if member.elapsed else 0.0
+        share = self.left if workers == 1 else max(least, min(int(LEASED * rate), self.left // workers))
         more = min(self.left, max(0, share - (member.granted - member.ran)))
         self.left -= more
         member.granted += more

@@ -5,11 +5,15 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import re
+import secrets
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from jostle.errors import UsageError
@@ -18,11 +22,15 @@ from jostle.scale.cluster import WorkerLost
 MISSING = "--workers and --ray-address need Ray, which is not installed: pip install 'jostle[ray]'"
 LOOPBACK = "127.0.0.1"
 PATIENCE = 10.0  # seconds in which a cluster must answer
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # in what Ray says
 PARTS = 10_000  # of a processor, the smallest that Ray deals out
+OF_RAY = (OSError, RuntimeError, ValueError, TypeError, AssertionError)  # besides its own, what it raises to begin with
+# What a process runs that looks whether a cluster answers.
+ASKING = "import sys, ray; print(flush=True); ray.init(address=sys.argv[1], log_to_driver=False)"
+PIPES: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 CLIENT = "ray://"  # begins the address of a cluster that this machine is no part of
-# Ray sends its makers nothing.
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-AUTHENTICATED = {"RAY_AUTH_MODE": "token"}  # who has not the user's own token may not even speak with Ray here
+# Ray sends its makers nothing, and says nothing of its own inner life.
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 
 def refuse_without_ray() -> None:
@@ -38,6 +46,12 @@ class RayWorker:
 
     def call(self, method: str, content: bytes, *shared: Any) -> Any:
         return getattr(self._actor, method).remote(content, *shared)
+
+    def end(self) -> None:
+        import ray
+
+        with suppress(ray.exceptions.RayError):
+            ray.kill(self._actor)
 
 
 class RayCluster:
@@ -58,8 +72,8 @@ class RayCluster:
     def start(self, number: int) -> RayWorker:
         import ray
 
-        actor = ray.remote(self._member)
-        return RayWorker(actor.options(num_cpus=self._share, max_restarts=0).remote(number))
+        actor = ray.remote(self._member).options(num_cpus=self._share, max_restarts=0, scheduling_strategy="SPREAD")
+        return RayWorker(actor.remote(number))
 
     def share(self, content: bytes) -> Any:
         import ray
@@ -79,8 +93,6 @@ class RayCluster:
 
         try:
             answer: bytes = ray.get(call)
-        except ray.exceptions.RayTaskError as error:
-            raise error.as_instanceof_cause() from None
         except ray.exceptions.RayError as error:
             raise WorkerLost(_reason(error)) from error
         return answer
@@ -93,61 +105,70 @@ class RayCluster:
 
 def _reason(error: Exception) -> str:
     """Why a worker is gone, in one line: what Ray says first, and what it says last, which may be a cause."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    plain = COLOURS.sub("", str(error))
+    lines = [line.strip() for line in plain.splitlines() if line.strip()] or [type(error).__name__]
     return lines[0] if len(lines) == 1 else f"{lines[0]} {lines[-1]}"
 
 
 def _start_here() -> None:
-    for name, value in AUTHENTICATED.items():
-        os.environ.setdefault(name, value)
+    """Ray of this process alone, with which nobody else can speak: on loopback, and with a token that only it knows."""
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     import ray
 
     with _handlers_kept():
-        ray.init(
-            address="local",
-            num_gpus=0,
-            include_dashboard=False,
-            dashboard_host=LOOPBACK,
-            _node_ip_address=LOOPBACK,
-            **_silent(),
-        )
+        try:
+            ray.init(
+                address="local",
+                num_gpus=0,
+                include_dashboard=False,
+                dashboard_host=LOOPBACK,
+                _node_ip_address=LOOPBACK,
+                **_silent(),
+            )
+        except (*OF_RAY, ray.exceptions.RayError) as error:
+            raise UsageError(f"--workers: Ray does not start here ({_reason(error)}): mend that") from error
 
 
 def _connect(address: str) -> None:
-    """Takes part in a cluster; one that does not answer is told after some seconds."""
+    """Takes part in a cluster that answers."""
+    refuse_silence(address)
+    options = _silent()
     import ray
 
-    failed: list[Exception] = []
-
-    def connect() -> None:
-        try:
-            ray.init(address=address, **_silent())
-        except (OSError, RuntimeError, ValueError, TypeError, AssertionError) as error:  # what Ray raises of addresses
-            failed.append(error)
-
-    _refuse_silence(address)
     with _handlers_kept():
-        thread = threading.Thread(target=connect, daemon=True)
-        thread.start()
-        thread.join(PATIENCE)
-    if failed:
-        first, _, _ = str(failed[0]).strip().partition("\n")
-        raise UsageError(f"--ray-address {address}: {first or type(failed[0]).__name__}: check the cluster")
-    if thread.is_alive():
-        raise UsageError(f"--ray-address {address}: no cluster of Ray answers there: check address and port")
+        try:
+            ray.init(address=address, **options)
+        except (*OF_RAY, ray.exceptions.RayError) as error:
+            raise UsageError(f"--ray-address {address}: {_reason(error)}: check the cluster") from error
 
 
-def _refuse_silence(address: str) -> None:
-    """Refuses an address at which nobody listens."""
+def refuse_silence(address: str) -> None:
+    """Refuses an address at which no cluster of Ray answers; asked by a process that can be ended when it hangs."""
     host, _, port = address.removeprefix(CLIENT).rpartition(":")
-    if address == "auto":
-        return
-    if not host or not port.isdecimal():
+    if address != "auto" and (not host or not port.isdecimal()):
         raise UsageError(f"--ray-address {address}: give HOST:PORT, ray://HOST:PORT or auto")
-    try:
-        socket.create_connection((host, int(port)), timeout=PATIENCE / 2).close()
-    except (OSError, OverflowError) as error:
-        raise UsageError(f"--ray-address {address}: nobody answers there ({error}): check address and port") from error
+    silent = f"--ray-address {address}: no cluster of Ray answers there"
+    if address != "auto":
+        try:
+            socket.create_connection((host, int(port)), timeout=PATIENCE / 2).close()
+        except (OSError, OverflowError) as error:
+            raise UsageError(f"{silent} ({error}): check address and port") from error
+    with subprocess.Popen([sys.executable, "-c", ASKING, address], **PIPES) as asking:
+        assert asking.stdout is not None, "a pipe"
+        asking.stdout.readline()  # it has imported Ray, which may take seconds
+        try:
+            _, said = asking.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired as error:
+            asking.kill()
+            raise UsageError(f"{silent} within {PATIENCE:.0f} s: check address and port") from error
+    if asking.returncode:
+        raise UsageError(f"{silent} ({_last_line(said)}): check address, port and versions")
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in COLOURS.sub("", text).splitlines() if line.strip()]
+    return lines[-1] if lines else "it says nothing"
 
 
 def _silent() -> dict[str, Any]:

@@ -37,9 +37,10 @@ class News:
     @staticmethod
     def joined(parts: Sequence[News]) -> News:
         """The same as one."""
+        filled = [part for part in parts if len(part.kept)]  # a trace of no rows does not tell the types of the others
         return News(
-            Candidates.joined([part.kept for part in parts]),
-            Trace.joined([part.trace for part in parts]),
+            Candidates.joined([part.kept for part in filled or parts]),
+            Trace.joined([part.trace for part in filled or parts]),
             {bug for part in parts for bug in part.bugs},
             {bug for part in parts for bug in part.flaky},
             {name: content for part in parts for name, content in part.files.items()},

@@ -14,7 +14,7 @@ from jostle.options.declaration import Theme, check, option
 from jostle.options.kinds import COUNT, number
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
-from jostle.records import ALL_OF_IT, NO_PARENT, Lesson, Share, all_rows
+from jostle.records import ALL_OF_IT, NO_PARENT, Lesson, Share
 from jostle.schedulers.least_fuzzed import Growing
 
 
@@ -79,7 +79,7 @@ class SeedList:
         depths, mutants = np.zeros(len(kept)), ~planted.numpy()
         depths[mutants] = self._depths.values()[kept.parents.numpy()[mutants]] + 1
         joins = planted | (desired & near & (torch.from_numpy(depths) <= self._depth))
-        joins &= self._share.mine(all_rows(len(kept)) + known, lesson.source)
+        joins &= self._share.mine(known, lesson)
         self._depths.extend(depths)
         self._list.extend(joins.nonzero().squeeze(1).double().numpy() + known)
         self._gained += float(gains.sum())

@@ -54,6 +54,7 @@ FROM_SEEDS = "neurons are taken to range as they do on the seeds: give training 
 def assemble(given: Given, progress: Progress = quietly) -> Session:
     """Loads, checks and composes everything; the output folder is touched only after all checks passed."""
     refuse_contradictions(given)
+    refuse_unshareable(given)
     gate = gate_of(given.of(GateOptions))
     given = on_one_thread_each(given)
     names = read_class_names(Path(given.get("classes"))) if "classes" in given else {}
@@ -63,7 +64,6 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         other_threads = [*_other_threads(threads_before(folder), loaded)]
         saved = saved_profile(folder, loaded.model)
         composition = compose(loaded.prepared, lambda: take_profile(loaded, progress) if saved is None else saved)
-        refuse_unshareable(given, composition.counter is not None)
         watched = rehearse(loaded.prepared, composition.profile, list(composition.oracles.values()))
         hiring = hire(given.of(ScaleOptions))
         undone.callback(hiring.close)
@@ -97,7 +97,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         max_disk=loaded.settings[BudgetOptions].max_disk,
         report=loaded.settings[RunOptions].report,
         gate=gate,
-        introduction=tuple(introduction(given, composition, watched)),
+        introduction=(*introduction(given, composition, watched), *hiring.introduction),
         warnings=(
             *other_threads,
             *_warnings(loaded, composition, saved),

@@ -27,7 +27,7 @@ from jostle.recipes.frameworks import FrameworkCampaign, frameworks
 from jostle.records import Seeds, Share
 from jostle.scale.crew import Work
 from jostle.session.finish_frameworks import GraphFinisher
-from jostle.session.hiring import FRAMEWORKS_COMMAND, hire, work_fields
+from jostle.session.hiring import FRAMEWORKS_COMMAND, hire, refuse_unshareable, work_fields
 from jostle.session.identity import folder_of, record_of
 from jostle.session.session import Session
 from jostle.step_records import StepRecord
@@ -79,6 +79,7 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
     `say` is told when the models are read and backends start, which takes seconds.
     """
     options, run = settings[FrameworkOptions], settings[RunOptions]
+    refuse_unshareable(settings.given)
     with ExitStack() as undone:
         opened = open_backends(settings, say)
         backends, examiner = opened.backends, opened.examiner
@@ -100,9 +101,18 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
             files=(),
             written=archive.wait,
         )
-        composed = opened.composed(store, lambda seeds: hiring.crew(seeds, work))
+        composed = opened.composed(store, partial(hiring.crew, work=work))
         history = read_history(archive.folder, composed.seeds, archive.quarantine)
         undone.pop_all()
+
+    def seen() -> dict[str, int]:
+        """What was met and is no finding, here and by workers."""
+        elsewhere = composed.campaign.counted_by_workers()
+        return {
+            "known": examiner.known_seen + elsewhere["known"],
+            "doubted": examiner.doubted + elsewhere["doubted"],
+        }
+
     return Session(
         campaign=composed.campaign,
         archive=archive,
@@ -113,13 +123,17 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         dismiss=hiring.close,
         max_disk=settings[BudgetOptions].max_disk,
         report=settings[RunOptions].report,
-        introduction=(*_versions(backends.versions()), f"models to begin from: {len(opened.graphs)}"),
+        introduction=(
+            *_versions(backends.versions()),
+            f"models to begin from: {len(opened.graphs)}",
+            *hiring.introduction,
+        ),
         warnings=hiring.warnings,
         nothing_to_mutate="every model to begin from shows a defect, so there was nothing to mutate",
         first=partial(keep_graphs, store, files),
         last=lambda record: composed.target.forget(),
-        figures=lambda: {"known": examiner.known_seen, "doubted": examiner.doubted},
-        remarks=partial(_remarks, examiner),
+        figures=seen,
+        remarks=lambda: _remarks(**seen()),
     )
 
 
@@ -142,8 +156,8 @@ def _versions(backends: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
         yield f"{backend}: {', '.join(f'{package} {number}' for package, number in versions.items())}"
 
 
-def _remarks(examiner: Examiner) -> Iterator[str]:
-    if examiner.known_seen:
-        yield f"{examiner.known_seen} times a finding was met that --known lists"
-    if examiner.doubted:
-        yield f"{examiner.doubted} times most backends agreed against the float64 reference: not reported"
+def _remarks(known: int, doubted: int) -> Iterator[str]:
+    if known:
+        yield f"{known} times a finding was met that --known lists"
+    if doubted:
+        yield f"{doubted} times most backends agreed against the float64 reference: not reported"

@@ -15,11 +15,13 @@ from jostle.campaign import Budget, Campaign
 from jostle.composition.compose import budget_of, compose
 from jostle.composition.settle import FUZZ
 from jostle.errors import JostleError, UsageError
+from jostle.foreign import first_line, kind_of, raised_by_user
 from jostle.frameworks.campaign.graph_store import GraphStore, graph_number
 from jostle.frameworks.campaign.options import FRAMEWORKS, settled
 from jostle.freed_memory import keep_freed_memory
 from jostle.interfaces import Listener
-from jostle.isolation.orphans import new_folder
+from jostle.isolation.messages import trace_arrays
+from jostle.isolation.orphans import clean_up, new_folder
 from jostle.progress import quietly
 from jostle.records import Seeds, Share
 from jostle.scale.crew import FAILED, REFUSED
@@ -37,6 +39,9 @@ from jostle.storage.history import copied_history
 from jostle.storage.own_folders import GRAPHS
 
 ROUND_SECONDS = 1.0  # that a round takes, or the one step that takes longer
+FIRST_ROUND_SECONDS = (
+    0.05  # of the first, when nearly all is new and others discover the same; each takes twice the last
+)
 ROUND_BYTES = 2**24  # of what it hands over, beyond which it ends
 SOON = 0.1  # seconds after which a round ends that has found something
 
@@ -50,6 +55,7 @@ class Composed:
     budget: Budget
     digest: str  # of what it begins from
     listeners: Sequence[Listener] = ()
+    counts: Callable[[], Mapping[str, int]] = dict  # what it counts besides steps
     files_of: Callable[[DoneStep], Files] = lambda done: {}  # that others need to use what a step kept or found
 
 
@@ -57,11 +63,13 @@ class CrewMember:
     """Answers for one worker; takes and gives messages as bytes, so that nothing of it is ever unpickled."""
 
     def __init__(self, number: int):
+        clean_up()  # what workers that are gone have left on this machine
         self._number, self._folder = number, new_folder()
 
-    def receive(self, content: bytes) -> bytes:
+    def receive(self, content: bytes, *files: bytes) -> bytes:
         """Takes files of the campaign's folder."""
-        put_files(Parcel.decoded(content).arrays, self._folder)
+        for some in files:
+            put_files(Parcel.decoded(some).arrays, self._folder)
         return Parcel().encoded()
 
     def begin(self, content: bytes) -> bytes:
@@ -84,9 +92,10 @@ class CrewMember:
             )
         self._parcels, self._several = StepParcels(composed.seeds), share.of > 1
         bugs, flaky = (frozenset((kind, number) for kind, number in fields[name]) for name in ("bugs", "flaky"))
+        composed.campaign.allow(replace(composed.budget, executions=fields["executions"]))
         history = copied_history(self._folder, composed.seeds, bugs, flaky, fields["seconds"])
         composed.campaign.begin(history, composed.listeners)
-        self._busy, self._since = 0.0, time.monotonic()
+        self._busy, self._since, self._round_seconds = 0.0, time.monotonic(), FIRST_ROUND_SECONDS
         return Parcel()
 
     def _round(self, parcel: Parcel, bulletins: Sequence[Parcel]) -> Parcel:
@@ -100,24 +109,26 @@ class CrewMember:
         started = time.monotonic()
         steps = list(self._steps(started))
         self._busy += time.monotonic() - started
+        self._round_seconds = min(ROUND_SECONDS, 2 * self._round_seconds)
         return self._parcels.of_steps(
             steps,
             {name: content for done in steps for name, content in composed.files_of(done).items()},
             busy=self._busy,
             elapsed=time.monotonic() - self._since,
             exhausted=not steps and not composed.campaign.spent(),
+            counts=composed.counts(),
             tries={name: [one.made, one.succeeded, one.needed] for name, one in composed.campaign.tries().items()},
         )
 
     def _steps(self, started: float) -> Iterator[DoneStep]:
         """Steps until the round is over."""
-        campaign, size, enough = self._composed.campaign, 0, ROUND_SECONDS
+        campaign, size, enough = self._composed.campaign, 0, self._round_seconds
         while size < ROUND_BYTES and time.monotonic() - started < enough:
             done = campaign.step()
             if done is None:
                 return
             size += _size(done)
-            enough = SOON if done.findings or done.flaky else enough
+            enough = min(enough, SOON) if done.findings or done.flaky else enough
             yield replace(done, by=OwnStep(self._number, campaign.steps)) if self._several else done
 
 
@@ -129,6 +140,13 @@ def _answered(work: Callable[[], Parcel]) -> bytes:
         return Parcel({REFUSED: str(error)}).encoded()
     except JostleError as error:
         return Parcel({FAILED: str(error)}).encoded()
+    except Exception as error:  # else Ray would pickle it
+        what = f"{kind_of(error)}: {first_line(error)}".rstrip(": ")
+        if (place := raised_by_user(error)) is not None:
+            return Parcel({REFUSED: f"{what} in {place}; what was found is safe: mend that code"}).encoded()
+        return Parcel(
+            {FAILED: f"a worker failed ({what}), which is a defect in Jostle; what was found is safe"}
+        ).encoded()
 
 
 def _enter(place: Path, importable: Sequence[str]) -> None:
@@ -141,9 +159,8 @@ def _enter(place: Path, importable: Sequence[str]) -> None:
 
 def _size(done: DoneStep) -> int:
     """Bytes, about, that a step hands over."""
-    trace = done.trace
-    arrays = [array for group in (trace.outputs, trace.activations, trace.metadata) for array in group.values()]
-    return sum(array.nbytes for array in (done.kept.inputs, done.failing.inputs.inputs, *arrays))
+    arrays = (done.kept.inputs, done.failing.inputs.inputs, *trace_arrays(done.trace).values())
+    return sum(array.nbytes for array in arrays)
 
 
 def _fuzz(options: Mapping[str, Any], folder: Path, share: Share) -> Composed:
@@ -172,6 +189,7 @@ def _frameworks(options: Mapping[str, Any], folder: Path, share: Share) -> Compo
         seeds=composed.seeds,
         budget=budget_of(settings),
         digest=opened.digest,
+        counts=lambda: {"known": opened.examiner.known_seen, "doubted": opened.examiner.doubted},
         listeners=(partial(keep_graphs, store, files), lambda record: composed.target.forget()),
         files_of=files_of,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import UsageError
+from jostle.isolation.orphans import clean_up
 from jostle.options.resources import ScaleOptions, ThreadOptions
 from jostle.options.schema import Given
 from jostle.records import Seeds
@@ -18,6 +18,8 @@ from jostle.scale.ray_cluster import RayCluster, refuse_without_ray
 from jostle.scale.step_parcels import StepParcels
 from jostle.session.crew_versions import versions
 from jostle.session.isolate import any_held
+from jostle.step_records import COUNTED_CORPUS
+from jostle.triage.words import counted
 
 FUZZ_COMMAND, FRAMEWORKS_COMMAND = "fuzz", "frameworks"
 NOT_REPRODUCIBLE = "with several workers no campaign is like another; only each worker's own draws follow from the seed"
@@ -29,9 +31,18 @@ class Hiring:
 
     cluster: RayCluster | None = None
     workers: int = 0
+    address: str | None = None
 
     def crew(self, seeds: Seeds, work: Work) -> RemoteCrew | None:
         return None if self.cluster is None else RemoteCrew(self.cluster, self.workers, StepParcels(seeds), work)
+
+    @property
+    def introduction(self) -> tuple[str, ...]:
+        """What a person should know before anything runs elsewhere."""
+        if self.cluster is None:
+            return ()
+        where = "this machine alone" if self.address is None else f"the cluster at {self.address}"
+        return (f"{counted(self.workers, 'worker')} on {where}, by Ray",)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -45,17 +56,17 @@ class Hiring:
         """Ends all workers."""
         if self.cluster is not None:
             self.cluster.close()
+            clean_up()  # the folders of those that were on this machine
 
 
-def refuse_unshareable(given: Given, counts_more: bool) -> None:
-    """Refuses what workers cannot have: objects of this process, and coverage of inputs that are not handed over."""
+def refuse_unshareable(given: Given) -> None:
+    """Refuses what workers cannot have: no Ray, objects of this process, coverage of inputs that nobody hands over."""
     if given.of(ScaleOptions).number is None:
         return
+    refuse_without_ray()
     if any_held(given):
-        raise UsageError(
-            "workers cannot have objects of this process: name the model as FILE.py:function, or leave out workers"
-        )
-    if counts_more:
+        raise UsageError("workers cannot have objects of this process: name the model as FILE.py:function for them")
+    if given.get("count_coverage", COUNTED_CORPUS) != COUNTED_CORPUS:
         raise UsageError("--count-coverage run and failing need all inputs in one process: leave it or --workers out")
 
 
@@ -66,7 +77,7 @@ def hire(options: ScaleOptions) -> Hiring:
     refuse_without_ray()
     from jostle.session.crew_member import CrewMember  # here, because it composes campaigns as those who hire do
 
-    return Hiring(RayCluster(CrewMember, options.number, options.ray_address), options.number)
+    return Hiring(RayCluster(CrewMember, options.number, options.ray_address), options.number, options.ray_address)
 
 
 def on_one_thread_each(given: Given) -> Given:
@@ -80,7 +91,7 @@ def work_fields(command: str, given: Given, digest: str) -> Mapping[str, Any]:
     options = given.over(workers=None, ray_address=None, out=None)
     return {
         "command": command,
-        "options": json.loads(json.dumps(dict(options.values))),
+        "options": dict(options.values),
         "digest": digest,
         "versions": versions(),
         "place": str(Path.cwd()),

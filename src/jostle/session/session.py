@@ -74,7 +74,8 @@ class Session:
             self.dismiss()
 
     def release(self) -> None:
-        """Ends the models' process, and lets another process go on with the campaign."""
+        """Ends workers and the models' process, and lets another process go on with the campaign."""
+        self.dismiss()
         self.close()
         self.campaign.corpus.close()
         self.archive.release()

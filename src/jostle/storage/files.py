@@ -15,15 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, ParamSpec, TypeVar
 
-from jostle.errors import OutputRefused, WriteFailed
+from jostle.errors import IN_THE_WAY, NO_ROOM, OutputRefused, WriteFailed
 from jostle.process_state import in_foreign_hands
 from jostle.untrusted.files import AT_ONCE, HEADER_LIMIT, NO_LINKS, read_plain
 from jostle.untrusted.json_text import parsed_json
 
-NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 OF_THE_DISK = {*NO_ROOM, errno.EIO}  # nobody asked for the wrong thing
 TAKEN_AWAY = {errno.EMFILE, errno.EFBIG, errno.ENOMEM}  # by limits of the process, which a model in it can lower
-IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY}
 READ_AND_WRITE = 0o666  # by all whom the user's umask does not keep out, as open() has it
 OWNER_ALONE = 0o600
 Opener = Callable[[str, int], int]
@@ -173,6 +171,7 @@ class Appended:
         self._path = path
         with _as_write_failed(path):
             self._file = open(path, "ab", buffering=0, opener=_not_through_links)  # noqa: SIM115
+            self._opened = os.fstat(self._file.fileno())
             _sync(path.parent)  # else a power failure could take the file with all that was synced into it
 
     def append(self, content: bytes, synced: bool = False) -> int:
@@ -182,14 +181,16 @@ class Appended:
 
     @_once_more
     def _append(self, content: bytes, synced: bool) -> None:
-        before = os.fstat(self._file.fileno()).st_size
+        before = os.fstat(self._file.fileno())
+        if not os.path.samestat(before, self._opened):  # its descriptor was closed, and leads to another file by now
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         try:
             put(self._file, content)
             if synced:
                 os.fsync(self._file.fileno())
         except OSError:
             with suppress(OSError):
-                self._file.truncate(before)
+                self._file.truncate(before.st_size)
             raise
 
     def clear(self) -> None:
@@ -197,7 +198,8 @@ class Appended:
             self._file.truncate(0)
 
     def close(self) -> None:
-        self._file.close()
+        with suppress(OSError):  # a model may have closed it already
+            self._file.close()
 
 
 def nameless(folder: Path) -> FileIO:
@@ -283,7 +285,7 @@ def _as_write_failed(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _failed(path, error) from error
+        raise WriteFailed.at(path, error) from error
 
 
 @contextmanager
@@ -294,23 +296,8 @@ def usable(folder: Path) -> Iterator[None]:
     except (OSError, WriteFailed) as failure:
         error = failure if isinstance(failure, OSError) else failure.__cause__
         if isinstance(error, OSError) and error.errno in OF_THE_DISK:
-            raise (failure if isinstance(failure, WriteFailed) else _failed(folder, error)) from error
+            raise (failure if isinstance(failure, WriteFailed) else WriteFailed.at(folder, error)) from error
         raise OutputRefused(f"cannot use the output folder {folder}: {error}; {_refusal(error)}") from error
-
-
-def _failed(path: Path, error: OSError) -> WriteFailed:
-    return WriteFailed(f"cannot write {path}: {error.strerror or type(error).__name__}; {_way_on(error)}")
-
-
-def _way_on(error: OSError) -> str:
-    whole = "what was written before is whole"
-    if error.errno in NO_ROOM:
-        return f"{whole}: make room, and the same command goes on"
-    if error.errno == errno.ENOENT:
-        return "its folder was removed meanwhile, perhaps by the model: the same command begins anew"
-    if error.errno in IN_THE_WAY:
-        return f"{whole}: something else is in the way there, move it, and the same command goes on"
-    return f"{whole}: once that is mended, the same command goes on"
 
 
 def _refusal(error: BaseException | None) -> str:

@@ -68,7 +68,7 @@ class TorchTarget:
             seconds = time.perf_counter() - started
             metadata = self._observe(inputs, outputs, batch.labels)
         return Trace(
-            outcome=torch.full((len(batch),), Outcome.OK),
+            outcome=torch.full((len(batch),), Outcome.OK, device="cpu"),  # whatever the model made the default
             outputs={MODEL: outputs.detach().cpu()},
             others=_detached(others),
             activations=seen.activations,
@@ -94,7 +94,7 @@ class TorchTarget:
 
         activations = _detached(seen.activations)
         trace = Trace(
-            outcome=torch.full((len(inputs),), Outcome.OK),
+            outcome=torch.full((len(inputs),), Outcome.OK, device="cpu"),  # whatever the model made the default
             outputs=_detached({MODEL: outputs}),
             others=_detached(others),
             activations=activations,

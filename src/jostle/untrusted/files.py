@@ -21,6 +21,7 @@ NO_FILE = "it is not a regular file but a pipe, socket or device"
 # Not to wait for a pipe, and not to follow a link, that took a file's place since it was looked at; not on Windows.
 AT_ONCE, NO_LINKS = getattr(os, "O_NONBLOCK", 0), getattr(os, "O_NOFOLLOW", 0)
 MEMBER_LIMIT = 100_000
+BOMB = "check where it comes from, or save it again"  # what to do about an archive that holds too much
 NAME_LIMIT = 200  # characters, fewer than any file system takes
 # What no file name needs, and what a library may read as something else: a drive, a pattern, an address in memory.
 ODD_IN_NAMES = re.compile(r"[\x00-\x1f\x7f\\*?:<>|\"]")
@@ -152,10 +153,10 @@ def named_file(folder: Path, name: str) -> Path:
 def check_unpacked(members: list[zipfile.ZipInfo], limit: int) -> None:
     """A zip's members say that they unpack to no more than this many bytes; zipfile stops reading where they lie."""
     if len(members) > MEMBER_LIMIT:
-        raise ValueError(f"it has {len(members)} members, more than {MEMBER_LIMIT}")
+        raise ValueError(f"it has {len(members)} members, more than {MEMBER_LIMIT}: {BOMB}")
     size = sum(member.file_size for member in members)
     if size > limit:
-        raise ValueError(f"it unpacks to {size} bytes, more than {limit}")
+        raise ValueError(f"it unpacks to {size} bytes, more than {limit}: {BOMB}")
 
 
 def stored_members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:

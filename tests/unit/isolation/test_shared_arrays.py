@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jostle.errors import JostleError
+from jostle.errors import WriteFailed
 from jostle.isolation.shared_arrays import ALIGNED, DTYPES, SharedArrays
 
 
@@ -87,7 +87,7 @@ def test_a_table_longer_than_the_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_our_failure_and_not_the_targets(tmp_path: Path) -> None:
-    with pytest.raises(JostleError, match="cannot keep a batch"):
+    with pytest.raises(WriteFailed, match="its folder was removed meanwhile"):
         SharedArrays(tmp_path / "no folder" / "arrays").put({"x": torch.ones(1)})
 
 

@@ -14,7 +14,7 @@ import torch
 
 import jostle
 from fuzzed_suites import NET, failures, run, suite
-from jostle.cli.main import main
+from jostle.cli.main import run_command
 from jostle.commands.promote import promote
 from jostle.commands.promoted_cases import replay_cases
 from jostle.commands.replay import ReplayStatus
@@ -97,10 +97,7 @@ def finding(project: Path, name: str = "log") -> Path:
 
 def jostle_command(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     monkeypatch.setattr(sys, "argv", ["jostle", *arguments])
-    with pytest.raises(SystemExit) as left:
-        main()
-    assert isinstance(left.value.code, int)
-    return left.value.code
+    return run_command()
 
 
 def mend(project: Path) -> None:

@@ -1,0 +1,499 @@
+"""A campaign and its workers, all in this process: real workers with real models, and only Ray is left out.
+
+Calls are answered one by one, in an order that chance draws, so that a campaign sees workers that are ahead of each
+other, answers of several at once, and deaths in between.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import jostle
+from jostle.errors import JostleError, UsageError
+from jostle.isolation import orphans
+from jostle.randomness import randomness
+from jostle.records import Candidates, Seeds
+from jostle.scale.cluster import WorkerLost
+from jostle.scale.crew import BEGIN, MOST_DEATHS, ROUND, ROUNDS_AHEAD
+from jostle.scale.parcel import Parcel
+from jostle.scale.step_parcels import StepParcels
+from jostle.session import assemble as assembling
+from jostle.session import crew_member as members
+from jostle.session.crew_member import CrewMember
+from jostle.session.hiring import Hiring
+from jostle.session.session import Session
+from jostle.step_records import DoneStep, Summary
+from jostle.storage.findings import recorded
+from jostle.storage.history import read_kept
+from jostle.storage.journal import JournalLine, read_journal
+from jostle.zoo import mnist_sample
+from making import options, seeds_of
+
+EXECUTIONS = 700
+SEEDS = 12
+PATIENCE = 1000  # turns in which nobody answers
+NAMES = tuple(f"seed {i}" for i in range(SEEDS))
+# Eight classes that lie close to each other, so that there are many pairs of labels to find.
+MODEL = """
+import torch
+
+
+class Voting(torch.nn.Module):
+    def forward(self, inputs):
+        return inputs @ torch.sin(torch.arange(48.0) * 1.7).reshape(6, 8)
+"""
+VECTORS = {"model": "voting.py:Voting", "seeds": "vectors.npz", "oracle": ["flip"], "threshold": 0.05, "sigma": 0.3}
+IMAGES = {"model": "jostle.zoo:lenet5", "seeds": "images.npz"}
+Dies = Callable[["Call"], bool]
+
+
+@dataclass(eq=False)
+class Call:
+    """Something that a worker was asked."""
+
+    worker: WorkerHere
+    method: str
+    content: bytes
+    shared: tuple[bytes, ...] = ()
+    done: bool = False
+    answer: bytes | None = None  # of what was done, None if the worker is lost
+
+
+@dataclass(eq=False)
+class WorkerHere:
+    """A worker that answers when the cluster has it do so."""
+
+    number: int
+    cluster: ClusterHere
+    member: CrewMember
+    dead: bool = False
+    answered: int = 0  # rounds
+
+    def call(self, method: str, content: bytes, *shared: bytes) -> Call:
+        asked = Call(self, method, content, shared)
+        self.cluster.asked(asked)
+        return asked
+
+    def end(self) -> None:
+        self.dead = True
+
+
+@dataclass
+class ClusterHere:
+    """Workers in this process, whose answers come in an order that chance draws."""
+
+    chance: random.Random = field(default_factory=lambda: random.Random(0))
+    dies: Dies = lambda call: False  # instead of answering
+    places: int | None = None  # for workers in all of the campaign's time; those beyond wait for one for ever
+    idle: int = 0  # turns in a row in which nobody could answer
+    processors: int = 2
+    workers: list[WorkerHere] = field(default_factory=list)
+    queues: dict[WorkerHere, deque[Call]] = field(default_factory=lambda: defaultdict(deque))
+    log: list[tuple[str, Any]] = field(default_factory=list)  # what was asked, heard and taken, in order
+    closed: bool = False
+
+    def start(self, number: int) -> WorkerHere:
+        worker = WorkerHere(number, self, CrewMember(number))
+        self.workers.append(worker)
+        return worker
+
+    def share(self, content: bytes) -> bytes:
+        return content
+
+    def asked(self, call: Call) -> None:
+        self.log.append(("asked", call))
+        self.queues[call.worker].append(call)
+
+    def first_ready(self, calls: Sequence[Call], seconds: float) -> list[Call]:
+        placed = self.workers[: self.places]
+        calls = [call for call in calls if call.worker in placed]
+        self.idle = 0 if calls else self.idle + 1
+        assert self.idle < PATIENCE, "the campaign waits for nothing but a worker that has no place"
+        if not calls:
+            return []
+        some = self.chance.sample(list(calls), self.chance.randint(1, len(calls)))
+        for call in some:
+            if not call.done:
+                self._do(call)
+        return some
+
+    def _do(self, call: Call) -> None:
+        assert self.queues[call.worker].popleft() is call, "a worker answers in the order in which it was asked"
+        call.done = True
+        if self.dies(call):
+            call.worker.dead = True
+            self.queues.pop(call.worker)
+        if not call.worker.dead:
+            call.answer = getattr(call.worker.member, call.method)(call.content, *call.shared)
+            call.worker.answered += call.method == ROUND
+
+    def answer(self, call: Call) -> bytes:
+        if call.answer is None:
+            raise WorkerLost("it was killed")
+        self.log.append(("heard", call))
+        return call.answer
+
+    def close(self) -> None:
+        self.closed = True
+
+    def heard(self, seeds: Seeds) -> list[tuple[Call, list[DoneStep]]]:
+        """All rounds that were handed over, with their steps."""
+        parcels = StepParcels(seeds)
+        heard = [call for what, call in self.log if what == "heard" and call.method == ROUND]
+        return [(call, parcels.steps_in(Parcel.decoded(call.answer or b""))[0]) for call in heard]
+
+
+def few_seeds(images: bool = False) -> Seeds:
+    if images:
+        digits, labels = mnist_sample()
+        return Seeds(digits[:SEEDS], labels[:SEEDS], NAMES)
+    return seeds_of(torch.rand(SEEDS, 6, generator=randomness(3, 3)))
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Short rounds, so that a campaign of a second has many."""
+    monkeypatch.setattr(members, "ROUND_SECONDS", 0.03)
+    monkeypatch.setattr(members, "SOON", 0.01)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where workers have their folders
+    assert orphans.new_folder().parent == tmp_path
+
+
+@dataclass
+class Crewed:
+    """Campaigns in one folder, each with workers in this process."""
+
+    folder: Path
+    patch: pytest.MonkeyPatch
+
+    def session(self, cluster: ClusterHere | None, workers: int = 2, **chosen: Any) -> Session:
+        """Without a cluster the campaign does its steps itself."""
+        self.patch.setattr(assembling, "hire", lambda _: Hiring() if cluster is None else Hiring(cluster, workers))
+        given = {"out": str(self.folder), "batch": 16, "threads": 1, "executions": EXECUTIONS}
+        crew = {} if cluster is None else {"workers": workers}
+        return assembling.assemble(options(**{**given, **crew, **({} if "model" in chosen else VECTORS), **chosen}))
+
+    def run(self, cluster: ClusterHere | None, workers: int = 2, **chosen: Any) -> Summary:
+        return self.run_session(self.session(cluster, workers, **chosen), cluster)
+
+    def run_session(self, session: Session, cluster: ClusterHere | None) -> Summary:
+        log = [] if cluster is None else cluster.log
+        with session.closed_after():
+            summary = session.search([lambda record: log.append(("taken", record.by))])
+            session.archive.conclude(summary)
+        assert cluster is None or cluster.closed
+        return summary
+
+    @property
+    def journal(self) -> bytes:
+        return (self.folder / "journal.jsonl").read_bytes()
+
+    @property
+    def lines(self) -> tuple[JournalLine, ...]:
+        return read_journal(self.folder / "journal.jsonl").lines
+
+    @property
+    def fingerprints(self) -> list[str]:
+        return [record.fingerprint for _, record in recorded(self.folder / "findings")]
+
+
+@pytest.fixture
+def crewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Crewed:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "voting.py").write_text(MODEL)
+    np.savez(tmp_path / "vectors.npz", x=few_seeds().inputs.numpy())
+    np.savez(tmp_path / "images.npz", x=few_seeds(images=True).inputs.numpy(), y=few_seeds(images=True).labels.numpy())
+    return Crewed(tmp_path / "campaign", monkeypatch)
+
+
+def check_folder(crewed: Crewed, seeds: Seeds | None = None) -> None:
+    """What is true of the folder of any campaign with several workers."""
+    lines = crewed.lines
+    assert lines[-1].executions <= EXECUTIONS
+    told = [one for line in lines for one in line.findings]
+    assert len(set(told)) == len(told) and sorted(crewed.fingerprints) == sorted(told)
+    by = [line.by for line in lines[1:]]
+    assert lines[0].by is None and None not in by and len(set(by)) == len(by)
+    kept = read_kept(crewed.folder, seeds or few_seeds())
+    assert len(kept) == sum(line.kept for line in lines)
+    assert bool((kept.parents < torch.arange(len(kept))).all())
+
+
+def check_parents(crewed: Crewed, clusters: Sequence[ClusterHere], seeds: Seeds | None = None) -> None:
+    """Every entry's parent is what its worker had made it from: the same input, by the ids of the worker's corpus."""
+    seeds = seeds or few_seeds()
+    kept = read_kept(crewed.folder, seeds)
+    steps = {
+        (call.worker.number, done.by.step): (call.worker, done)
+        for cluster in clusters
+        for call, handed_over in cluster.heard(seeds)
+        for done in handed_over
+        if done.by is not None
+    }
+    compared = 0
+    for line, first in with_entries_before(crewed.lines):
+        if not line.kept or line.by is None:
+            continue
+        worker, done = steps[line.by.worker, line.by.step]
+        ours = kept.select(torch.arange(first, first + line.kept))
+        assert torch.equal(ours.inputs, done.kept.inputs) and ours.mutations == done.kept.mutations
+        assert torch.equal(parent_inputs(kept, ours), parent_inputs(corpus_of(worker), done.kept))
+        compared += line.kept
+    assert compared > 20
+
+
+def check_rounds(cluster: ClusterHere, seeds: Seeds | None = None) -> None:
+    """At most two rounds are asked of a worker whose steps are not in the folder yet."""
+    parcels, open_rounds = StepParcels(seeds or few_seeds()), Counter[WorkerHere]()
+    missing: dict[WorkerHere, deque[set[Any]]] = defaultdict(deque)  # steps of rounds that were heard, not yet taken
+    most = 0
+    for what, one in cluster.log:
+        if what == "asked" and one.method == ROUND:
+            open_rounds[one.worker] += 1
+            most = max(most, open_rounds[one.worker])
+        elif what == "heard" and one.method == ROUND:
+            steps, _ = parcels.steps_in(Parcel.decoded(one.answer))
+            missing[one.worker].append({done.by for done in steps})
+        elif what == "taken":
+            for rounds in missing.values():
+                for steps in rounds:
+                    steps.discard(one)
+        for worker, rounds in missing.items():
+            while rounds and not rounds[0]:
+                rounds.popleft()
+                open_rounds[worker] -= 1
+    assert most == ROUNDS_AHEAD
+
+
+def with_entries_before(lines: Sequence[JournalLine]) -> list[tuple[JournalLine, int]]:
+    """Each line with how many entries there were before."""
+    first, found = 0, []
+    for line in lines:
+        found.append((line, first))
+        first += line.kept
+    return found
+
+
+def corpus_of(worker: WorkerHere) -> Candidates:
+    corpus = worker.member._composed.campaign.corpus
+    return corpus.select(torch.arange(len(corpus)))
+
+
+def parent_inputs(corpus: Candidates, rows: Candidates) -> torch.Tensor:
+    return corpus.inputs[rows.parents]
+
+
+def dying(chance: random.Random, share: float) -> Dies:
+    """Some of the rounds of workers that have done one before, so that nobody dies for nothing too often."""
+    return lambda call: call.method == ROUND and call.worker.answered > 0 and chance.random() < share
+
+
+# One worker
+
+
+ALONE = {
+    "tensorfuzz": VECTORS,
+    "deephunter": {**IMAGES, "recipe": "deephunter", "ranges": "paper"},
+    "dlfuzz": {**IMAGES, "recipe": "dlfuzz"},
+}
+
+
+@pytest.mark.parametrize(
+    "recipe", ["tensorfuzz", *(pytest.param(name, marks=pytest.mark.slow) for name in ("deephunter", "dlfuzz"))]
+)
+def test_one_worker_writes_the_journal_of_a_campaign_without(recipe: str, crewed: Crewed, tmp_path: Path) -> None:
+    """Also where the worker dies and the campaign is begun again in between."""
+    whole = EXECUTIONS if recipe == "tensorfuzz" else 300
+    alone, chosen = Crewed(tmp_path / "alone", crewed.patch), {**ALONE[recipe], "executions": whole}
+    alone.run(None, **chosen)
+    session = crewed.session(first := ClusterHere(dies=dying(random.Random(1), 0.5)), workers=1, **chosen)
+    with session.closed_after():
+        session.search([lambda record: session.campaign.stop() if record.step == 5 else None])
+    again = ClusterHere(dies=dying(random.Random(2), 0.5))
+    crewed.run(again, workers=1, **chosen)
+    assert crewed.journal == alone.journal and sorted(crewed.fingerprints) == sorted(alone.fingerprints)
+    assert len(first.workers) + len(again.workers) > 2  # some died
+
+
+# Several
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_workers_together_do_what_the_campaign_may_and_no_more(crewed: Crewed, workers: int) -> None:
+    cluster = ClusterHere()
+    summary = crewed.run(cluster, workers)
+    assert summary.executions == EXECUTIONS == crewed.lines[-1].executions
+    ran = sum(done.ran for _, steps in cluster.heard(few_seeds()) for done in steps)
+    assert ran == EXECUTIONS - SEEDS  # nothing was run that does not count
+    assert {line.by.worker for line in crewed.lines if line.by} == set(range(workers))
+    assert summary.workers is not None and summary.workers.lost == 0 and len(summary.workers.rates) == workers
+    check_folder(crewed)
+    check_parents(crewed, [cluster])
+    check_rounds(cluster)
+
+
+@pytest.mark.parametrize("order", range(3))
+def test_every_entry_descends_from_the_entry_that_its_worker_made_it_of(order: int, crewed: Crewed) -> None:
+    cluster = ClusterHere(random.Random(order))
+    crewed.run(cluster, workers=3)
+    check_folder(crewed)
+    check_parents(crewed, [cluster])
+    check_rounds(cluster)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["deephunter", "dlfuzz"])
+def test_images_that_were_moved_and_steps_made_ahead_are_shared_too(recipe: str, crewed: Crewed) -> None:
+    cluster, seeds = ClusterHere(), few_seeds(images=True)
+    crewed.run(cluster, **ALONE[recipe], executions=400)
+    check_folder(crewed, seeds)
+    check_parents(crewed, [cluster], seeds)
+    check_rounds(cluster, seeds)
+
+
+@pytest.mark.parametrize("order", range(3))
+def test_workers_that_die_are_replaced_and_nothing_that_was_handed_over_is_lost(order: int, crewed: Crewed) -> None:
+    cluster = ClusterHere(random.Random(order), dying(random.Random(order), 0.2))
+    summary = crewed.run(cluster, workers=3)
+    assert summary.workers is not None and summary.workers.lost == sum(one.dead for one in cluster.workers) > 0
+    assert summary.executions == EXECUTIONS
+    handed_over = [done for _, steps in cluster.heard(few_seeds()) for done in steps]
+    assert {done.by for done in handed_over} == {line.by for line in crewed.lines[1:]}
+    found = {one.violation.fingerprint for done in handed_over for one in done.findings}
+    assert found == set(crewed.fingerprints) != set()
+    check_folder(crewed)
+    check_parents(crewed, [cluster])
+    check_rounds(cluster)
+
+
+def test_a_campaign_that_goes_on_repeats_nothing_of_any_worker(crewed: Crewed) -> None:
+    first, second = ClusterHere(random.Random(1)), ClusterHere(random.Random(2))
+    crewed.run(first, executions=EXECUTIONS // 2)
+    begun = crewed.journal
+    crewed.run(second, workers=3)
+    assert crewed.journal.startswith(begun) and crewed.lines[-1].executions == EXECUTIONS
+    check_folder(crewed)
+    check_parents(crewed, [first, second])
+
+
+def test_a_campaign_of_several_workers_goes_on_without_them_and_with_one(crewed: Crewed) -> None:
+    crewed.run(ClusterHere(), executions=250)
+    crewed.run(ClusterHere(), workers=1, executions=450)
+    crewed.run(None)
+    lines = crewed.lines
+    assert lines[-1].executions == EXECUTIONS
+    told = [one for line in lines for one in line.findings]
+    assert sorted(told) == sorted(set(crewed.fingerprints))
+
+
+def test_what_one_worker_kept_and_found_the_others_know(crewed: Crewed) -> None:
+    cluster = ClusterHere()
+    summary = crewed.run(cluster)
+    kept = read_kept(crewed.folder, few_seeds())
+    for worker in cluster.workers:
+        theirs = {bytes(row.numpy()) for row in corpus_of(worker).inputs}
+        assert theirs <= {bytes(row.numpy()) for row in kept.inputs}
+        own = [line.kept for line in crewed.lines if line.by and line.by.worker == worker.number]
+        assert len(theirs) > SEEDS + sum(own)  # besides the seeds and its own it was told of some
+    found = Counter(
+        one.violation.fingerprint for _, steps in cluster.heard(few_seeds()) for done in steps for one in done.findings
+    )
+    # Without being told, both would find nearly all: most inputs of this model show one of the same few bugs.
+    assert sum(found.values()) < 1.6 * len(found)
+    assert sum(summary.findings.values()) == len(found)
+
+
+def test_a_worker_for_whom_there_is_no_place_any_more_holds_up_nobody(crewed: Crewed) -> None:
+    """As where a machine is gone for good: all that the campaign may do is done by the others."""
+    dies = lambda call: call.worker.number == 1 and call.worker.answered == 1  # noqa: E731 - a predicate
+    summary = crewed.run(ClusterHere(dies=dies, places=2))
+    assert summary.executions == EXECUTIONS
+    check_folder(crewed)
+
+
+def test_a_campaign_that_is_stopped_keeps_what_is_under_way(crewed: Crewed) -> None:
+    cluster = ClusterHere()
+    session = crewed.session(cluster)
+    with session.closed_after():
+        session.search([lambda record: session.campaign.stop() if record.step == 10 else None])
+    handed_over = [done.by for _, steps in cluster.heard(few_seeds()) for done in steps]
+    assert sorted(map(str, handed_over)) == sorted(str(line.by) for line in crewed.lines[1:])
+    assert len(handed_over) >= 10 and crewed.lines[-1].executions < EXECUTIONS
+    assert not any(cluster.queues.values())
+
+
+def test_a_campaign_ends_when_enough_was_found(crewed: Crewed) -> None:
+    summary = crewed.run(ClusterHere(), findings=5, executions=100_000)
+    assert sum(summary.findings.values()) >= 5 and summary.executions < 50_000
+
+
+# What cannot work
+
+
+def test_a_worker_that_dies_again_and_again_ends_the_campaign_with_one_line(crewed: Crewed) -> None:
+    cluster = ClusterHere(dies=lambda call: call.worker.number == 1 and call.method == BEGIN)
+    with pytest.raises(JostleError, match=f"worker 1 died {MOST_DEATHS} times in a row") as told:
+        crewed.run(cluster, executions=100_000)
+    assert "\n" not in str(told.value) and "what was found is safe" in str(told.value)
+    assert sum(worker.number == 1 for worker in cluster.workers) == MOST_DEATHS and cluster.closed
+    crewed.run(None, executions=EXECUTIONS + crewed.lines[-1].executions)
+    assert sorted(crewed.fingerprints) == sorted(one for line in crewed.lines for one in line.findings)
+
+
+def test_deaths_of_a_worker_that_did_something_in_between_end_nothing(crewed: Crewed) -> None:
+    done = Counter[WorkerHere]()
+
+    def every_second_round(call: Call) -> bool:
+        done[call.worker] += call.method == ROUND
+        return done[call.worker] == 2
+
+    cluster = ClusterHere(dies=every_second_round)
+    crewed.run(cluster)
+    assert len(cluster.workers) > 2 * MOST_DEATHS and crewed.lines[-1].executions == EXECUTIONS
+    check_folder(crewed)
+
+
+def test_a_worker_of_another_version_is_refused_in_one_line(crewed: Crewed, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = crewed.session(cluster := ClusterHere())
+    monkeypatch.setattr(jostle, "__version__", "0.0.0")
+    with pytest.raises(UsageError, match=r"has jostle 0\.0\.0, and the campaign .*: install the same version there"):
+        crewed.run_session(session, cluster)
+
+
+def test_a_worker_that_has_other_seeds_is_refused_in_one_line(crewed: Crewed) -> None:
+    session = crewed.session(cluster := ClusterHere())
+    np.savez("vectors.npz", x=1 - few_seeds().inputs.numpy())
+    with pytest.raises(UsageError, match="model or seeds are others than here"):
+        crewed.run_session(session, cluster)
+
+
+def test_a_worker_without_the_folder_of_the_campaign_is_refused_in_one_line(
+    crewed: Crewed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    there = {"model": f"{tmp_path}/voting.py:Voting", "seeds": f"{tmp_path}/vectors.npz"}
+    session = crewed.session(cluster := ClusterHere(), **{**VECTORS, **there})
+    monkeypatch.chdir(tmp_path)
+    place.rmdir()
+    with pytest.raises(UsageError, match=r"is not there on .*: put model and seeds at the same place there"):
+        crewed.run_session(session, cluster)
+
+
+def test_more_workers_than_processors_are_warned_of_and_fewer_are_not(crewed: Crewed) -> None:
+    for workers, shared in ((1, 0), (2, 0), (3, 1)):
+        session = crewed.session(ClusterHere(), workers)
+        session.release()
+        assert sum(f"{workers} workers share 2 processors" in line for line in session.warnings) == shared
+        assert any("no campaign is like another" in line for line in session.warnings) == (workers > 1)

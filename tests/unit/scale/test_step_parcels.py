@@ -1,0 +1,191 @@
+"""Steps and news as messages: decode∘encode is identity, and bytes of anybody else are refused."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from jostle.inputs.geometry import Border, Placements, unmoved
+from jostle.lineage import Mutation, Untouched
+from jostle.mutations import Mutations
+from jostle.records import NO_TRACE, Candidates, Failures, Finding, Seeds, Trace, Violation
+from jostle.scale.parcel import Parcel
+from jostle.scale.step_parcels import News, StepParcels
+from jostle.step_records import DoneStep, OwnStep
+from making import NOISE, placements_of, seeds_of, trace_of
+
+SEEDS = seeds_of(torch.rand(4, 1, 3, 3, generator=torch.Generator().manual_seed(1)), torch.tensor([3, 2, 1, 0]))
+PARCELS = StepParcels(SEEDS)
+NOBODY = PARCELS.nothing
+
+
+def mutants(border: Border | None = None) -> Candidates:
+    """One of each seed; with a border the last was moved aside on the way."""
+    seeds, placements = SEEDS.as_candidates(), unmoved(4)
+    placements[3, 0, 2] = 0.5
+    mutations = Mutations.of([NOISE, Mutation(("blur 3", "noise")), NOISE, Mutation(("translation 0.25",))])
+    lineage = Untouched(4) if border is None else Placements(placements, border)
+    return Candidates(seeds.inputs / 2, SEEDS, torch.tensor([0, 7, 2, 5]), seeds.roots, mutations, lineage)
+
+
+def traced(rows: int) -> Trace:
+    values = torch.arange(rows * 3.0).reshape(rows, 3)
+    return trace_of(values, values + 1, {"conv1": values * 2, "fc": values[:, :1]}, {"loss": values[:, 0]},
+                    {"conv1": values[:, :2]}, others={"second": values.double()})  # fmt: skip
+
+
+def found(bug: int, alone: bool = True, row: int = 1) -> Finding:
+    details = {"place": "conv1", "share": 0.1 + 0.2, "values": [1, None, "π"], "inside": {"a": True}}
+    violation = Violation("nan", f"nan:{bug}", "NaN first in conv1", details)
+    return Finding(violation, bug, 3, 44, mutants(Border.DARK).select(torch.tensor([row])), alone)
+
+
+def failures() -> Failures:
+    """Three tests of two inputs, one of which is no image file's."""
+    return Failures(
+        mutants().select(torch.tensor([1, 3])),
+        torch.tensor([1, 3]),
+        torch.tensor([0, 1, 1]),
+        ("flip", "flip", "nan"),
+        torch.tensor([5, 2**62, 0]),
+        torch.tensor([4, -1, 9]),
+        torch.tensor([True, False, True]),
+    )
+
+
+NOTHING = DoneStep(16, 16, NOBODY, NO_TRACE, (), (), {}, {}, Failures.none(NOBODY), {"model": 0.1 + 0.2})
+STEPS = {
+    "nothing": NOTHING,
+    "kept": replace(NOTHING, kept=mutants(), trace=traced(4)),
+    "moved": replace(NOTHING, kept=mutants(Border.DARK), trace=traced(4)),
+    "moved with a mirror": replace(NOTHING, kept=mutants(list(Border)[-1]), trace=traced(4)),
+    "found": replace(NOTHING, findings=(found(5), found(2**62, row=3)), violations={"nan": 3}, unconfirmed={"nan": 1}),
+    "flaky": replace(NOTHING, flaky=(found(6, alone=False),), findings=(found(5),), violations={"nan": 2}),
+    "failing": replace(NOTHING, failing=failures(), violations={"flip": 1, "nan": 1}, unconfirmed={"flip": 1}),
+    "told by": replace(NOTHING, ran=3, by=OwnStep(worker=2, step=117)),
+    "seeds": replace(NOTHING, kept=SEEDS.as_candidates(), trace=traced(4)),
+}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two records say the same, whatever they are made of."""
+    if isinstance(one, Candidates):
+        pairs = [(getattr(one, name), getattr(other, name)) for name in ("inputs", "parents", "roots", "references")]
+        return all(same(ours, theirs) for ours, theirs in [*pairs, (placements_of(one), placements_of(other))]) and (
+            one.mutations == other.mutations and one.seeds is other.seeds
+        )
+    if isinstance(one, Tensor):
+        return one.dtype == other.dtype and torch.equal(one, other)
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if is_dataclass(one):
+        return all(same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    return bool(one == other)
+
+
+def sent(parcel: Parcel) -> Parcel:
+    return Parcel.decoded(parcel.encoded())
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_arrives_as_it_was_sent(name: str) -> None:
+    (back,), files = PARCELS.steps_in(sent(PARCELS.of_steps([STEPS[name]], {})))
+    assert same(back, STEPS[name]) and not files
+    assert not any(same(back, other) for which, other in STEPS.items() if which != name)
+
+
+def test_steps_of_a_round_arrive_in_their_order_with_the_files_and_figures_of_the_round() -> None:
+    steps, files = [*STEPS.values(), *STEPS.values()], {"graphs/1.json": torch.arange(9, dtype=torch.uint8)}
+    parcel = sent(PARCELS.of_steps(steps, files, busy=0.1 + 0.2, exhausted=False, tries={"blur": [3, 1, "why"]}))
+    back, told = PARCELS.steps_in(parcel)
+    assert same(back, steps) and same(told, files)
+    assert {name: parcel.fields[name] for name in ("busy", "exhausted", "tries")} == {
+        "busy": 0.1 + 0.2,
+        "exhausted": False,
+        "tries": {"blur": [3, 1, "why"]},
+    }
+
+
+def test_a_round_without_steps_arrives_too() -> None:
+    assert PARCELS.steps_in(sent(PARCELS.of_steps([], {}))) == ([], {})
+
+
+@pytest.mark.parametrize("border", [None, *Border])
+def test_news_arrive_as_they_were_sent(border: Border | None) -> None:
+    files = {"graphs/1.json": torch.arange(9, dtype=torch.uint8)}
+    news = News(mutants(border), traced(4), frozenset({("nan", 5), ("flip", 2**62)}), frozenset({("nan", 7)}), files)
+    assert same(PARCELS.news_in(sent(PARCELS.of_news(news))), news)
+    nothing = News(NOBODY, NO_TRACE, frozenset(), frozenset(), {})
+    assert same(PARCELS.news_in(sent(PARCELS.of_news(nothing))), nothing)
+
+
+def test_several_news_are_told_as_one() -> None:
+    parts = [
+        News(mutants(), traced(4), {("nan", 5)}, set()),
+        News(NOBODY, NO_TRACE, {("flip", 1)}, {("nan", 6)}),
+        News(mutants(Border.DARK), traced(4), {("nan", 5)}, set(), {"graphs/1.json": torch.zeros(2)}),
+    ]
+    joined = News.joined(parts)
+    assert same(joined.kept, Candidates.joined([mutants(), mutants(Border.DARK)]))
+    assert same(joined.trace.outputs, Trace.joined([traced(4), traced(4)]).outputs)
+    assert joined.bugs == {("nan", 5), ("flip", 1)} and joined.flaky == {("nan", 6)} and len(joined.files) == 1
+    assert same(News.joined([parts[1], parts[1]]).kept, NOBODY)
+
+
+def test_values_and_arrays_of_every_type_arrive_as_they_were_sent() -> None:
+    arrays = {
+        "floats": torch.tensor([torch.nan, torch.inf, -0.0]),
+        "doubles": torch.rand(2, 0, 3).double(),
+        "bytes": torch.arange(5, dtype=torch.uint8),
+        "whole": torch.tensor([-(2**63), 2**63 - 1]),
+        "flags": torch.tensor([[True], [False]]),
+        "halves": torch.tensor([0.5]).half(),
+        "apart": torch.arange(12).reshape(3, 4).t(),
+    }
+    back = sent(Parcel({"text": "π", "none": None, "list": [1, [2.5]]}, arrays))
+    assert back.fields == {"text": "π", "none": None, "list": [1, [2.5]]}
+    assert back.arrays.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert back.arrays[name].dtype == array.dtype
+        assert torch.equal(back.arrays[name].nan_to_num(9), array.nan_to_num(9)), name
+
+
+def test_what_numpy_does_not_have_arrives_as_the_same_numbers() -> None:
+    (back,) = sent(Parcel(arrays={"a": torch.tensor([0.5, -3.0]).bfloat16()})).arrays.values()
+    assert back.tolist() == [0.5, -3.0]
+
+
+WHOLE = Parcel({"a": 1}, {"b": torch.arange(4)}).encoded()
+FOREIGN = {
+    "nothing": b"",
+    "a word": b"hello",
+    "zeros": bytes(64),
+    "cut": WHOLE[:-3],
+    "cut in its header": WHOLE[:20],
+    "a header beyond the end": struct.pack("<Q", 2**62) + WHOLE[8:],
+    "longer": WHOLE + b"\0",
+    "no fields": WHOLE.replace(b'"fields"', b'"fjelds"'),
+    "fields that are no JSON": WHOLE.replace(b'{"a": 1}', b'{"a": 1)'),
+    "a pickle": b"\x80\x04\x95\x1b\x00\x00\x00\x00\x00\x00\x00\x8c\x02os\x94\x8c\x05mkdir\x94\x93\x94.",
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_bytes_of_anybody_else_are_refused(name: str) -> None:
+    with pytest.raises(ValueError):
+        Parcel.decoded(FOREIGN[name])
+
+
+def test_entries_that_do_not_fit_the_seeds_are_refused() -> None:
+    other: Seeds = seeds_of(torch.rand(2, 1, 5, 5))
+    parcel = sent(PARCELS.of_steps([STEPS["kept"]], {}))
+    with pytest.raises(ValueError, match="a worker's step has inputs"):
+        StepParcels(other).steps_in(parcel)

@@ -1,0 +1,113 @@
+"""What foreign code changes of the process is put back after it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+
+from jostle.foreign import Crash, attempt, meddling
+from jostle.process_state import TORCH_DEFAULTS, TimerRanOut, TorchState, stop_timer
+
+CHANGES: dict[str, Callable[[], object]] = {
+    "torch's default dtype": lambda: torch.set_default_dtype(torch.float64),
+    "torch's default device": lambda: torch.set_default_device("meta"),
+    "torch's grad mode": lambda: torch.set_grad_enabled(False),
+    "torch's deterministic mode": lambda: torch.set_deterministic_debug_mode("warn"),
+    "torch's number of threads": lambda: torch.set_num_threads(torch.get_num_threads() + 1),
+}
+needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="a process has none of that there")
+
+
+@pytest.fixture(autouse=True)
+def nothing_told() -> Iterator[None]:
+    meddling.clear()
+    yield
+    meddling.clear()
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_is_changed_of_torch_is_put_back_and_told(name: str) -> None:
+    before = TorchState.now()
+    assert not isinstance(attempt(CHANGES[name]), Crash)
+    assert TorchState.now() == before and list(meddling) == [name]
+
+
+def test_every_default_of_torch_is_tried() -> None:
+    assert {*TORCH_DEFAULTS, "torch's default device"} == set(CHANGES)
+
+
+def test_a_model_is_built_by_the_dtype_that_its_file_sets() -> None:
+    def opened() -> torch.dtype:
+        attempt(CHANGES["torch's default dtype"])  # as where the file is imported
+        return torch.nn.Linear(1, 1).weight.dtype
+
+    assert attempt(opened) == torch.float64
+    assert torch.get_default_dtype() == torch.float32
+
+
+@needs_posix
+def test_the_umask_is_put_back_and_told_and_one_of_the_users_is_kept() -> None:
+    before = os.umask(0o027)
+    try:
+        for _ in range(2):
+            attempt(lambda: os.umask(0o777))
+            assert os.umask(0o027) == 0o027
+        assert list(meddling) == ["the umask"]
+    finally:
+        os.umask(before)
+
+
+@needs_posix
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_copy_of_the_process_ends_where_foreign_code_does(raises: bool) -> None:
+    children = list[int]()
+
+    def fork() -> None:
+        children.append(os.fork())
+        if raises and not children[-1]:
+            raise RuntimeError
+
+    attempt(fork)
+    assert os.waitpid(children[0], 0)[1] == 0  # it is this very process that asks, and the copy has ended
+
+
+@needs_posix
+@pytest.mark.parametrize("name", ["ITIMER_VIRTUAL", "ITIMER_PROF", "ITIMER_REAL"])
+def test_a_timer_is_stopped_and_told(name: str) -> None:
+    timer = getattr(signal, name)
+    attempt(lambda: signal.setitimer(timer, 1000, 1000))
+    assert signal.getitimer(timer) == (0, 0) and len(meddling) == 1
+
+
+@needs_posix
+def test_a_timer_that_runs_out_while_all_is_put_back_keeps_nothing_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ran_out(number: int, frame: object) -> None:
+        stop_timer(number)
+        raise TimerRanOut(signal.Signals(number).name)
+
+    def late(mask: int, umask: Callable[[int], int] = os.umask) -> int:
+        """Called where the umask is put back, after timers were."""
+        if rings:
+            rings.clear()
+            signal.raise_signal(signal.SIGPROF)
+        return umask(mask)
+
+    def model() -> None:
+        CHANGES["torch's default dtype"]()
+        rings.append(True)
+
+    rings, before = list[bool](), signal.signal(signal.SIGPROF, ran_out)
+    dtype = torch.get_default_dtype()
+    monkeypatch.setattr("jostle.process_state.os.umask", late)
+    try:
+        ran = attempt(model)
+    finally:
+        signal.signal(signal.SIGPROF, before)
+    assert not isinstance(ran, Crash)
+    assert torch.get_default_dtype() == dtype
+    assert list(meddling) == ["the timer of SIGPROF", "torch's default dtype"]
