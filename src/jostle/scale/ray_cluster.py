@@ -29,8 +29,8 @@ OF_RAY = (OSError, RuntimeError, ValueError, TypeError, AssertionError)  # besid
 ASKING = "import sys, ray; print(flush=True); ray.init(address=sys.argv[1], log_to_driver=False)"
 PIPES: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 CLIENT = "ray://"  # begins the address of a cluster that this machine is no part of
-# Ray sends its makers nothing, and says nothing of its own inner life.
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+# Ray sends its makers nothing, and leaves processors of graphics to those that have them.
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 
 def refuse_without_ray() -> None:

@@ -25,7 +25,14 @@ from jostle.scale.crew import Work
 from jostle.session.confirm import in_new_process
 from jostle.session.finish import InputFinisher
 from jostle.session.folder_trust import remember_own
-from jostle.session.hiring import FUZZ_COMMAND, hire, on_one_thread_each, refuse_unshareable, work_fields
+from jostle.session.hiring import (
+    FUZZ_COMMAND,
+    hire,
+    on_one_thread_each,
+    refuse_missing_ray,
+    refuse_unshareable,
+    work_fields,
+)
 from jostle.session.identity import folder_of, record_of
 from jostle.session.introduce import figures, introduction, nothing_found, summary_rows
 from jostle.session.isolate import any_held
@@ -54,6 +61,7 @@ FROM_SEEDS = "neurons are taken to range as they do on the seeds: give training 
 def assemble(given: Given, progress: Progress = quietly) -> Session:
     """Loads, checks and composes everything; the output folder is touched only after all checks passed."""
     refuse_contradictions(given)
+    refuse_missing_ray(given.of(ScaleOptions))
     refuse_unshareable(given)
     gate = gate_of(given.of(GateOptions))
     given = on_one_thread_each(given)

@@ -27,7 +27,7 @@ from jostle.recipes.frameworks import FrameworkCampaign, frameworks
 from jostle.records import Seeds, Share
 from jostle.scale.crew import Work
 from jostle.session.finish_frameworks import GraphFinisher
-from jostle.session.hiring import FRAMEWORKS_COMMAND, hire, refuse_unshareable, work_fields
+from jostle.session.hiring import FRAMEWORKS_COMMAND, hire, refuse_missing_ray, work_fields
 from jostle.session.identity import folder_of, record_of
 from jostle.session.session import Session
 from jostle.step_records import StepRecord
@@ -79,7 +79,7 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
     `say` is told when the models are read and backends start, which takes seconds.
     """
     options, run = settings[FrameworkOptions], settings[RunOptions]
-    refuse_unshareable(settings.given)
+    refuse_missing_ray(settings[ScaleOptions])
     with ExitStack() as undone:
         opened = open_backends(settings, say)
         backends, examiner = opened.backends, opened.examiner

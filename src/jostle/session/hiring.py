@@ -59,11 +59,16 @@ class Hiring:
             clean_up()  # the folders of those that were on this machine
 
 
+def refuse_missing_ray(options: ScaleOptions) -> None:
+    """Refuses workers where there is nothing to run them."""
+    if options.number is not None:
+        refuse_without_ray()
+
+
 def refuse_unshareable(given: Given) -> None:
-    """Refuses what workers cannot have: no Ray, objects of this process, coverage of inputs that nobody hands over."""
+    """Refuses what workers cannot have: objects of this process, and coverage of inputs that nobody hands over."""
     if given.of(ScaleOptions).number is None:
         return
-    refuse_without_ray()
     if any_held(given):
         raise UsageError("workers cannot have objects of this process: name the model as FILE.py:function for them")
     if given.get("count_coverage", COUNTED_CORPUS) != COUNTED_CORPUS:
@@ -74,7 +79,6 @@ def hire(options: ScaleOptions) -> Hiring:
     """Connects with what runs the workers that options ask for."""
     if options.number is None:
         return Hiring()
-    refuse_without_ray()
     from jostle.session.crew_member import CrewMember  # here, because it composes campaigns as those who hire do
 
     return Hiring(RayCluster(CrewMember, options.number, options.ray_address), options.number, options.ray_address)
