@@ -28,7 +28,7 @@ import jostle as package
 from jostle.cli.terminal import Exit
 from jostle.storage.findings import is_whole, recorded
 from jostle.storage.journal import JournalLine, read_journal
-from soaking import Count, times
+from soaking import Count, only_in_soak, times
 
 ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")]
@@ -214,7 +214,7 @@ def check_folder(out: Path) -> None:
 # Two nodes
 
 
-@pytest.mark.soak
+@only_in_soak
 def test_workers_and_a_node_are_killed_and_no_finding_is_lost(
     two_nodes: Nodes, start: Callable[..., Driver], place: Path, record_property: Count
 ) -> None:
@@ -282,6 +282,7 @@ def test_a_killed_campaign_leaves_no_worker_and_goes_on_without_repeating_or_los
     record_property("kills of campaigns with workers", times(2, 10))
 
 
+@only_in_soak
 def test_four_workers_on_two_processors_are_warned_of_and_all_work(
     two_nodes: Nodes, start: Callable[..., Driver]
 ) -> None:

@@ -65,14 +65,15 @@ def test_it_finds_more_flips_than_as_many_mutants_without_gradients(seed: int, f
 def test_every_violating_input_survives_as_an_image_of_eight_bits(seed: int, fuzzing: Fuzzing, tmp_path: Path) -> None:
     run = fuzzing.assembled(recipe="dlfuzz", rounds=1, seed=seed)
     violating = []
-    really = run.campaign._judged  # what the loop judges, with what its oracles say of it
+    judge = run.campaign._judge  # of what the loop runs
+    really = judge.judge
 
-    def noted(candidates: Any, trace: Any) -> Any:
-        verdict = really(candidates, trace)
+    def noted(candidates: Any, *others: Any) -> Any:
+        verdict = really(candidates, *others)
         violating.append(candidates.select(verdict.violating.nonzero().squeeze(1)))
         return verdict
 
-    run.campaign._judged = noted  # type: ignore[method-assign]
+    judge.judge = noted  # type: ignore[method-assign]
     summary = run.campaign.run(listeners=[run.archive])
     run.archive.conclude(summary)
     run.finisher.finish()

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from jostle.foreign import Crash, attempt, meddling
-from jostle.process_state import TORCH_DEFAULTS, TimerRanOut, TorchState, stop_timer
+from jostle.process_state import TIMERS, TORCH_DEFAULTS, TimerRanOut, TorchState, stop_timer
 
 CHANGES: dict[str, Callable[[], object]] = {
     "torch's default dtype": lambda: torch.set_default_dtype(torch.float64),
@@ -28,6 +28,15 @@ def nothing_told() -> Iterator[None]:
     meddling.clear()
     yield
     meddling.clear()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def stragglers_end_nothing() -> Iterator[None]:
+    """A timer's signal that comes late, after a test has put its handler back, does not end the process of the tests."""
+    before = {number: signal.signal(number, lambda *_: None) for number in TIMERS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("name", CHANGES)
