@@ -32,7 +32,7 @@ def nothing_told() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def stragglers_end_nothing() -> Iterator[None]:
-    """A timer's signal that comes late, after a test has put its handler back, does not end the process of the tests."""
+    """A timer's signal that comes late, after a test has put its handler back, does not end the tests' process."""
     before = {number: signal.signal(number, lambda *_: None) for number in TIMERS}
     yield
     for number, handler in before.items():
