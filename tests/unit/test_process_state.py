@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from jostle.foreign import Crash, attempt, meddling
-from jostle.process_state import TIMERS, TORCH_DEFAULTS, TimerRanOut, TorchState, stop_timer
+from jostle.process_state import TORCH_DEFAULTS, TimerRanOut, TorchState
 
 CHANGES: dict[str, Callable[[], object]] = {
     "torch's default dtype": lambda: torch.set_default_dtype(torch.float64),
@@ -28,15 +28,6 @@ def nothing_told() -> Iterator[None]:
     meddling.clear()
     yield
     meddling.clear()
-
-
-@pytest.fixture(autouse=True, scope="module")
-def stragglers_end_nothing() -> Iterator[None]:
-    """A timer's signal that comes late, after a test has put its handler back, does not end the tests' process."""
-    before = {number: signal.signal(number, lambda *_: None) for number in TIMERS}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -95,28 +86,20 @@ def test_a_timer_is_stopped_and_told(name: str) -> None:
 
 @needs_posix
 def test_a_timer_that_runs_out_while_all_is_put_back_keeps_nothing_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ran_out(number: int, frame: object) -> None:
-        stop_timer(number)
-        raise TimerRanOut(signal.Signals(number).name)
-
     def late(mask: int, umask: Callable[[int], int] = os.umask) -> int:
-        """Called where the umask is put back, after timers were."""
+        """Called where the umask is put back, after timers were: raises there what our handler of a signal raises."""
         if rings:
             rings.clear()
-            signal.raise_signal(signal.SIGPROF)
+            raise TimerRanOut("SIGPROF")
         return umask(mask)
 
     def model() -> None:
         CHANGES["torch's default dtype"]()
         rings.append(True)
 
-    rings, before = list[bool](), signal.signal(signal.SIGPROF, ran_out)
-    dtype = torch.get_default_dtype()
+    rings, dtype = list[bool](), torch.get_default_dtype()
     monkeypatch.setattr("jostle.process_state.os.umask", late)
-    try:
-        ran = attempt(model)
-    finally:
-        signal.signal(signal.SIGPROF, before)
+    ran = attempt(model)
     assert not isinstance(ran, Crash)
     assert torch.get_default_dtype() == dtype
     assert list(meddling) == ["the timer of SIGPROF", "torch's default dtype"]
