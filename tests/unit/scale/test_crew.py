@@ -22,7 +22,7 @@ import jostle
 from jostle.errors import JostleError, UsageError
 from jostle.isolation import orphans
 from jostle.randomness import randomness
-from jostle.records import Candidates, Seeds
+from jostle.records import Bug, Candidates, Seeds
 from jostle.scale.cluster import WorkerLost
 from jostle.scale.crew import BEGIN, MOST_DEATHS, ROUND, ROUNDS_AHEAD
 from jostle.scale.parcel import Parcel
@@ -405,12 +405,12 @@ def test_what_one_worker_kept_and_found_the_others_know(crewed: Crewed) -> None:
         assert theirs <= {bytes(row.numpy()) for row in kept.inputs}
         own = [line.kept for line in crewed.lines if line.by and line.by.worker == worker.number]
         assert len(theirs) > SEEDS + sum(own)  # besides the seeds and its own it was told of some
-    found = Counter(
-        one.violation.fingerprint for _, steps in cluster.heard(few_seeds()) for done in steps for one in done.findings
-    )
-    # Without being told, both would find all: most inputs of this model show one of the same few bugs.
-    assert sum(found.values()) < 2 * len(found)
-    assert sum(summary.findings.values()) == len(found)
+    parcels, told_of = StepParcels(few_seeds()), defaultdict[WorkerHere, set[Bug]](set)
+    for call, steps in cluster.heard(few_seeds()):
+        known = told_of[call.worker]
+        known |= {bug for one in call.shared for bug in parcels.news_in(Parcel.decoded(one)).bugs}
+        assert known.isdisjoint((one.violation.kind, one.bug) for done in steps for one in done.findings)
+    assert all(told_of[worker] for worker in cluster.workers) and summary.findings
 
 
 def test_a_worker_for_whom_there_is_no_place_any_more_holds_up_nobody(crewed: Crewed) -> None:
