@@ -9,6 +9,7 @@ from torch import Tensor
 SEEN = -1
 NEVER = torch.iinfo(torch.int16).max
 AT_ONCE = 2**14  # rows, fewer than NEVER
+WIDE = 4096  # units in a row, from which on rows one by one cost less: they are looked up and written once
 
 
 class NewUnits:
@@ -24,9 +25,22 @@ class NewUnits:
 
     def add(self, units: Tensor) -> Tensor:
         """How many units each row is the first to cover [batch], rows in order; `units` [batch, n] differ in a row."""
-        return torch.cat([self._add(some) for some in units.split(AT_ONCE)])
+        add = self._add_rows if units.shape[1] >= WIDE else self._add
+        gains = torch.cat([add(some) for some in units.split(AT_ONCE)])
+        self.count += int(gains.sum())
+        return gains
+
+    def _add_rows(self, units: Tensor) -> Tensor:
+        """One row after another."""
+        first, gains = self._first.numpy(), []
+        for row in units.numpy():
+            new = row[first[row] == NEVER]
+            first[new] = SEEN
+            gains.append(len(new))
+        return torch.tensor(gains, dtype=torch.int64)
 
     def _add(self, units: Tensor) -> Tensor:
+        """All rows at once."""
         numbers, first = units.numpy().reshape(-1), self._first.numpy()
         new = np.flatnonzero(first[numbers] == NEVER)
         found, rows = torch.from_numpy(numbers[new]), torch.from_numpy(new // units.shape[1])
@@ -34,9 +48,7 @@ class NewUnits:
         self._first.scatter_reduce_(0, found, claims, "amin")  # the first of the rows that cover a unit owns it
         owned = self._first.index_select(0, found) == claims
         self._first.index_fill_(0, found, SEEN)
-        gain = torch.bincount(rows[owned], minlength=len(units))
-        self.count += int(gain.sum())
-        return gain
+        return torch.bincount(rows[owned], minlength=len(units))
 
     def covered(self) -> Tensor:
         """[total] bool"""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from jostle.feedback import new_units
 from jostle.feedback.new_units import AT_ONCE, NewUnits
 from jostle.randomness import randomness
 
@@ -34,7 +35,13 @@ def units_from(seed: int, count: int, width: int) -> Tensor:
 batches = st.lists(st.builds(units_from, st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 5)), max_size=5)
 
 
-@settings(deadline=None, derandomize=True)
+@pytest.fixture(params=["all rows at once", "row by row"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "row by row":
+        monkeypatch.setattr(new_units, "WIDE", 0)
+
+
+@settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=batches)
 def test_each_unit_belongs_to_the_first_row_that_covers_it(batches: list[Tensor]) -> None:
     new, seen = NewUnits(TOTAL), set[int]()
@@ -46,7 +53,7 @@ def test_each_unit_belongs_to_the_first_row_that_covers_it(batches: list[Tensor]
         assert not new.add(units).any()
 
 
-@settings(deadline=None, derandomize=True)
+@settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(units=st.builds(units_from, st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 5)))
 def test_a_batch_is_worth_its_rows_one_after_another(units: Tensor) -> None:
     at_once, in_turn = NewUnits(TOTAL), NewUnits(TOTAL)
