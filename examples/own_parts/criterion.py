@@ -12,6 +12,8 @@ from jostle import Candidates, Trace
 class LessSure:
     """Confidence lower than of all inputs before from the same seed."""
 
+    looks_at_inputs = False  # several workers need not send them to each other
+
     def __init__(self) -> None:
         self._lowest: dict[int, float] = {}
 

@@ -36,16 +36,21 @@ class Admission:
         found_by: tuple[Mutation, ...],
         *,
         every: bool = False,
+        room: bool = True,
     ) -> Lesson:
-        """Adds of the rows that violate nothing those that are new, or every one."""
-        sound = (trace.ran & ~violating & candidates.changed).nonzero().squeeze(1)
+        """Adds of the rows that violate nothing those that are new, or every one.
+
+        Without room it looks at none, of which nobody learns but what was found.
+        """
+        sound = (trace.ran & ~violating & candidates.changed & room).nonzero().squeeze(1)
         whole = len(sound) == len(candidates)
         gains = self.gains(candidates, trace) if whole else self.gains(candidates.select(sound), trace.select(sound))
         new = all_rows(len(sound)) if every else (gains > 0).any(1).nonzero().squeeze(1)
         sound, gains = sound[new], gains[new]
         kept_trace = trace.select(sound) if self._keeps_traces else NO_TRACE
         lesson = Lesson(candidates.select(sound), gains, kept_trace, found_by)
-        self.add(lesson)
+        if room or found_by:
+            self.add(lesson)
         return lesson
 
     def gains(self, candidates: Candidates, trace: Trace) -> Tensor:
@@ -55,9 +60,9 @@ class Admission:
             return torch.zeros(rows, len(self._feedbacks))
         return torch.stack([feedback.assess(candidates, trace) for feedback in self._feedbacks], 1)
 
-    def collect(self, kept: Candidates, trace: Trace) -> Tensor:
-        """Adds what others kept, from which nobody here learns; which rows are new to all of them [kept] bool."""
-        self.corpus.add(kept)
+    def count_new(self, kept: Candidates, trace: Trace) -> Tensor:
+        """Counts what others kept, from which nobody here learns; which rows are new to all of them [kept] bool."""
+        self.corpus.count(kept)
         gains = self.gains(kept, trace)
         return (gains > 0).any(1) if gains.shape[1] else torch.ones(len(kept), dtype=torch.bool)
 
@@ -66,6 +71,11 @@ class Admission:
         self.corpus.add(lesson.kept)
         for learner in self._learners:
             learner.learn(lesson)
+
+    @property
+    def looks_at_inputs(self) -> bool:
+        """Whether a criterion needs more to know an entry than its root and its trace; a user's own may."""
+        return any(getattr(feedback, "looks_at_inputs", True) for feedback in self._feedbacks)
 
     def coverage(self) -> dict[str, Mapping[str, float]]:
         """Figures so far, by criterion."""

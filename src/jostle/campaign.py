@@ -31,7 +31,7 @@ from jostle.interfaces import (
 )
 from jostle.judgement import BatchJudge, Classes, Saved
 from jostle.randomness import worker_seed
-from jostle.records import ALL_OF_IT, Bug, Candidates, DoneBy, Lesson, Outcome, Seeds, Share, Trace
+from jostle.records import ALL_OF_IT, Bug, Candidates, Outcome, Seeds, Share, Trace
 from jostle.resume import Redone, Resumption
 from jostle.step_plan import StepPlan, StepPlanner
 from jostle.step_records import COUNTED_CORPUS, DoneStep, History, Standing, StepRecord, Summary, Tries
@@ -115,7 +115,7 @@ class Campaign:
         corpus = Corpus(seeds, corpus_memory, scratch_folder)
         self._admission = Admission(corpus, feedbacks, learners, keeps_traces=share is not None)
         self._crew, self._share = crew, share or ALL_OF_IT
-        own_seed = worker_seed(seed, self._share.worker)
+        own_seed = seed if self._share.of == 1 else worker_seed(seed, self._share.worker)
         self._planner = StepPlanner(scheduler, mutator, self._admission.corpus, own_seed)
         self._plans_ahead, self._processors = plans_ahead, 1 if self._share.of > 1 else _all_processors()
         self._planned_ahead: StepPlan | None = None
@@ -123,6 +123,7 @@ class Campaign:
         self._tally = Tally()
         self._listeners: Sequence[Listener] = ()
         self._stopping = False
+        self._room: int | None = None
         self._step_started: float | None = None
         if isinstance(target, Interruptible):
             target.ask_between_rows(self._enough)
@@ -183,15 +184,18 @@ class Campaign:
         finally:
             self._step_started = None
 
-    def join(self, kept: Candidates, trace: Trace, bugs: Collection[Bug], flaky: Collection[Bug]) -> None:
-        """Takes over what others kept, with its trace, and the bugs that they have seen."""
-        if len(kept):
-            self._admission.add(Lesson(kept, self._admission.gains(kept, trace), trace, (), DoneBy.OTHERS))
+    def know(self, kept: Candidates, trace: Trace, bugs: Collection[Bug], flaky: Collection[Bug]) -> None:
+        """Takes what others kept for known, by its trace, and the bugs that they have seen for found."""
+        self._admission.gains(kept, trace)
         self._judge.know(bugs, flaky)
 
-    def allow(self, budget: Budget) -> None:
-        """Goes on until this budget is spent."""
-        self._budget = budget
+    def allow(self, budget: Budget, room: int | None = None) -> None:
+        """Goes on until this budget is spent.
+
+        With `room`, about so many entries are kept: a step that begins without any keeps nothing, and nothing of it is
+        known then, so that it can be discovered again.
+        """
+        self._budget, self._room = budget, room
 
     def stop(self) -> None:
         """Ends the run after the step that is under way, or at once where that runs row by row."""
@@ -253,7 +257,9 @@ class Campaign:
     def _have_done(self, crew: Crew, full: Callable[[], bool]) -> None:
         """Has workers do the steps until the budget is spent; what they have under way then counts too."""
         tally, (bugs, flaky) = self._tally, self._judge.seen()
-        crew.begin(Standing(tally.executions, tally.seconds, self.corpus.parents(), bugs, flaky))
+        crew.begin(
+            Standing(tally.executions, tally.seconds, len(self.corpus), bugs, flaky, self._admission.looks_at_inputs)
+        )
         while not crew.over():
             if self.spent() or self._stopping or full():
                 crew.stop()
@@ -273,8 +279,7 @@ class Campaign:
             tuple(numbered(one) for one in self._judge.not_seen(some)) for some in (done.findings, done.flaky)
         )
         done = replace(done, findings=findings, flaky=flaky)
-        entries = len(self.corpus)
-        crew.spread(done, entries, self._admission.collect(done.kept, done.trace))
+        crew.spread(done, self._admission.count_new(done.kept, done.trace))
         self._notify(started, done)
 
     def _plan(self, step: int, executions: int) -> StepPlan | None:
@@ -307,7 +312,15 @@ class Campaign:
         judgement = self._judge.judge(plan.candidates, trace, self._tally.steps, self._tally.executions)
         if self._counter is not None:
             self._counter.count(plan.candidates, trace, judgement.failing)
-        lesson = self._admission.admit(plan.candidates, trace, judgement.violating, judgement.found_by, every=every)
+        lesson = self._admission.admit(
+            plan.candidates,
+            trace,
+            judgement.violating,
+            judgement.found_by,
+            every=every,
+            room=self._room is None or self._room > 0,
+        )
+        self._room = None if self._room is None else self._room - len(lesson.kept)
         return DoneStep(
             planned=plan.asked,
             ran=ran,
@@ -357,7 +370,7 @@ class Campaign:
         self._planned_ahead = Resumption(
             target=self._target,
             planner=self._planner,
-            plans_ahead=self._plans_ahead,
+            plans_ahead=self._plans_ahead and self._share.of == 1,
             judge=self._judge,
             admission=self._admission,
             counter=self._counter,
@@ -367,6 +380,8 @@ class Campaign:
         ).replay(history, redone, self._plan)
         self._judge.remember(history.bugs, history.flaky)
         self._tally = Tally.after(history)
+        if self._share.of > 1:
+            self._tally.steps = history.own_steps  # so that no draw is made twice
 
 
 def _all_processors() -> int:

@@ -79,6 +79,9 @@ class Feedback(Protocol):
     """Did we see something new?
 
     Law: a batch is worth the same as its rows one after another, in order; nothing is new twice.
+
+    One that says `looks_at_inputs = False` looks at the trace and at the roots of candidates only, so that several
+    workers need not send inputs to each other. Parents of what others kept are ids of the campaign, not of the worker.
     """
 
     def assess(self, candidates: Candidates, trace: Trace) -> Tensor:
@@ -144,10 +147,10 @@ class Crew(Protocol):
     def next_step(self) -> DoneStep | None:
         """A step that one of them did, in the order in which each did its own; none if none comes for a moment."""
 
-    def spread(self, done: DoneStep, entries: int, new: Tensor) -> None:
-        """Takes note that the corpus had so many entries before this step's, and tells the others of the new ones.
+    def spread(self, done: DoneStep, new: Tensor) -> None:
+        """Tells others what is new of a step to all, `new` [kept] bool.
 
-        `done` is what `next_step` gave last, with those bugs only that nobody had found; `new` [kept] bool.
+        `done` is what `next_step` gave last, with those bugs only that nobody had found.
         """
 
     def over(self) -> bool:

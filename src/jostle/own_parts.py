@@ -118,7 +118,7 @@ def _made_by(make: Callable[..., object], settings: Settings, context: PartConte
 
 def _guarded(spec: str, part: object, members: tuple[str, ...]) -> Any:
     """The same part, whose methods tell in one line what they raise; only parts that are not ours take this way."""
-    optional = (*methods_of(Learner), *methods_of(JudgesSeeds))
+    optional = (*methods_of(Learner), *methods_of(JudgesSeeds), "looks_at_inputs")
     known = {name: getattr(part, name) for name in (*members, *optional) if hasattr(part, name)}
     calls = {name: partial(_called, spec, name, value) for name, value in known.items() if callable(value)}
     return SimpleNamespace(**{**known, **calls})

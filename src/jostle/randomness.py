@@ -16,9 +16,7 @@ def randomness(seed: int, step: int) -> torch.Generator:
 
 
 def worker_seed(seed: int, worker: int) -> int:
-    """The seed of one of several workers; the first has the campaign's own."""
-    if not worker:
-        return seed
+    """The seed of one of several workers, another than that of the campaign."""
     (state,) = np.random.SeedSequence([seed], spawn_key=(worker,)).generate_state(1, np.uint64)
     return int(state >> np.uint64(1))
 

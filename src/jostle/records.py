@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum, IntEnum
+from enum import IntEnum
 from itertools import accumulate
 from typing import Any
 
@@ -20,6 +20,9 @@ from jostle.mutations import Mutations
 NO_LABEL = -1
 NO_PARENT = -1
 NO_BUG = -1
+NO_NUMBER = -1  # fills up rows of numbers that are fewer than others
+
+LIBRARY = "library"  # in a trace's metadata: numbers [rows, any] of the parts of libraries that a model made work
 
 Bug = tuple[str, int]  # its kind, and its number within that
 
@@ -176,7 +179,7 @@ class Trace:
             others=_stacked(traces, [trace.others for trace in traces]),
             activations=_stacked(traces, [trace.activations for trace in traces]),
             extremes=_stacked(traces, [trace.extremes for trace in traces]),
-            metadata=_stacked(traces, [trace.metadata for trace in traces]),
+            metadata=_stacked(traces, _equally_wide([trace.metadata for trace in traces])),
             crashes={
                 start + row: crash
                 for start, trace in zip(starts, traces, strict=False)
@@ -256,6 +259,16 @@ def _stacked(traces: Sequence[Trace], values: Sequence[Mapping[str, Tensor]]) ->
     }
 
 
+def _equally_wide(groups: Sequence[Mapping[str, Tensor]]) -> list[Mapping[str, Tensor]]:
+    """Metadata in which parts of libraries have as many columns as in the group that has most."""
+    widest = max((group[LIBRARY].shape[1] for group in groups if LIBRARY in group), default=0)
+
+    def filled(parts: Tensor) -> Tensor:
+        return torch.nn.functional.pad(parts, (0, widest - parts.shape[1]), value=NO_NUMBER)
+
+    return [{**group, LIBRARY: filled(group[LIBRARY])} if LIBRARY in group else group for group in groups]
+
+
 @dataclass(frozen=True)
 class LayerGaps:
     """How far a twin is from its model inside; row i of every array belongs to input i, NaN where it did not run."""
@@ -320,7 +333,7 @@ class Finding:
     violation: Violation
     bug: int
     step: int
-    execution: int  # how many inputs had run when it was found
+    execution: int  # how many inputs had run when it was found, or when the round of the worker was over that found it
     row: Candidates  # of one row
     alone: bool  # the input showed it again when it ran alone
 
@@ -346,6 +359,19 @@ class Failures:
         nothing = torch.empty(0, dtype=torch.int64)
         return Failures(candidates.select(nothing), nothing, nothing, (), nothing, nothing, nothing.bool())
 
+    @staticmethod
+    def joined(parts: Sequence[Failures], batches: Sequence[int]) -> Failures:
+        """Those of several batches, of so many inputs each, as of one."""
+        rows_before = accumulate(batches, initial=0)
+        inputs_before = accumulate((len(part.inputs) for part in parts), initial=0)
+        return Failures(
+            Candidates.joined([part.inputs for part in parts]),
+            torch.cat([part.rows + before for part, before in zip(parts, rows_before, strict=False)]),
+            torch.cat([part.input_of + before for part, before in zip(parts, inputs_before, strict=False)]),
+            tuple(kind for part in parts for kind in part.kinds),
+            *(torch.cat([getattr(part, name) for part in parts]) for name in ("bugs", "answers", "confirmed")),
+        )
+
     def first(self, most: int | None) -> Failures:
         """At most so many of them; None is all."""
         if most is None or most >= len(self):
@@ -362,14 +388,6 @@ class Failures:
         )
 
 
-class DoneBy(Enum):
-    """Who did a step that something is learnt from."""
-
-    OWN = "this campaign or worker, just now"
-    PAST = "an earlier run"
-    OTHERS = "another worker"
-
-
 @dataclass(frozen=True)
 class Lesson:
     """What one step taught."""
@@ -378,7 +396,7 @@ class Lesson:
     gains: Tensor  # [kept, criteria] by how much each row was new
     trace: Trace  # of the rows kept
     found: tuple[Mutation, ...]  # those that showed bugs not seen before
-    done_by: DoneBy = DoneBy.OWN
+    past: bool = False  # an earlier run did it
     worker: int | None = None  # who did a past step, where there were several
 
 
@@ -396,8 +414,8 @@ class Share:
         such as the seeds, a part.
         """
         ids = torch.arange(first, first + len(lesson.kept))
-        if lesson.done_by is not DoneBy.PAST:
-            return torch.full_like(ids, lesson.done_by is DoneBy.OWN, dtype=torch.bool)
+        if not lesson.past:
+            return torch.ones_like(ids, dtype=torch.bool)
         owners = ids if lesson.worker is None else torch.full_like(ids, lesson.worker)
         return owners % self.of == self.worker
 

@@ -12,7 +12,7 @@ from jostle.coverage_counter import CoverageCounter
 from jostle.errors import ResumeRefused
 from jostle.interfaces import Target
 from jostle.judgement import BatchJudge
-from jostle.records import NO_TRACE, Candidates, DoneBy, Failures, Lesson, Seeds, Trace
+from jostle.records import NO_TRACE, Candidates, Failures, Lesson, Seeds, Trace
 from jostle.step_plan import StepPlan, StepPlanner
 from jostle.step_records import History, PastStep
 
@@ -149,7 +149,7 @@ class Resumption:
             rows = torch.arange(start, start + past.kept)
             entries = self._descending(kept.select(rows))
             worker = None if past.by is None else past.by.worker
-            self.admission.add(Lesson(entries, gains[rows], trace.select(rows), past.found, DoneBy.PAST, worker))
+            self.admission.add(Lesson(entries, gains[rows], trace.select(rows), past.found, True, worker))
             start += past.kept
 
     def _run_again(self, kept: Candidates) -> Trace:
@@ -165,7 +165,8 @@ class Resumption:
 
     def _descending(self, kept: Candidates) -> Candidates:
         """Entries whose parents exist, although a step that was done again may have kept fewer than it did."""
-        return replace(kept, parents=kept.parents.clamp(max=len(self.admission.corpus) - 1))
+        before = len(self.admission.corpus) + torch.arange(len(kept)) - 1  # one step can keep an entry and its parent
+        return replace(kept, parents=kept.parents.minimum(before))
 
 
 def in_groups(steps: Sequence[PastStep], batch: int, again: Callable[[PastStep], bool]) -> Iterator[list[PastStep]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-from torch import Tensor
 
 from jostle.lineage import Mutation
 from jostle.records import Bug, Candidates, Failures, Finding, Trace
@@ -115,7 +114,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class OwnStep:
-    """A worker, and which of its own steps; both together tell what was drawn in it."""
+    """A worker, and the last of its own steps of a round; both together tell what was drawn in that step."""
 
     worker: int
     step: int
@@ -127,9 +126,10 @@ class Standing:
 
     executions: int
     seconds: float
-    parents: Tensor  # [corpus] ids of each entry's parent
+    entries: int  # of the corpus
     bugs: frozenset[Bug]
     flaky: frozenset[Bug]  # the same of bugs that did not show again alone
+    looks_at_inputs: bool  # a criterion does, so that others must be told them
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,24 @@ class DoneStep:
     failing: Failures  # all of both
     seconds: Mapping[str, float]  # spent in each variant
     by: OwnStep | None = None  # who did it, where there are several
+
+    @staticmethod
+    def joined(steps: Sequence[DoneStep]) -> DoneStep:
+        """Steps that one worker did one after another as one, which bears the name of the last."""
+        kept = [done for done in steps if len(done.kept)] or steps[:1]  # a trace of no rows does not tell others' types
+        return DoneStep(
+            planned=sum(done.planned for done in steps),
+            ran=sum(done.ran for done in steps),
+            kept=Candidates.joined([done.kept for done in kept]),
+            trace=Trace.joined([done.trace for done in kept]),
+            findings=tuple(one for done in steps for one in done.findings),
+            flaky=tuple(one for done in steps for one in done.flaky),
+            violations=summed([done.violations for done in steps]),
+            unconfirmed=summed([done.unconfirmed for done in steps]),
+            failing=Failures.joined([done.failing for done in steps], [done.planned for done in steps]),
+            seconds=summed([done.seconds for done in steps]),
+            by=steps[-1].by,
+        )
 
 
 @dataclass(frozen=True)
@@ -199,3 +217,16 @@ class History:
     @property
     def executions(self) -> int:
         return self.steps[-1].executions
+
+    @property
+    def own_steps(self) -> int:
+        """How many steps any worker has done at most, or the campaign itself."""
+        return max(self.steps[-1].step, *(past.by.step for past in self.steps if past.by is not None), 0)
+
+
+def summed(counts: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """By name."""
+    total = Counter[str]()
+    for some in counts:
+        total.update(some)
+    return total

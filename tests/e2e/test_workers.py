@@ -54,6 +54,7 @@ CALL = [
     *["--batch", "16", "--no-confirm", "--finishing", "1s", "--json"],
 ]
 WITHOUT_END = ["--budget", "1h"]
+ROUNDS = 6  # each a line of the journal, that several workers do before something is killed
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
 
 
@@ -237,7 +238,7 @@ def test_workers_and_a_node_are_killed_and_no_finding_is_lost(
     (second,) = two_nodes.cluster.worker_nodes
     two_nodes.cluster.remove_node(second, allow_graceful=False)
     before = len(driver.lines)
-    driver.wait_until(lambda: len(driver.lines) > before + 200)
+    driver.wait_until(lambda: len(driver.lines) > before + ROUNDS)
     two_nodes.cluster.add_node(num_cpus=1)  # another machine comes, and takes the place
     wait_for_both(driver, two_nodes)
     ended = driver.interrupted()
@@ -261,7 +262,7 @@ def test_a_killed_campaign_leaves_no_worker_and_goes_on_without_repeating_or_los
     for attempt in range(times(2, 10)):
         driver = start(*call, *WITHOUT_END)
         before = len(driver.lines)
-        driver.wait_until(lambda: who(driver.lines[max(before, 1) :]) == {0, 1} and len(driver.lines) > before + 100)
+        driver.wait_until(lambda: who(driver.lines[max(before, 1) :]) == {0, 1} and len(driver.lines) > before + ROUNDS)
         doomed = two_nodes.workers() if attempt % 2 else []  # the campaign alone, or everything at once
         driver.kill()
         for worker in doomed:
@@ -286,11 +287,11 @@ def test_a_killed_campaign_leaves_no_worker_and_goes_on_without_repeating_or_los
 def test_four_workers_on_two_processors_are_warned_of_and_all_work(
     two_nodes: Nodes, start: Callable[..., Driver]
 ) -> None:
-    driver = start(*CALL, "--executions", "6000", "--workers", "4", *two_nodes.address)
-    ended = driver.ended()
-    assert ended.code == Exit.FINDINGS, ended.err
+    driver = start(*CALL, *WITHOUT_END, "--workers", "4", *two_nodes.address)
+    driver.wait_until(lambda: who(driver.lines) == {0, 1, 2, 3})
+    ended = driver.interrupted()
+    assert ended.code == Exit.INTERRUPTED, ended.err
     assert "4 workers share 2 processors" in ended.err
-    assert who(driver.lines) == {0, 1, 2, 3} and driver.lines[-1].executions == 6000
     assert set(ended.json()["workers"]["executions_per_second"]) == {"0", "1", "2", "3"}
     check_folder(driver.out)
 
@@ -313,14 +314,13 @@ def test_a_worker_of_another_version_is_refused_in_one_line(
 
 
 def test_frameworks_are_compared_by_two_workers(two_nodes: Nodes, start: Callable[..., Driver]) -> None:
-    driver = start(
-        *["frameworks", "mlp", "attention", "--backends", "torch,onnxruntime", "--executions", "40", "--json"],
-        *["--workers", "2", *two_nodes.address],
-    )
-    ended = driver.ended()
-    assert ended.code in (Exit.CLEAN, Exit.FINDINGS), ended.err
+    call = ["frameworks", "mlp", "attention", "--backends", "torch,onnxruntime", "--json", "--workers", "2"]
+    driver = start(*call, *WITHOUT_END, *two_nodes.address)
+    driver.wait_until(lambda: who(driver.lines) == {0, 1})
+    ended = driver.interrupted()
+    assert ended.code == Exit.INTERRUPTED, ended.err
     lines = driver.lines
-    assert who(lines) == {0, 1} and lines[-1].executions == ended.json()["executions"] == 40
+    assert lines[-1].executions == ended.json()["executions"]
     assert len(list((driver.out / "graphs").iterdir())) >= sum(line.kept for line in lines) > 0
     assert set(fingerprints(driver.out)) == {one for line in lines for one in line.findings}
 

@@ -9,7 +9,7 @@ import torch
 
 from jostle.inputs.geometry import Placements, place, unmoved
 from jostle.lineage import SEED
-from jostle.records import MODEL, NO_BUG, NO_PARENT, Candidates, Outcome, Trace, Verdicts, Violation
+from jostle.records import LIBRARY, MODEL, NO_BUG, NO_NUMBER, NO_PARENT, Candidates, Outcome, Trace, Verdicts, Violation
 from making import CRASH, batch_of, placements_of, seeds_of, trace_of
 
 
@@ -97,3 +97,17 @@ def test_a_layer_that_did_not_run_for_a_row_is_zero_there_and_nan_only_where_the
     joined = Trace.joined([ran, skipped, crashed])
     assert joined.activations["rare"][:2].tolist() == [[1, 1, 1], [0, 0, 0]]
     assert joined.activations["rare"][2].isnan().all() and joined.outputs["model"][2].isnan().all()
+
+
+def test_parts_of_libraries_are_filled_up_to_those_of_the_widest_trace_and_nothing_else_is() -> None:
+    def trace(width: int) -> Trace:
+        numbers = torch.arange(2 * width).reshape(2, width)
+        return Trace(torch.full((2,), Outcome.OK), {}, metadata={LIBRARY: numbers, "own": torch.zeros(2, 3)})
+
+    joined = Trace.joined([trace(1), trace(3), trace(0)])
+    none = [NO_NUMBER] * 3
+    assert joined.metadata[LIBRARY].tolist() == [[0, -1, -1], [1, -1, -1], [0, 1, 2], [3, 4, 5], none, none]
+    assert joined.metadata["own"].shape == (6, 3)
+    other = Trace(torch.full((2,), Outcome.OK), {}, metadata={"own": torch.zeros(2, 4, dtype=torch.int64)})
+    with pytest.raises(RuntimeError, match="Sizes of tensors"):
+        Trace.joined([Trace(other.outcome, {}, metadata={"own": torch.zeros(2, 5, dtype=torch.int64)}), other])

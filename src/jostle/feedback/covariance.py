@@ -32,6 +32,8 @@ class LayerCovariance:
     would raise the spread once more; rows that are not finite are never new.
     """
 
+    looks_at_inputs = False
+
     def __init__(self) -> None:
         self._layers: Layers = ()
         self._spreads: list[_Spread] = []

@@ -26,6 +26,8 @@ class NearerToDisagreement:
     has come. Rows that are not finite in the model and in the twin are never new.
     """
 
+    looks_at_inputs = False
+
     def __init__(self, nearness: Mapping[str, Nearness]):
         """Nearness by variant of the outputs; each twin has its own."""
         self._nearness = nearness

@@ -62,6 +62,8 @@ class FarFromSeen:
     Rows that are not finite are never new.
     """
 
+    looks_at_inputs = False
+
     def __init__(
         self,
         layers: Sequence[str],

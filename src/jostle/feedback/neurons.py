@@ -23,6 +23,8 @@ class NeuronCoverage:
     Rows that are not finite in every watched layer are never new.
     """
 
+    looks_at_inputs = False
+
     def __init__(self, name: str, criterion: Callable[[Layers], Criterion]):
         self._name = name
         self._make = criterion

@@ -37,6 +37,8 @@ class SignPairs:
     measured. Rows that are not finite are never new.
     """
 
+    looks_at_inputs = False
+
     def __init__(self, every_row: bool = False):
         self._every_row = every_row
         self._layers: Layers = ()

@@ -166,6 +166,8 @@ class SurpriseCoverage:
     do rows that are not finite.
     """
 
+    looks_at_inputs = False
+
     def __init__(self, name: str, layers: Sequence[str], surprise: Surprise, buckets: int, limit: float | None = None):
         self._name, self._layers, self._surprise = name, layers, surprise
         self._buckets, self._limit = buckets, limit or surprise.limit

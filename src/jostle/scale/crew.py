@@ -13,23 +13,23 @@ import torch
 from torch import Tensor
 
 from jostle.errors import JostleError, UsageError
-from jostle.mutations import with_room
 from jostle.records import Candidates
 from jostle.scale.cluster import Cluster, WorkerLost
 from jostle.scale.corpus_ids import CorpusIds
 from jostle.scale.folder_parcels import folder_parcels, put_files
-from jostle.scale.members import Bulletin, Grants, Member, Request
+from jostle.scale.members import AllTries, Grants, Member, Request
+from jostle.scale.pace import Pace
 from jostle.scale.parcel import Parcel
-from jostle.scale.step_parcels import News, StepParcels
+from jostle.scale.step_parcels import News, StepParcels, only_roots
 from jostle.step_records import DoneStep, Standing, Tries, WorkersSoFar
 from jostle.storage.own_folders import GRAPHS
 
 ROUNDS_AHEAD = 2  # of each worker: one that it does, and one for when it is done with that
 MOMENT = 0.2  # seconds to wait for an answer
+BULLETIN_SECONDS = 0.1  # in which all that is new is told as one
 MOST_DEATHS = 10  # of a worker in a row, none of which has done a round
 RECEIVE, BEGIN, ROUND = "receive", "begin", "round"  # methods of workers
 REFUSED, FAILED = "refused", "failed"  # fields of an answer: what the user must mend, what went wrong besides
-NO_IDS = torch.empty(0, dtype=torch.int64)
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,14 @@ class RemoteCrew:
     def __init__(self, cluster: Cluster, workers: int, parcels: StepParcels, work: Work):
         self._cluster, self._workers, self._parcels, self._work = cluster, workers, parcels, work
         self._members: list[Member] = []
-        self._steps: deque[tuple[Member, DoneStep, Mapping[str, Tensor]]] = deque()
-        self._given: tuple[Member, Mapping[str, Tensor]] | None = None  # whose step was given last, and its files
-        self._news: list[tuple[Tensor, News]] = []  # of the round whose steps are being given, with ids of entries
-        self._grants = Grants(None)
-        self._tries: dict[int, Mapping[str, Tries]] = {}  # by worker
+        self._steps: deque[tuple[Member, DoneStep]] = deque()
+        self._given: Member | None = None  # whose step was given last
+        self._news: list[News] = []  # that nobody was told yet
+        self._published = 0.0  # when somebody was, by the clock
+        self._grants, self._pace = Grants(None), Pace.guessed(workers, work.batch, parcels.input_bytes)
+        self._ready: deque[Member] = deque()  # who has answered what it was asked first
+        self._turn_began, self._turn_kept = 0.0, 0  # of the round that is taken over, by this thread's processor
+        self._tries = AllTries()
         self._stopping = False
         self._failure: JostleError | None = None  # to be raised when all else was taken over
         self._began: float | None = None  # when the first worker had begun, by the clock
@@ -67,8 +70,7 @@ class RemoteCrew:
         self._lost_seconds = self._busy = self._elapsed = 0.0  # of workers that are gone
 
     def begin(self, standing: Standing) -> None:
-        self._standing, self._parents, self._entries = standing, standing.parents, len(standing.parents)
-        self._executions = standing.executions
+        self._standing, self._entries, self._executions = standing, standing.entries, standing.executions
         self._bugs, self._flaky = set(standing.bugs), set(standing.flaky)
         if self._work.executions is not None:
             self._grants.left = max(0, self._work.executions - standing.executions)
@@ -85,26 +87,24 @@ class RemoteCrew:
         if not self._steps:
             self._raise_failure()
             return None
-        member, done, files = self._steps.popleft()
-        self._given = member, files
+        self._given, done = self._steps.popleft()
         self._executions += done.ran
-        return self._in_campaigns_ids(member, done)
+        first, self._entries = self._entries, self._entries + len(done.kept)
+        self._given.ids.add(torch.arange(first, self._entries))
+        return _in_campaigns_ids(self._given.ids, done)
 
-    def spread(self, done: DoneStep, entries: int, new: Tensor) -> None:
+    def spread(self, done: DoneStep, new: Tensor) -> None:
         assert self._given is not None, "a step was given before"
-        member, files = self._given
-        ids = torch.arange(entries, entries + len(done.kept))
-        self._parents = with_room(self._parents, entries + len(ids))
-        self._parents[entries : entries + len(ids)] = done.kept.parents
-        self._entries = entries + len(ids)
-        member.ids.add(ids)
         bugs, flaky = ({(one.violation.kind, one.bug) for one in some} for some in (done.findings, done.flaky))
         self._bugs |= bugs
         self._flaky |= flaky
         self._duplicates += int((~new).sum())
         if self._workers > 1 and (new.any() or bugs or flaky):
-            rows = new.nonzero().squeeze(1)
-            self._news.append((ids[rows], News(done.kept.select(rows), done.trace.select(rows), bugs, flaky, files)))
+            rows, kept = new.nonzero().squeeze(1), done.kept
+            by = torch.full((len(rows),), self._given.number)
+            whole = self._standing.looks_at_inputs
+            told = kept.select(rows) if whole else only_roots(kept.seeds, kept.roots[rows])
+            self._news.append(News(by, told, done.trace.select(rows), bugs, flaky))
 
     def over(self) -> bool:
         return not self._steps and self._failure is None and self._nothing_comes()
@@ -117,13 +117,7 @@ class RemoteCrew:
                 member.calls.pop()
 
     def tries(self) -> Mapping[str, Tries]:
-        made, succeeded, needed = Counter[str](), Counter[str](), dict[str, str]()
-        for tries in self._tries.values():
-            for name, one in tries.items():
-                made[name] += one.made
-                succeeded[name] += one.succeeded
-                needed[name] = one.needed
-        return {name: Tries(made[name], succeeded[name], needed[name]) for name in made}
+        return self._tries.total()
 
     def counts(self) -> Counter[str]:
         """What workers counted besides steps, by name."""
@@ -151,11 +145,12 @@ class RemoteCrew:
 
     def _hired(self, number: int, files: Sequence[Any], deaths: int = 0) -> Member:
         """A worker that begins from all that is in the campaign's folder; it gets work when it has begun."""
+        self._publish()  # to those that were there before
         now = time.monotonic()
         handle, ids = self._cluster.start(number), CorpusIds(self._entries)
         member = Member(number, handle, ids, self._executions, deaths, heard=now)
         for file in files:
-            self._call(member, RECEIVE, Parcel(), NO_IDS, file)
+            self._call(member, RECEIVE, Parcel(), file)
         begin = {
             "seconds": self._standing.seconds + (0.0 if self._began is None else now - self._began),
             "executions": self._work.executions if self._workers == 1 else self._executions,
@@ -166,56 +161,63 @@ class RemoteCrew:
         self._call(member, BEGIN, Parcel({**self._work.fields, **begin}))
         return member
 
-    def _call(self, member: Member, method: str, parcel: Parcel, entries: Tensor = NO_IDS, *shared: Any) -> None:
-        member.calls.append(Request(method, member.handle.call(method, parcel.encoded(), *shared), entries))
+    def _call(self, member: Member, method: str, parcel: Parcel, *shared: Any, room: int | None = None) -> None:
+        answer = member.handle.call(method, parcel.encoded(), *shared)
+        member.calls.append(Request(method, answer, time.monotonic(), room))
 
     def _ask(self, member: Member) -> None:
         """Asks for as many rounds as a worker may be ahead, unless there is nothing left for it to do."""
         while not self._stopping and member.ready and member.asked(ROUND) < ROUNDS_AHEAD:
-            executions = self._grants.lease(member, self._work.batch, self._workers)
+            longest, seconds = self._pace.longest_round, self._pace.round_seconds(member.rounds)
+            executions = self._grants.lease(member, self._work.batch, self._workers, longest)
             if executions is not None and member.granted <= member.ran:
                 return
-            bulletins, member.news = member.news, []
-            parents = [member.ids.of_worker(one.parents, self._parents) for one in bulletins]
-            parcel = Parcel({"executions": executions}, {str(place): some for place, some in enumerate(parents)})
-            entries = torch.cat([NO_IDS, *(one.ids for one in bulletins)])
-            self._call(member, ROUND, parcel, entries, *(one.content for one in bulletins))
+            room = self._pace.allow(seconds, time.monotonic())
+            bulletins, member.news, member.rounds = member.news, [], member.rounds + 1
+            asked = {"executions": executions, "seconds": seconds, "soon": self._pace.soon, "room": room}
+            self._call(member, ROUND, Parcel(asked), *bulletins, room=room)
 
     def _ask_on(self) -> None:
-        """What was given before is safe by now; once all of its round was, others are told and its worker goes on."""
-        if self._given is None:
+        """What was given before is safe by now; once all of its round was, its worker goes on."""
+        member, self._given = self._given, None
+        if member is None or any(other is member for other, _ in self._steps):
             return
-        member, self._given = self._given[0], None
-        if any(other is member for other, _, _ in self._steps):
-            return
-        self._publish(member)
+        if time.monotonic() - self._published >= BULLETIN_SECONDS:
+            self._publish()
         if member in self._members:
             self._ask(member)
+        self._pace.taken.add(self._turn_kept, time.thread_time() - self._turn_began)
 
-    def _publish(self, member: Member) -> None:
-        """Tells all others what is new of a worker's round."""
+    def _publish(self) -> None:
+        """Tells all workers what is new since they were last told, with the next round that they are asked for."""
         if not self._news:
             return
-        ids, news = torch.cat([ids for ids, _ in self._news]), News.joined([news for _, news in self._news])
-        self._news = []
-        bulletin = Bulletin(self._cluster.share(self._parcels.of_news(news).encoded()), ids, news.kept.parents)
-        for other in self._members:
-            if other is not member:
-                other.news.append(bulletin)
+        bulletin = self._cluster.share(self._parcels.of_news(News.joined(self._news)).encoded())
+        self._news, self._published = [], time.monotonic()
+        for member in self._members:
+            if not member.exhausted:
+                member.news.append(bulletin)
 
     def _hear(self) -> None:
         """Takes answers that there are, or that come within a moment, until one has steps."""
-        asked = {member.calls[0].answer: member for member in self._members if member.calls}
-        for answer in self._cluster.first_ready(list(asked), MOMENT) if asked else ():
-            member = asked[answer]
-            try:
-                content = self._cluster.answer(answer)
-            except WorkerLost as lost:
-                self._replace(member, lost)
-            else:
-                self._heard(member, member.calls.popleft(), Parcel.decoded(content))
-            if self._steps:
-                return  # the others keep, and would take memory
+        if not self._ready:
+            asked = {member.calls[0].answer: member for member in self._members if member.calls}
+            ready = self._cluster.first_ready(list(asked), MOMENT) if asked else ()
+            self._ready.extend(asked[answer] for answer in ready)
+        while self._ready and not self._steps:  # those that are not heard yet keep, and would take memory
+            member = self._ready.popleft()
+            if member in self._members:
+                self._hear_of(member)
+
+    def _hear_of(self, member: Member) -> None:
+        """Takes the answer that a worker has given, or that it is gone."""
+        self._turn_began = time.thread_time()
+        try:
+            content = self._cluster.answer(member.calls[0].answer)
+        except WorkerLost as lost:
+            self._replace(member, lost)
+        else:
+            self._heard(member, member.calls.popleft(), Parcel.decoded(content))
 
     def _heard(self, member: Member, call: Request, parcel: Parcel) -> None:
         """Takes an answer."""
@@ -229,10 +231,9 @@ class RemoteCrew:
             member.begun = True
             self._ask(member)
         elif call.method == ROUND:
-            member.ids.add(call.entries)
-            self._take(member, parcel)
+            self._take(member, call, parcel)
 
-    def _take(self, member: Member, parcel: Parcel) -> None:
+    def _take(self, member: Member, call: Request, parcel: Parcel) -> None:
         """Takes a round of steps."""
         steps, files = self._parcels.steps_in(parcel)
         put_files(files, self._work.folder, (GRAPHS,))
@@ -240,9 +241,12 @@ class RemoteCrew:
         member.deaths = 0
         member.busy, member.elapsed, member.exhausted = fields["busy"], fields["elapsed"], fields["exhausted"]
         member.counts = Counter(fields["counts"])
-        self._tries[member.number] = {name: Tries(*one) for name, one in fields["tries"].items()}
+        self._turn_kept = sum(len(done.kept) for done in steps)
+        self._pace.told.add(fields["told"], fields["taking_in"])
+        self._pace.kept(self._turn_kept, call.room)
+        self._tries.tell(member.number, {name: Tries(*one) for name, one in fields["tries"].items()})
         member.ran += sum(done.ran for done in steps)
-        self._steps.extend((member, done, files) for done in steps)
+        self._steps.extend((member, done) for done in steps)
         if member.exhausted:
             self._grants.give_back(member)
             for other in self._members:
@@ -269,9 +273,12 @@ class RemoteCrew:
     def _replace(self, member: Member, lost: WorkerLost) -> None:
         """Starts another worker in the place of one that is gone, of which a bounded time of work is lost."""
         member.handle.end()
-        member.calls.clear()
         self._lost += 1
-        self._lost_seconds += time.monotonic() - member.heard if member.begun else 0.0
+        self._lost_seconds += time.monotonic() - member.calls[0].at if member.begun else 0.0
+        for call in member.calls:
+            self._pace.kept(0, call.room)
+        member.calls.clear()
+        self._tries.end(member.number)
         self._busy, self._elapsed = self._busy + member.busy, self._elapsed + member.elapsed
         self._counts += member.counts
         self._grants.give_back(member)
@@ -289,14 +296,15 @@ class RemoteCrew:
         else:
             self._members[place] = self._hired(member.number, self._folder_files(), member.deaths + 1)
 
-    def _in_campaigns_ids(self, member: Member, done: DoneStep) -> DoneStep:
-        """A worker's step with parents as the campaign numbers them."""
 
-        def translated(batch: Candidates) -> Candidates:
-            return replace(batch, parents=member.ids.of_campaign(batch.parents))
+def _in_campaigns_ids(ids: CorpusIds, done: DoneStep) -> DoneStep:
+    """A worker's step with parents as the campaign numbers them."""
 
-        findings, flaky = (
-            tuple(replace(one, row=translated(one.row)) for one in some) for some in (done.findings, done.flaky)
-        )
-        failing = replace(done.failing, inputs=translated(done.failing.inputs))
-        return replace(done, kept=translated(done.kept), findings=findings, flaky=flaky, failing=failing)
+    def translated(batch: Candidates) -> Candidates:
+        return replace(batch, parents=ids.of_campaign(batch.parents))
+
+    findings, flaky = (
+        tuple(replace(one, row=translated(one.row)) for one in some) for some in (done.findings, done.flaky)
+    )
+    failing = replace(done.failing, inputs=translated(done.failing.inputs))
+    return replace(done, kept=translated(done.kept), findings=findings, flaky=flaky, failing=failing)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from torch import Tensor
-
 from jostle.scale.cluster import Handle
 from jostle.scale.corpus_ids import CorpusIds
+from jostle.step_records import Tries
 
-LEASED = 4.0  # seconds of work that a worker has ahead of it
+LEASED = 4  # rounds that a worker has executions for ahead of it
 
 
 @dataclass(frozen=True)
@@ -20,16 +20,8 @@ class Request:
 
     method: str
     answer: Any  # by which a cluster finds it
-    entries: Tensor  # ids [n] of those that the worker is told of with it
-
-
-@dataclass(frozen=True)
-class Bulletin:
-    """What is new of one worker's round, written once for all the others."""
-
-    content: Any  # by which a cluster finds it
-    ids: Tensor  # [entries]
-    parents: Tensor  # [entries] as the campaign numbers them
+    at: float  # when, by the clock
+    room: int | None = None  # entries that it may keep; None is any number
 
 
 @dataclass(eq=False)
@@ -42,7 +34,8 @@ class Member:
     executions: int  # of the campaign, when this one began
     deaths: int = 0  # in a row, of those whose place it takes
     calls: deque[Request] = field(default_factory=deque)  # that are not answered yet
-    news: list[Bulletin] = field(default_factory=list)  # to tell it
+    news: list[Any] = field(default_factory=list)  # to tell it, by which a cluster finds it
+    rounds: int = 0  # that it was asked for
     granted: int = 0  # executions
     ran: int = 0  # executions that were handed over
     heard: float = 0.0  # when it last answered, by the clock
@@ -63,20 +56,46 @@ class Member:
 
 
 @dataclass
+class AllTries:
+    """What came of all workers' tries, by transformation; each worker tells all of its own so far."""
+
+    _of: dict[int, Mapping[str, Tries]] = field(default_factory=dict)  # by worker
+    _made: Counter[str] = field(default_factory=Counter)
+    _succeeded: Counter[str] = field(default_factory=Counter)
+    _needed: dict[str, str] = field(default_factory=dict)
+
+    def tell(self, worker: int, tries: Mapping[str, Tries]) -> None:
+        before, self._of[worker] = self._of.get(worker, {}), tries
+        for name, one in tries.items():
+            known = before.get(name, Tries(0, 0, one.needed))
+            self._made[name] += one.made - known.made
+            self._succeeded[name] += one.succeeded - known.succeeded
+            self._needed[name] = one.needed
+
+    def end(self, worker: int) -> None:
+        """What it has told stays; whoever takes its place begins at nothing."""
+        self._of.pop(worker, None)
+
+    def total(self) -> dict[str, Tries]:
+        return {name: Tries(self._made[name], self._succeeded[name], self._needed[name]) for name in self._made}
+
+
+@dataclass
 class Grants:
     """How many executions workers may still be allowed, so that all of them together do what the campaign may."""
 
     left: int | None  # None is no limit
 
-    def lease(self, member: Member, least: int, workers: int) -> int | None:
+    def lease(self, member: Member, least: int, workers: int, seconds: float) -> int | None:
         """How many executions the campaign may have had when the worker stops, as that counts them.
 
-        It gets what it does in some seconds, and less towards the end, so that all end at about the same time.
+        It gets what it does in some rounds of so many seconds, and less towards the end, so that all end at about the
+        same time.
         """
         if self.left is None:
             return None
         rate = member.ran / member.elapsed if member.elapsed else 0.0
-        share = self.left if workers == 1 else max(least, min(int(LEASED * rate), self.left // workers))
+        share = self.left if workers == 1 else max(least, min(int(LEASED * seconds * rate), self.left // workers))
         more = min(self.left, max(0, share - (member.granted - member.ran)))
         self.left -= more
         member.granted += more

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,14 +11,18 @@ import torch
 from torch import Tensor
 
 from jostle.isolation.messages import grouped, trace_arrays, trace_of, ungrouped
-from jostle.records import NO_TRACE, Bug, Candidates, Failures, Finding, Seeds, Trace, Violation, all_rows
+from jostle.lineage import Mutation, Untouched
+from jostle.mutations import Mutations
+from jostle.records import NO_PARENT, NO_TRACE, Bug, Candidates, Failures, Finding, Seeds, Trace, Violation, all_rows
 from jostle.scale.parcel import Parcel
 from jostle.step_records import DoneStep, OwnStep
 from jostle.storage.entries import entries_of, entry_arrays
 from jostle.storage.files import portable
 
 KEPT, TRACE, FOUND, FAILING_INPUTS, FAILING = GROUPS = ("kept", "trace", "found", "failing inputs", "failing")
+NEWS = "news"
 FILES = "files"
+TOLD = Mutation(("told",))  # of what another worker made; nobody asks how
 OF_FAILING = ("rows", "input_of", "bugs", "answers", "confirmed")
 
 Files = Mapping[str, Tensor]  # by path within a campaign's folder, [bytes]
@@ -26,25 +30,39 @@ Files = Mapping[str, Tensor]  # by path within a campaign's folder, [bytes]
 
 @dataclass(frozen=True)
 class News:
-    """What other workers kept that is new to all, and the bugs that they have found."""
+    """What workers kept that is new to all, and the bugs that they have found."""
 
-    kept: Candidates
+    workers: Tensor  # [kept] who kept it
+    kept: Candidates  # of which only the roots may be known, see `only_roots`
     trace: Trace  # of the rows kept
     bugs: Collection[Bug] = ()
     flaky: Collection[Bug] = ()
-    files: Files = field(default_factory=dict)  # that the entries need
 
     @staticmethod
     def joined(parts: Sequence[News]) -> News:
         """The same as one."""
         filled = [part for part in parts if len(part.kept)]  # a trace of no rows does not tell the types of the others
         return News(
+            torch.cat([part.workers for part in filled or parts]),
             Candidates.joined([part.kept for part in filled or parts]),
             Trace.joined([part.trace for part in filled or parts]),
             {bug for part in parts for bug in part.bugs},
             {bug for part in parts for bug in part.flaky},
-            {name: content for part in parts for name, content in part.files.items()},
         )
+
+    def of_others(self, worker: int) -> News:
+        """Without what this worker kept itself."""
+        rows = (self.workers != worker).nonzero().squeeze(1)
+        if len(rows) == len(self.workers):
+            return self
+        return replace(self, workers=self.workers[rows], kept=self.kept.select(rows), trace=self.trace.select(rows))
+
+
+def only_roots(seeds: Seeds, roots: Tensor) -> Candidates:
+    """Entries of which nothing is known but the seeds that they descend from; their inputs have no values."""
+    rows = len(roots)
+    nothing, nobody = seeds.inputs.new_empty(rows, 0), torch.full((rows,), NO_PARENT)
+    return Candidates(nothing, seeds, nobody, roots, Mutations.all_of(TOLD, rows), Untouched(rows))
 
 
 @dataclass(frozen=True)
@@ -52,6 +70,11 @@ class StepParcels:
     """Encodes and decodes what a campaign from these seeds and its workers tell each other."""
 
     seeds: Seeds
+
+    @property
+    def input_bytes(self) -> int:
+        """Of one input."""
+        return self.seeds.inputs[:1].nbytes
 
     def of_steps(self, steps: Sequence[DoneStep], files: Files, **fields: Any) -> Parcel:
         parcels = [self._of_step(done) for done in steps]
@@ -65,18 +88,24 @@ class StepParcels:
         return [self._step(fields, arrays[str(place)]) for place, fields in enumerate(told)], arrays[FILES]
 
     def of_news(self, news: News) -> Parcel:
-        told = {"bugs": sorted(news.bugs), "flaky": sorted(news.flaky)}
-        if not len(news.kept):
-            return Parcel({**told, KEPT: []}, grouped({FILES: news.files}))
-        arrays = grouped({KEPT: entry_arrays(news.kept), TRACE: trace_arrays(news.trace), FILES: news.files})
-        return Parcel({**told, KEPT: news.kept.mutations.texts}, arrays)
+        known = news.kept.inputs.shape[1:] == self.seeds.inputs.shape[1:]
+        fields = {
+            "bugs": sorted(news.bugs),
+            "flaky": sorted(news.flaky),
+            KEPT: news.kept.mutations.texts if known else None,
+        }
+        arrays = {NEWS: {"workers": news.workers, "roots": news.kept.roots}}
+        if len(news.kept):
+            arrays |= {TRACE: trace_arrays(news.trace), KEPT: entry_arrays(news.kept) if known else {}}
+        return Parcel(fields, grouped(arrays))
 
     def news_in(self, parcel: Parcel) -> News:
-        arrays = ungrouped(parcel.arrays, (KEPT, TRACE, FILES))
-        kept = self._entries(arrays[KEPT], parcel.fields[KEPT])
+        arrays, fields = ungrouped(parcel.arrays, (NEWS, KEPT, TRACE)), parcel.fields
+        told, texts = arrays[NEWS], fields[KEPT]
+        kept = only_roots(self.seeds, told["roots"]) if texts is None else self._entries(arrays[KEPT], texts)
         trace = trace_of(arrays[TRACE], len(kept), {}) if len(kept) else NO_TRACE
-        bugs, flaky = (frozenset((kind, number) for kind, number in parcel.fields[name]) for name in ("bugs", "flaky"))
-        return News(kept, trace, bugs, flaky, arrays[FILES])
+        bugs, flaky = (frozenset((kind, number) for kind, number in fields[name]) for name in ("bugs", "flaky"))
+        return News(told["workers"], kept, trace, bugs, flaky)
 
     @cached_property
     def nothing(self) -> Candidates:

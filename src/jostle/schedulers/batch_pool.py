@@ -31,7 +31,8 @@ class PoolOptions:
 class BatchPool:
     """Draws a batch fuzzed seldom, samples of it, and mutates those oftener that still have room to change.
 
-    The seeds are split into batches; afterwards, what one step keeps is a batch, whose ids lie side by side.
+    The seeds are split into batches; afterwards, what one step keeps is a batch, whose ids lie side by side. So are
+    rounds of several workers split that an earlier run did, of which the steps are not known any more.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class BatchPool:
         kept = lesson.kept
         if not len(kept):
             return
-        size = len(kept) if self._ends else SEEDS_PER_BATCH
+        size = len(kept) if self._ends and lesson.worker is None else SEEDS_PER_BATCH
         start, end = len(self._potentials), len(self._potentials) + len(kept)
         self._potentials.extend(self._potential(kept))
         ends = [*range(start + size, end, size), end]

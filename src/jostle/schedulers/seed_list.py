@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from jostle.inputs.distances import relative_distances
@@ -15,7 +16,7 @@ from jostle.options.kinds import COUNT, number
 from jostle.options.schema import Settings
 from jostle.part import Part, PartContext, first_line
 from jostle.records import ALL_OF_IT, NO_PARENT, Lesson, Share
-from jostle.schedulers.least_fuzzed import Growing
+from jostle.schedulers.least_fuzzed import Growing, Numbers
 
 
 @dataclass(frozen=True)
@@ -76,13 +77,22 @@ class SeedList:
         if kept.inputs.is_floating_point():
             near = relative_distances(kept.inputs, kept.references) < self._limit
         planted, known = kept.parents == NO_PARENT, len(self._depths)
-        depths, mutants = np.zeros(len(kept)), ~planted.numpy()
-        depths[mutants] = self._depths.values()[kept.parents.numpy()[mutants]] + 1
+        depths = self._depths_of(kept.parents.numpy())
         joins = planted | (desired & near & (torch.from_numpy(depths) <= self._depth))
         joins &= self._share.mine(known, lesson)
         self._depths.extend(depths)
         self._list.extend(joins.nonzero().squeeze(1).double().numpy() + known)
         self._gained += float(gains.sum())
+
+    def _depths_of(self, parents: NDArray[np.int64]) -> Numbers:
+        """Of entries that come next [n], of which some may be the parents of others."""
+        depths, mutants = np.zeros(len(parents)), parents != NO_PARENT
+        while True:  # once for each generation among them, and once more
+            every = np.concatenate([self._depths.values(), depths])
+            deeper = np.where(mutants, every[np.maximum(parents, 0)] + 1, 0)
+            if np.array_equal(deeper, depths):
+                return depths
+            depths = deeper
 
     def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
         ids = self._list.values()

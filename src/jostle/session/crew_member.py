@@ -38,12 +38,7 @@ from jostle.storage.graph_files import GraphFiles
 from jostle.storage.history import copied_history
 from jostle.storage.own_folders import GRAPHS
 
-ROUND_SECONDS = 1.0  # that a round takes, or the one step that takes longer
-FIRST_ROUND_SECONDS = (
-    0.05  # of the first, when nearly all is new and others discover the same; each takes twice the last
-)
 ROUND_BYTES = 2**24  # of what it hands over, beyond which it ends
-SOON = 0.1  # seconds after which a round ends that has found something
 
 
 @dataclass(frozen=True)
@@ -56,7 +51,7 @@ class Composed:
     digest: str  # of what it begins from
     listeners: Sequence[Listener] = ()
     counts: Callable[[], Mapping[str, int]] = dict  # what it counts besides steps
-    files_of: Callable[[DoneStep], Files] = lambda done: {}  # that others need to use what a step kept or found
+    files_of: Callable[[DoneStep], Files] = lambda done: {}  # that the campaign needs of what a step kept or found
 
 
 class CrewMember:
@@ -77,8 +72,8 @@ class CrewMember:
         return _answered(lambda: self._begun(Parcel.decoded(content).fields))
 
     def round(self, content: bytes, *bulletins: bytes) -> bytes:
-        """Takes the news of others, and does steps for about a second."""
-        return _answered(lambda: self._round(Parcel.decoded(content), [Parcel.decoded(one) for one in bulletins]))
+        """Takes the news of others, and does steps for some time."""
+        return _answered(lambda: self._round(Parcel.decoded(content).fields, bulletins))
 
     def _begun(self, fields: Mapping[str, Any]) -> Parcel:
         refuse_other_versions(fields["versions"])
@@ -95,40 +90,44 @@ class CrewMember:
         composed.campaign.allow(replace(composed.budget, executions=fields["executions"]))
         history = copied_history(self._folder, composed.seeds, bugs, flaky, fields["seconds"])
         composed.campaign.begin(history, composed.listeners)
-        self._busy, self._since, self._round_seconds = 0.0, time.monotonic(), FIRST_ROUND_SECONDS
+        self._busy, self._since = 0.0, time.monotonic()
         return Parcel()
 
-    def _round(self, parcel: Parcel, bulletins: Sequence[Parcel]) -> Parcel:
-        composed = self._composed
-        for place, bulletin in enumerate(bulletins):
-            news = self._parcels.news_in(bulletin)
-            put_files(news.files, self._folder)
-            kept = replace(news.kept, parents=parcel.arrays[str(place)])
-            composed.campaign.join(kept, news.trace, news.bugs, news.flaky)
-        composed.campaign.allow(replace(composed.budget, executions=parcel.fields["executions"]))
+    def _round(self, asked: Mapping[str, Any], bulletins: Sequence[bytes]) -> Parcel:
+        composed, began = self._composed, time.thread_time()
+        told = sum(self._take_in(bulletin) for bulletin in bulletins)
+        taking_in = time.thread_time() - began
+        composed.campaign.allow(replace(composed.budget, executions=asked["executions"]), asked["room"])
         started = time.monotonic()
-        steps = list(self._steps(started))
+        steps = list(self._steps(started, asked["seconds"], asked["soon"]))
         self._busy += time.monotonic() - started
-        self._round_seconds = min(ROUND_SECONDS, 2 * self._round_seconds)
         return self._parcels.of_steps(
-            steps,
+            [DoneStep.joined(steps)] if self._several and steps else steps,
             {name: content for done in steps for name, content in composed.files_of(done).items()},
             busy=self._busy,
             elapsed=time.monotonic() - self._since,
+            told=told,
+            taking_in=taking_in,
             exhausted=not steps and not composed.campaign.spent(),
             counts=composed.counts(),
             tries={name: [one.made, one.succeeded, one.needed] for name, one in composed.campaign.tries().items()},
         )
 
-    def _steps(self, started: float) -> Iterator[DoneStep]:
-        """Steps until the round is over."""
-        campaign, size, enough = self._composed.campaign, 0, self._round_seconds
+    def _take_in(self, bulletin: bytes) -> int:
+        """Has the campaign know what others kept and found; how many entries that is."""
+        news = self._parcels.news_in(Parcel.decoded(bulletin)).of_others(self._number)
+        self._composed.campaign.know(news.kept, news.trace, news.bugs, news.flaky)
+        return len(news.kept)
+
+    def _steps(self, started: float, enough: float, soon: float) -> Iterator[DoneStep]:
+        """Steps until so many seconds are over, or fewer once something was found."""
+        campaign, size = self._composed.campaign, 0
         while size < ROUND_BYTES and time.monotonic() - started < enough:
             done = campaign.step()
             if done is None:
                 return
             size += _size(done)
-            enough = min(enough, SOON) if done.findings or done.flaky else enough
+            enough = min(enough, soon) if done.findings or done.flaky else enough
             yield replace(done, by=OwnStep(self._number, campaign.steps)) if self._several else done
 
 

@@ -29,10 +29,10 @@ class Corpus:
         self._roots = torch.empty(0, dtype=torch.int64)
         self._lineage: Lineage = Untouched(0)
         self._mutations = CollectedMutations()
-        self._planted = 0
+        self._planted = self._elsewhere = 0
 
     def __len__(self) -> int:
-        return len(self._mutations)
+        return len(self._mutations) + self._elsewhere
 
     @property
     def mutants(self) -> int:
@@ -48,11 +48,12 @@ class Corpus:
         """Gives back the room on disk; only what is in memory can still be selected."""
         self._inputs.close()
 
-    def parents(self) -> Tensor:
-        """Of every entry [corpus], NO_PARENT of seeds."""
-        return self._parents[: len(self)].clone()
+    def count(self, kept: Candidates) -> None:
+        """Gives ids to entries that others hold, and that are never selected here; none can be added after them."""
+        self._elsewhere += len(kept)
 
     def add(self, kept: Candidates) -> None:
+        assert not self._elsewhere, "entries that others hold were counted before"
         start, end = len(self), len(self) + len(kept)
         self._inputs.add(kept.inputs)
         self._parents = with_room(self._parents, end)

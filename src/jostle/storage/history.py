@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from jostle.errors import OutputRefused
 from jostle.records import Bug, Candidates, Seeds, all_rows
-from jostle.step_records import History, PastStep
+from jostle.step_records import History, PastStep, summed
 from jostle.storage.findings import FINDINGS, FLAKY, is_whole, recorded
 from jostle.storage.journal import JOURNAL, REPAIR, Journal, read_journal
 from jostle.storage.quarantine import Quarantine
@@ -64,8 +64,8 @@ def _history(
         bugs=bugs,
         flaky=flaky,
         findings=Counter(kind for kind, _ in bugs),
-        violations=_summed(line.violations for line in journal.lines),
-        unconfirmed=_summed(line.unconfirmed for line in journal.lines),
+        violations=summed(line.violations for line in journal.lines),
+        unconfirmed=summed(line.unconfirmed for line in journal.lines),
         failing_kept=sum(line.failing for line in journal.lines),
     )
 
@@ -85,10 +85,6 @@ def _kept_by(folder: Path, seeds: Seeds, steps: Sequence[PastStep]) -> Candidate
 def _bugs(findings: Path, last: int) -> Bugs:
     """Those known up to a step: a finding of a step that was cut off is found again when that step is done again."""
     return frozenset(record.identity for _, record in recorded(findings) if record.step <= last)
-
-
-def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
-    return sum(map(Counter, counts), Counter())
 
 
 def _nothing(seeds: Seeds) -> Candidates:

@@ -44,7 +44,7 @@ def store_and_seeds() -> tuple[GraphStore, Seeds]:
 
 
 def trace_of(parts: list[list[str]], apart: list[float]) -> Trace:
-    metadata = {LIBRARY: torch.stack([encoded_parts(row) for row in parts]), INCONSISTENCY: torch.tensor([apart]).T}
+    metadata = {LIBRARY: encoded_parts(parts), INCONSISTENCY: torch.tensor([apart]).T}
     return Trace(torch.full((len(parts),), Outcome.OK), {}, metadata=metadata)
 
 

@@ -6,6 +6,7 @@ other, answers of several at once, and deaths in between.
 
 from __future__ import annotations
 
+import itertools
 import random
 import tempfile
 from collections import Counter, defaultdict, deque
@@ -23,12 +24,12 @@ from jostle.errors import JostleError, UsageError
 from jostle.isolation import orphans
 from jostle.randomness import randomness
 from jostle.records import Bug, Candidates, Seeds
+from jostle.scale import crew, pace
 from jostle.scale.cluster import WorkerLost
 from jostle.scale.crew import BEGIN, MOST_DEATHS, ROUND, ROUNDS_AHEAD
 from jostle.scale.parcel import Parcel
 from jostle.scale.step_parcels import StepParcels
 from jostle.session import assemble as assembling
-from jostle.session import crew_member as members
 from jostle.session.crew_member import CrewMember
 from jostle.session.hiring import Hiring
 from jostle.session.session import Session
@@ -36,6 +37,7 @@ from jostle.step_records import DoneStep, Summary
 from jostle.storage.findings import recorded
 from jostle.storage.history import read_kept
 from jostle.storage.journal import JournalLine, read_journal
+from jostle.storage.repair import entries_path
 from jostle.zoo import mnist_sample
 from making import options, seeds_of
 
@@ -163,8 +165,10 @@ def few_seeds(images: bool = False) -> Seeds:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Short rounds, so that a campaign of a second has many."""
-    monkeypatch.setattr(members, "ROUND_SECONDS", 0.03)
-    monkeypatch.setattr(members, "SOON", 0.01)
+    monkeypatch.setattr(pace, "ROUND_SECONDS", 0.03)
+    monkeypatch.setattr(crew, "BULLETIN_SECONDS", 0.01)
+    monkeypatch.setattr(pace, "SOON", 0.01)
+    monkeypatch.setattr(pace, "ROUNDS_A_SECOND", 1000)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where workers have their folders
     assert orphans.new_folder().parent == tmp_path
 
@@ -404,13 +408,69 @@ def test_what_one_worker_kept_and_found_the_others_know(crewed: Crewed) -> None:
         theirs = {bytes(row.numpy()) for row in corpus_of(worker).inputs}
         assert theirs <= {bytes(row.numpy()) for row in kept.inputs}
         own = [line.kept for line in crewed.lines if line.by and line.by.worker == worker.number]
-        assert len(theirs) > SEEDS + sum(own)  # besides the seeds and its own it was told of some
+        assert len(theirs) == SEEDS + sum(own)  # it goes on from what it kept itself, and knows of more points
+        assert worker.member._composed.campaign.summary().coverage["nearest"]["points"] > len(theirs)
     parcels, told_of = StepParcels(few_seeds()), defaultdict[WorkerHere, set[Bug]](set)
     for call, steps in cluster.heard(few_seeds()):
         known = told_of[call.worker]
         known |= {bug for one in call.shared for bug in parcels.news_in(Parcel.decoded(one)).bugs}
         assert known.isdisjoint((one.violation.kind, one.bug) for done in steps for one in done.findings)
     assert all(told_of[worker] for worker in cluster.workers) and summary.findings
+
+
+OWN_CRITERION = """
+import torch
+
+
+class Larger:
+    def __init__(self):
+        self.sums = []
+
+    def assess(self, candidates, trace):
+        assert candidates.inputs.shape[1:] == (6,), "inputs are told to whoever may look at them"
+        sums = [round(float(row.sum()), 1) for row in candidates.inputs]
+        new = [one not in self.sums and one not in sums[:place] for place, one in enumerate(sums)]
+        self.sums += sums
+        return torch.tensor(new).float()
+
+    def coverage(self):
+        return {"larger": {"sums": len(set(self.sums))}}
+
+
+class ByAnswer(Larger):
+    looks_at_inputs = False
+
+    def assess(self, candidates, trace):
+        return torch.zeros(len(candidates.roots))
+"""
+
+
+@pytest.mark.parametrize(("criterion", "width"), [("Larger", 6), ("ByAnswer", 0)])
+def test_a_criterion_of_a_users_own_sees_the_inputs_that_others_kept_unless_it_wants_none(
+    criterion: str, width: int, crewed: Crewed, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(OWN_CRITERION)
+    cluster = ClusterHere()
+    crewed.run(cluster, coverage=("nearest", f"own.py:{criterion}"))
+    check_folder(crewed)
+    parcels = StepParcels(few_seeds())
+    told = [parcels.news_in(Parcel.decoded(one)).kept for call, _ in cluster.heard(few_seeds()) for one in call.shared]
+    assert {kept.inputs.shape[1] for kept in told if len(kept)} == {width}
+
+
+def test_workers_keep_no_more_than_the_campaign_has_time_for(crewed: Crewed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step begins with room or keeps nothing, so a round is at most a step beyond what it was allowed."""
+    allowed = itertools.cycle([2, 0, 0])
+    monkeypatch.setattr(pace.Pace, "allow", lambda self, seconds, now: next(allowed))
+    cluster = ClusterHere()
+    summary = crewed.run(cluster)
+    kept = Counter[int]()
+    for call, steps in cluster.heard(few_seeds()):
+        room = Parcel.decoded(call.content).fields["room"]
+        kept[room] += sum(len(done.kept) for done in steps)
+        assert all(len(done.kept) < room + 16 for done in steps)
+    assert summary.executions == EXECUTIONS and kept[2] > 0 == kept[0]
+    check_folder(crewed)
 
 
 def test_a_worker_for_whom_there_is_no_place_any_more_holds_up_nobody(crewed: Crewed) -> None:
@@ -497,3 +557,49 @@ def test_more_workers_than_processors_are_warned_of_and_fewer_are_not(crewed: Cr
         session.release()
         assert sum(f"{workers} workers share 2 processors" in line for line in session.warnings) == shared
         assert any("no campaign is like another" in line for line in session.warnings) == (workers > 1)
+
+
+def test_the_first_seed_stands_in_for_entries_of_several_workers_that_are_lost(crewed: Crewed) -> None:
+    """Nobody can make them again: what their worker knew then is known no more."""
+    crewed.run(ClusterHere(), executions=EXECUTIONS // 2)
+    found = crewed.fingerprints
+    line, first = next((one, first) for one, first in with_entries_before(crewed.lines) if one.by and one.kept)
+    entries_path(crewed.folder, line.step).unlink()
+    crewed.run(ClusterHere())
+    kept = read_kept(crewed.folder, few_seeds())
+    stand_ins = kept.inputs[first : first + line.kept]
+    assert torch.equal(stand_ins, few_seeds().inputs[:1].expand_as(stand_ins))
+    assert len(kept) == sum(one.kept for one in crewed.lines) and set(found) <= set(crewed.fingerprints)
+    assert crewed.lines[-1].executions == EXECUTIONS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["deephunter", "dlfuzz"])
+def test_rounds_that_keep_an_entry_and_its_parent_are_gone_through_again(recipe: str, crewed: Crewed) -> None:
+    """By a worker that takes the place of a dead one, by a campaign that goes on, and by one without workers."""
+    chosen, seeds = {**ALONE[recipe], "batch": 16}, few_seeds(images=True)
+    crewed.patch.setattr(pace, "ROUND_SECONDS", 0.5)
+    crewed.patch.setattr(pace, "FIRST_ROUND_SECONDS", 0.5)
+    cluster = ClusterHere(dies=dying(random.Random(3), 0.4))
+    crewed.run(cluster, **chosen, executions=EXECUTIONS - 200)
+    kept = read_kept(crewed.folder, seeds)
+    within = [
+        int(parent) >= first
+        for line, first in with_entries_before(crewed.lines)
+        for parent in kept.parents[first : first + line.kept]
+    ]
+    assert any(within) and any(one.dead for one in cluster.workers)
+    crewed.run(ClusterHere(), **chosen, executions=EXECUTIONS - 100)
+    crewed.run(None, **chosen)
+    assert len(read_kept(crewed.folder, seeds)) == sum(line.kept for line in crewed.lines) > len(kept)
+    assert crewed.lines[-1].executions == EXECUTIONS
+
+
+def test_no_worker_draws_twice_what_it_has_drawn_before_in_any_run(crewed: Crewed) -> None:
+    first, second = ClusterHere(random.Random(1)), ClusterHere(random.Random(2))
+    crewed.run(first, executions=EXECUTIONS // 2)
+    before = [line.by.step for line in crewed.lines if line.by]
+    assert max(before) > len(before)  # some rounds had several steps
+    crewed.run(second)
+    since = [line.by.step for line in crewed.lines if line.by][len(before) :]
+    assert since and min(since) > max(before)

@@ -16,7 +16,7 @@ from jostle.lineage import Mutation, Untouched
 from jostle.mutations import Mutations
 from jostle.records import NO_TRACE, Candidates, Failures, Finding, Seeds, Trace, Violation
 from jostle.scale.parcel import Parcel
-from jostle.scale.step_parcels import News, StepParcels
+from jostle.scale.step_parcels import News, StepParcels, only_roots
 from jostle.step_records import DoneStep, OwnStep
 from making import NOISE, placements_of, seeds_of, trace_of
 
@@ -118,26 +118,61 @@ def test_a_round_without_steps_arrives_too() -> None:
     assert PARCELS.steps_in(sent(PARCELS.of_steps([], {}))) == ([], {})
 
 
-@pytest.mark.parametrize("border", [None, *Border])
-def test_news_arrive_as_they_were_sent(border: Border | None) -> None:
-    files = {"graphs/1.json": torch.arange(9, dtype=torch.uint8)}
-    news = News(mutants(border), traced(4), frozenset({("nan", 5), ("flip", 2**62)}), frozenset({("nan", 7)}), files)
+def test_steps_of_a_round_are_joined_in_their_order_under_the_name_of_the_last() -> None:
+    parts = [STEPS[name] for name in ("nothing", "kept", "failing", "found", "moved", "flaky", "failing", "told by")]
+    one = DoneStep.joined(parts)
+    assert (one.planned, one.ran, one.by) == (16 * 8, 16 * 7 + 3, OwnStep(worker=2, step=117))
+    assert same(one.kept, Candidates.joined([mutants(), mutants(Border.DARK)]))
+    assert same(one.trace.outputs, Trace.joined([traced(4), traced(4)]).outputs)
+    assert same(one.findings, (found(5), found(2**62, row=3), found(5))) and same(one.flaky, (found(6, alone=False),))
+    assert one.violations == {"nan": 7, "flip": 2} and one.unconfirmed == {"nan": 1, "flip": 2}
+    assert one.seconds["model"] == pytest.approx(8 * 0.3)
+    failing = one.failing
+    assert failing.rows.tolist() == [33, 35, 97, 99] and failing.input_of.tolist() == [0, 1, 1, 2, 3, 3]
+    assert failing.kinds == ("flip", "flip", "nan") * 2 and len(failing.bugs) == len(failing.answers) == 6
+    assert torch.equal(failing.inputs.inputs[failing.input_of[3:]], failures().inputs.inputs[failures().input_of])
+
+
+def test_steps_of_which_none_kept_anything_are_joined_too() -> None:
+    one = DoneStep.joined([NOTHING, NOTHING])
+    assert same(one.kept, NOBODY) and one.ran == 32 and not len(one.failing)
+    assert same(DoneStep.joined([STEPS["kept"]]), STEPS["kept"])
+
+
+WORKERS = torch.tensor([0, 2, 0, 1])
+
+
+@pytest.mark.parametrize("told", [mutants(), *map(mutants, Border), only_roots(SEEDS, mutants().roots)])
+def test_news_arrive_as_they_were_sent(told: Candidates) -> None:
+    news = News(WORKERS, told, traced(4), frozenset({("nan", 5), ("flip", 2**62)}), frozenset({("nan", 7)}))
     assert same(PARCELS.news_in(sent(PARCELS.of_news(news))), news)
-    nothing = News(NOBODY, NO_TRACE, frozenset(), frozenset(), {})
-    assert same(PARCELS.news_in(sent(PARCELS.of_news(nothing))), nothing)
+    rows = torch.empty(0, dtype=torch.int64)
+    nothing = News(rows, told.select(rows), NO_TRACE, frozenset({("nan", 5)}), frozenset())
+    back = PARCELS.news_in(sent(PARCELS.of_news(nothing)))
+    assert not len(back.kept) and back.bugs == nothing.bugs
 
 
 def test_several_news_are_told_as_one() -> None:
+    nobody = torch.empty(0, dtype=torch.int64)
     parts = [
-        News(mutants(), traced(4), {("nan", 5)}, set()),
-        News(NOBODY, NO_TRACE, {("flip", 1)}, {("nan", 6)}),
-        News(mutants(Border.DARK), traced(4), {("nan", 5)}, set(), {"graphs/1.json": torch.zeros(2)}),
+        News(WORKERS, mutants(), traced(4), {("nan", 5)}, set()),
+        News(nobody, NOBODY, NO_TRACE, {("flip", 1)}, {("nan", 6)}),
+        News(WORKERS + 1, mutants(Border.DARK), traced(4), {("nan", 5)}, set()),
     ]
     joined = News.joined(parts)
+    assert joined.workers.tolist() == [0, 2, 0, 1, 1, 3, 1, 2]
     assert same(joined.kept, Candidates.joined([mutants(), mutants(Border.DARK)]))
     assert same(joined.trace.outputs, Trace.joined([traced(4), traced(4)]).outputs)
-    assert joined.bugs == {("nan", 5), ("flip", 1)} and joined.flaky == {("nan", 6)} and len(joined.files) == 1
+    assert joined.bugs == {("nan", 5), ("flip", 1)} and joined.flaky == {("nan", 6)}
     assert same(News.joined([parts[1], parts[1]]).kept, NOBODY)
+
+
+def test_a_worker_is_spared_what_it_kept_itself() -> None:
+    news = News(WORKERS, mutants(), traced(4), {("nan", 5)}, set())
+    others, rows = news.of_others(0), torch.tensor([1, 3])
+    assert others.workers.tolist() == [2, 1] and others.bugs == news.bugs
+    assert same(others.kept, mutants().select(rows)) and same(others.trace.outputs, traced(4).select(rows).outputs)
+    assert news.of_others(7) is news
 
 
 def test_values_and_arrays_of_every_type_arrive_as_they_were_sent() -> None:

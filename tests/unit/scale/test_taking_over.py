@@ -14,7 +14,7 @@ from jostle.feedback.nearest import FarFromSeen
 from jostle.judgement import BatchJudge
 from jostle.oracles.numeric import Finite
 from jostle.randomness import randomness, worker_seed
-from jostle.records import Candidates, Finding, Lesson, Violation
+from jostle.records import Candidates, Finding, Lesson, Trace, Violation
 from jostle.step_records import OwnStep
 from jostle.storage.corpus import Corpus
 from jostle.storage.journal import JournalLine, decode_line, encode_line
@@ -27,13 +27,8 @@ LINE = JournalLine(7, 16, 122, 3, "abc", ("nan:1",), ("noise: noise",), (), {"na
 # Seeds of workers
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2**63 - 1])
-def test_the_first_worker_draws_as_the_campaign_alone_does(seed: int) -> None:
-    assert worker_seed(seed, 0) == seed
-
-
-def test_no_two_workers_draw_the_same() -> None:
-    seeds = [worker_seed(seed, worker) for seed in range(20) for worker in range(50)]
+def test_no_two_workers_draw_the_same_and_none_as_the_campaign_alone_does() -> None:
+    seeds = [*(worker_seed(seed, worker) for seed in range(20) for worker in range(50)), *range(20)]
     assert len(set(seeds)) == len(seeds) and all(0 <= seed < 2**63 for seed in seeds)
     draws = {tuple(torch.rand(4, generator=randomness(seed, step)).tolist()) for seed in seeds[:50] for step in (1, 2)}
     assert len(draws) == 100
@@ -136,24 +131,46 @@ def test_all_that_workers_kept_is_collected_and_only_what_is_far_from_all_is_new
     taught = len(pupil.lessons)
     far = torch.tensor([[5.0] * 4, [5.0] * 4, [9.0] * 4])
     kept = rows_like(torch.cat([far, SEEDS.inputs[:1]]))
-    assert admission.collect(kept, TARGET.run(kept)).tolist() == [True, False, True, False]
-    assert len(admission.corpus) == len(SEEDS) + 4 and len(pupil.lessons) == taught
-    ours = admission.corpus.select(torch.arange(len(SEEDS), len(SEEDS) + 4))
-    assert torch.equal(ours.inputs, kept.inputs) and torch.equal(ours.parents, kept.parents)
+    assert admission.count_new(kept, TARGET.run(kept)).tolist() == [True, False, True, False]
+    assert len(admission.corpus) == len(SEEDS) + 4 and admission.corpus.mutants == 4 and len(pupil.lessons) == taught
+
+
+def test_without_room_nothing_is_kept_and_all_of_it_can_be_discovered_again() -> None:
+    pupil = Pupil()
+    admission, far = planted(pupil), rows_like(torch.tensor([[5.0] * 4, [9.0] * 4]))
+    fine = torch.zeros(2, dtype=torch.bool)
+    assert not len(admission.admit(far, TARGET.run(far), fine, (), room=False).kept)
+    assert len(pupil.lessons) == 1 and len(admission.corpus) == len(SEEDS)  # that of the seeds
+    assert len(admission.admit(far, TARGET.run(far), fine, ()).kept) == 2
+
+
+class OfAUser:
+    """A criterion that says nothing of what it looks at."""
+
+    def assess(self, candidates: Candidates, trace: Trace) -> torch.Tensor:
+        return candidates.inputs.flatten(1).sum(1)
+
+    def coverage(self) -> dict[str, dict[str, float]]:
+        return {}
+
+
+def test_criteria_of_users_may_look_at_inputs_and_ours_do_not() -> None:
+    assert not planted().looks_at_inputs
+    assert Admission(Corpus(SEEDS), [FarFromSeen([], threshold=0.5), OfAUser()], []).looks_at_inputs
 
 
 def test_nothing_is_new_twice_whoever_kept_it() -> None:
     admission, kept = planted(), rows_like(torch.full((1, 4), 5.0))
     trace = TARGET.run(kept)
-    assert admission.collect(kept, trace).tolist() == [True]
-    assert admission.collect(kept, trace).tolist() == [False]
+    assert admission.count_new(kept, trace).tolist() == [True]
+    assert admission.count_new(kept, trace).tolist() == [False]
 
 
 def test_without_feedback_everything_is_new() -> None:
     admission, kept = Admission(Corpus(SEEDS), [], []), rows_like(torch.full((2, 4), 5.0))
-    assert admission.collect(kept, TARGET.run(kept)).tolist() == [True, True]
+    assert admission.count_new(kept, TARGET.run(kept)).tolist() == [True, True]
 
 
 def test_nothing_kept_is_nothing_new() -> None:
     admission, nothing = planted(), rows_like(torch.empty(0, 4))
-    assert admission.collect(nothing, TARGET.run(rows_like(torch.ones(1, 4))).select(torch.arange(0))).tolist() == []
+    assert admission.count_new(nothing, TARGET.run(rows_like(torch.ones(1, 4))).select(torch.arange(0))).tolist() == []

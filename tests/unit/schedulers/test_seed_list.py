@@ -163,3 +163,13 @@ def test_what_lies_too_many_generations_below_its_seed_does_not_join(depth: int 
     for parent in (1, 2, 3):  # a child, its child, and that one's
         learn(scheduler, (NEAR, 9.0), parent=parent)
     assert entries_of(scheduler) == [0, 1, *joining]
+
+
+@pytest.mark.parametrize(("depth", "joining"), [(None, [2, 3, 4]), (2, [2, 3]), (1, [2])])
+def test_an_entry_may_be_kept_together_with_its_parent(depth: int | None, joining: list[int]) -> None:
+    """As in a round of one of several workers, which an earlier run did."""
+    scheduler = planted(SeedList(1, desired=0.0, rounds=1, depth=depth), 2)
+    references = torch.ones(3, 4)
+    made = batch_of(references * (1 + NEAR), references=references)
+    scheduler.learn(lesson(replace(made, parents=torch.tensor([1, 2, 3])), torch.ones(3, 1)))
+    assert [entry for entry in entries_of(scheduler) if entry >= 2] == joining

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
-from jostle.records import Candidates, Trace
+from jostle.records import LIBRARY, NO_NUMBER, Candidates, Trace
 
-LIBRARY, INCONSISTENCY = "library", "inconsistency"  # in a trace's metadata
-NO_PART = -1
-MOST_PARTS = 2**16  # of libraries that one model can make work; lines of Python are tens of thousands
+INCONSISTENCY = "inconsistency"  # in a trace's metadata
 STEPS = 4  # of inconsistency from one power of ten to the next
 LEAST = 1e-9  # inconsistency that is none
 
 
-def encoded_parts(parts: Iterable[str]) -> Tensor:
-    """The names of parts as numbers [MOST_PARTS], which NO_PART fills up."""
-    numbers = sorted(int.from_bytes(hashlib.sha256(part.encode()).digest()[:8], "big") >> 1 for part in parts)
-    row = torch.full((MOST_PARTS,), NO_PART, dtype=torch.int64)
-    row[: len(numbers[:MOST_PARTS])] = torch.tensor(numbers[:MOST_PARTS], dtype=torch.int64)
-    return row
+def encoded_parts(models: Sequence[Iterable[str]]) -> Tensor:
+    """The names of the parts that each model makes work as numbers [models, most parts], which NO_NUMBER fills up."""
+    numbers = [torch.tensor(sorted(map(_number, parts)), dtype=torch.int64) for parts in models]
+    return torch.nn.utils.rnn.pad_sequence(numbers, batch_first=True, padding_value=NO_NUMBER)
+
+
+def _number(part: str) -> int:
+    return int.from_bytes(hashlib.sha256(part.encode()).digest()[:8], "big") >> 1
 
 
 class LibraryCoverage:
     """Gains where a model makes a part of a library work that never did."""
+
+    looks_at_inputs = False
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
@@ -35,7 +37,7 @@ class LibraryCoverage:
         return torch.tensor([self._new(row) for row in trace.metadata[LIBRARY].tolist()], dtype=torch.float32)
 
     def _new(self, row: list[int]) -> int:
-        new = set(row) - self._seen - {NO_PART}
+        new = set(row) - self._seen - {NO_NUMBER}
         self._seen |= new
         return len(new)
 
@@ -45,6 +47,8 @@ class LibraryCoverage:
 
 class RaisedInconsistency:
     """Gains where two backends differ by more than any model made them differ before."""
+
+    looks_at_inputs = False
 
     def __init__(self) -> None:
         self._highest: Tensor | None = None  # [pairs of backends] steps reached

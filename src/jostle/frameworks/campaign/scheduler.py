@@ -9,10 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jostle.frameworks.campaign.feedback import LIBRARY, NO_PART
 from jostle.frameworks.campaign.mutator import Plan, numpy_randomness
 from jostle.frameworks.strategies.strategy import EditStrategy, Moves, Random
-from jostle.records import Lesson
+from jostle.records import LIBRARY, NO_NUMBER, Lesson
 
 ORDERS = ("score", "depth", "breadth")
 TURNS = 8  # children of the newest model before an older one has its turn again, depth first
@@ -70,7 +69,7 @@ class SeedScores:
 
     def learn(self, lesson: Lesson) -> None:
         if len(lesson.kept):
-            self._parts += (lesson.trace.metadata[LIBRARY] != NO_PART).sum(1).tolist()
+            self._parts += (lesson.trace.metadata[LIBRARY] != NO_NUMBER).sum(1).tolist()
             self._mutated += [0] * len(lesson.kept)
         worth: defaultdict[Moves, float] = defaultdict(float)
         for mutation, gain in zip(lesson.kept.mutations, (lesson.gains > 0).sum(1).tolist(), strict=True):

@@ -9,7 +9,7 @@ from itertools import combinations
 import torch
 
 from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN, float_outputs
-from jostle.frameworks.campaign.feedback import INCONSISTENCY, LIBRARY, encoded_parts
+from jostle.frameworks.campaign.feedback import INCONSISTENCY, encoded_parts
 from jostle.frameworks.campaign.graph_store import GraphStore
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.disagreement import Disagreement
@@ -17,7 +17,7 @@ from jostle.frameworks.judging.inconsistency import inconsistency
 from jostle.frameworks.judging.signature import Signature
 from jostle.frameworks.observations import Observation, Runner
 from jostle.frameworks.operators.all_operators import OPERATORS
-from jostle.records import Candidates, Outcome, Trace
+from jostle.records import LIBRARY, Candidates, Outcome, Trace
 
 Observed = Mapping[str, Observation]  # what backends made of one graph in one phase, by backend
 
@@ -63,7 +63,7 @@ class BackendComparison:
             torch.full((len(graphs),), Outcome.OK),
             {},
             metadata={
-                LIBRARY: torch.stack([encoded_parts(_parts(row.values())) for row in rows]),
+                LIBRARY: encoded_parts([_parts(row.values()) for row in rows]),
                 INCONSISTENCY: torch.tensor([self._inconsistency(row.values()) for row in rows], dtype=torch.float64),
             },
             seconds=_seconds([observed for row in rows for observed in row.values()]),
