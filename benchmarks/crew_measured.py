@@ -1,16 +1,17 @@
-"""Campaigns with workers whose messages are counted and timed where they pass between driver and workers."""
+"""Campaigns with workers of Ray whose messages are counted and timed where they pass between driver and workers."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+
+import torch
 
 from jostle.composition.settle import FUZZ
 from jostle.scale.cluster import Cluster, Handle
@@ -20,46 +21,35 @@ from jostle.scale.ray_cluster import RayCluster
 from jostle.session import assemble
 from jostle.session.crew_member import CrewMember
 from jostle.session.hiring import Hiring
-from jostle.step_records import StepRecord, Summary
+from jostle.step_records import Summary
 from jostle.storage.coverage_history import CoveragePoint, read_coverage
 from jostle.storage.journal import JOURNAL, JournalLine, read_journal
 
 
-@dataclass
+@dataclass(frozen=True)
 class Turn:
-    """One round as the driver sees it, from its answer until its worker is asked for another.
-
-    Seconds are of the processor, of the driver's thread that does it.
-    """
+    """One round as the driver hears of it."""
 
     worker: int
     ran: int  # executions
-    steps: int
     kept: int  # entries
-    took: int  # bulletins that the worker was told before it
-    took_entries: int
-    busy: float  # seconds by the worker's clock in steps
+    kept_before: int  # in the worker's round before, whose answer travelled since
     bytes_in: int
-    new: int = 0  # entries that all others are told of
-    bytes_news: int = 0
-    bulletins: int = 0  # that the worker is told with what it is asked
-    told: int = 0  # entries in those
-    bytes_told: int = 0
-    taking: float = 0.0  # seconds to decode, count and keep it
-    telling: float = 0.0  # seconds to encode what is new of it
-    asking: float = 0.0  # seconds to compose what the worker is asked
-    worked: float = 0.0  # seconds of the worker's whole round, known where it runs in this process
-    stepped: float = 0.0  # of those, seconds in steps
-    whole: bool = False  # its worker was asked for another, so that all of these figures are known
+    bulletins: int  # that the worker was told before it
+    told: int  # entries in those that are not its own
+    taking_in: float  # seconds of the worker's processor, to take them in
+    busy: float  # seconds by the worker's clock in steps
+    elapsed: float  # seconds by the worker's clock since it answered before
+    put_out: int  # bulletins that the driver has put out since it heard of a round before
+    driver: float  # seconds of the processor that its thread has spent since then
 
 
 @dataclass
-class Transport:
-    """Seconds of the driver's processor inside of Ray, with what they depend on."""
+class Told:
+    """What the driver sent."""
 
-    calls: list[tuple[int, float]] = field(default_factory=list)  # bulletins that go with it
-    shares: list[tuple[int, float]] = field(default_factory=list)  # bytes
-    answers: list[tuple[int, float]] = field(default_factory=list)  # bytes
+    calls: list[tuple[int, float]] = field(default_factory=list)  # bulletins that go with it, seconds it took to send
+    bulletins: list[tuple[int, int]] = field(default_factory=list)  # entries and bytes of each
 
 
 @dataclass(frozen=True)
@@ -67,11 +57,13 @@ class Measured:
     """A campaign with so many workers."""
 
     workers: int
+    input_bytes: int
     summary: Summary
-    seconds: float  # by the clock, of the search after its workers had begun
-    other_threads: float  # seconds of the processor in other threads of the driver: writing, and Ray's own
+    seconds: float  # by the clock, from the first round that the driver heard of
+    driver: float  # seconds of the processor that the driver's thread has spent in these
+    process: float  # the same of all of its process, which writes, and of Ray there
     turns: tuple[Turn, ...]
-    transport: Transport
+    told: Told
     points: tuple[CoveragePoint, ...]
     lines: tuple[JournalLine, ...]
 
@@ -82,79 +74,65 @@ class Counted:
     def __init__(self, cluster: Cluster, processors: int):
         self._cluster, self.processors = cluster, processors
         self.turns: list[Turn] = []
-        self.transport = Transport()
+        self.told = Told()
         self.began: tuple[float, float, float] | None = None  # clocks at the first answer to a round
-        self._shared: dict[Any, tuple[int, int]] = {}  # entries and bytes
-        self._rounds: dict[Any, tuple[int, int, int]] = {}  # worker, bulletins and their entries of rounds asked for
-        self._turn: Turn | None = None
-        self._left = time.thread_time()  # when the driver last went on with its own work
+        self._rounds: dict[Any, tuple[int, int]] = {}  # worker and bulletins of rounds asked for
+        self._last: dict[int, tuple[float, float, int]] = {}  # by worker: busy, elapsed and kept when last heard
+        self._processor, self._put_out = 0.0, 0
 
     def start(self, number: int) -> Handle:
         return _CountedHandle(self, number, self._cluster.start(number))
 
     def share(self, content: bytes) -> Any:
-        if self._turn is not None:
-            self._turn.telling += time.thread_time() - self._left
-            self._turn.new, self._turn.bytes_news = len(Parcel.decoded(content).fields["kept"]), len(content)
-        begun = time.thread_time()
-        shared = self._cluster.share(content)
-        self._left = time.thread_time()
-        self.transport.shares.append((len(content), self._left - begun))
-        self._shared[shared] = (self._turn.new if self._turn is not None else 0, len(content))
-        return shared
-
-    def taken_over(self, record: StepRecord) -> None:
-        """Listens to the campaign: a step is counted, kept and given to whoever writes it down."""
-        if self._turn is not None:
-            self._turn.taking += time.thread_time() - self._left
-        self._left = time.thread_time()
+        if self.began is not None:  # before, files of the folder are
+            self.told.bulletins.append((len(Parcel.decoded(content).arrays["news/workers"]), len(content)))
+        return self._cluster.share(content)
 
     def first_ready(self, calls: Sequence[Any], seconds: float) -> list[Any]:
-        ready = self._cluster.first_ready(calls, seconds)
-        return ready[:1]  # one at a time, so that what the driver does for it can be told apart
+        return self._cluster.first_ready(calls, seconds)
 
     def answer(self, call: Any) -> bytes:
-        begun = time.thread_time()
         content = self._cluster.answer(call)
-        taken = time.thread_time() - begun
-        asked = self._rounds.pop(call, None)
-        if asked is not None:
-            self.transport.answers.append((len(content), taken))
-            self._hear(call, content, *asked)
-        self._left = time.thread_time()
+        if call in self._rounds:
+            self._hear(content, *self._rounds.pop(call))
         return content
 
     def close(self) -> None:
         self._cluster.close()
 
-    def _hear(self, call: Any, content: bytes, worker: int, took: int, entries: int) -> None:
-        if self.began is None:
-            self.began = clocks()
-        fields = Parcel.decoded(content).fields
-        steps = fields["steps"]
-        ran = sum(step["ran"] for step in steps)
-        kept = sum(len(step["mutations"]["kept"]) for step in steps)
-        before = sum(turn.busy for turn in self.turns if turn.worker == worker)
-        self._turn = Turn(worker, ran, len(steps), kept, took, entries, fields["busy"] - before, len(content))
-        if isinstance(self._cluster, InThisProcess):
-            self._turn.worked, wall = self._cluster.took.pop(call)
-            self._turn.stepped = self._turn.worked * min(1.0, self._turn.busy / wall)
-        self.turns.append(self._turn)
-
-    def asked(self, number: int, method: str, shared: Sequence[Any], call: Callable[[], Any]) -> Any:
+    def asked(self, number: int, method: str, handle: Handle, content: bytes, shared: Sequence[Any]) -> Any:
         begun = time.thread_time()
-        known = [self._shared.get(one, (0, 0)) for one in shared]
-        if self._turn is not None and self._turn.worker == number:
-            self._turn.asking += begun - self._left
-            self._turn.bulletins, self._turn.told = len(known), sum(entries for entries, _ in known)
-            self._turn.bytes_told = sum(size for _, size in known)
-            self._turn.whole = True
-        answer = call()
-        self._left = time.thread_time()
+        answer = handle.call(method, content, *shared)
         if method == ROUND:
-            self._rounds[answer] = number, len(known), sum(entries for entries, _ in known)
-            self.transport.calls.append((len(shared), self._left - begun))
+            self._rounds[answer] = number, len(shared)
+            self.told.calls.append((len(shared), time.thread_time() - begun))
         return answer
+
+    def _hear(self, content: bytes, worker: int, bulletins: int) -> None:
+        now = clocks()
+        processor, fields = now[1], Parcel.decoded(content).fields
+        busy, elapsed, kept_before = self._last.get(worker, (0.0, 0.0, 0))
+        kept = sum(len(step["mutations"]["kept"]) for step in fields["steps"])
+        if self.began is None:
+            self.began, self._processor = now, processor
+        self.turns.append(
+            Turn(
+                worker=worker,
+                ran=sum(step["ran"] for step in fields["steps"]),
+                kept=kept,
+                kept_before=kept_before,
+                bytes_in=len(content),
+                bulletins=bulletins,
+                told=fields["told"],
+                taking_in=fields["taking_in"],
+                busy=fields["busy"] - busy,
+                elapsed=fields["elapsed"] - elapsed,
+                put_out=len(self.told.bulletins) - self._put_out,
+                driver=processor - self._processor,
+            )
+        )
+        self._last[worker] = fields["busy"], fields["elapsed"], kept
+        self._processor, self._put_out = processor, len(self.told.bulletins)
 
 
 @dataclass(frozen=True)
@@ -164,74 +142,19 @@ class _CountedHandle:
     handle: Handle
 
     def call(self, method: str, content: bytes, *shared: Any) -> Any:
-        return self.counted.asked(self.number, method, shared, lambda: self.handle.call(method, content, *shared))
+        return self.counted.asked(self.number, method, self.handle, content, shared)
+
+    def end(self) -> None:
+        self.handle.end()
 
 
-class InThisProcess:
-    """Workers that do what they are asked when somebody wants the answer, one after another, without Ray."""
-
-    def __init__(self) -> None:
-        self.took: dict[int, tuple[float, float]] = {}  # seconds of the processor and by the clock, by call
-        self._asked: dict[int, Callable[[], bytes]] = {}
-        self._shared: dict[int, bytes] = {}
-        self._numbers = 0
-
-    def start(self, number: int) -> Handle:
-        return _HandleHere(self, CrewMember(number))
-
-    def share(self, content: bytes) -> int:
-        self._shared[number := self.next_number()] = content
-        return number
-
-    def first_ready(self, calls: Sequence[int], seconds: float) -> list[int]:
-        return [min(calls)]  # who was asked first
-
-    def answer(self, call: int) -> bytes:
-        work = self._asked.pop(call)
-        begun = time.thread_time(), time.monotonic()
-        content = work()
-        self.took[call] = time.thread_time() - begun[0], time.monotonic() - begun[1]
-        return content
-
-    def close(self) -> None:
-        pass
-
-    def next_number(self) -> int:
-        self._numbers += 1
-        return self._numbers
-
-    def ask(self, method: Callable[..., bytes], content: bytes, shared: Sequence[int]) -> int:
-        contents = [self._shared[one] for one in shared]
-        self._asked[number := self.next_number()] = lambda: method(content, *contents)
-        return number
-
-
-@dataclass(frozen=True)
-class _HandleHere:
-    cluster: InThisProcess
-    member: CrewMember
-
-    def call(self, method: str, content: bytes, *shared: int) -> int:
-        return self.cluster.ask(getattr(self.member, method), content, shared)
-
-
-def measured_with_ray(options: Mapping[str, Any], workers: int, seconds: float) -> Measured:
-    """A campaign whose workers are processes, as a user runs it."""
-    return _measured(options, workers, seconds, lambda: RayCluster(CrewMember, workers, None))
-
-
-def measured_here(options: Mapping[str, Any], workers: int, seconds: float) -> Measured:
-    """The same on one processor and in one process, so that seconds of workers are known too."""
-    with one_processor():
-        return _measured(options, workers, seconds, InThisProcess)
-
-
-def _measured(options: Mapping[str, Any], workers: int, seconds: float, cluster: Callable[[], Any]) -> Measured:
+def measured(options: Mapping[str, Any], workers: int, seconds: float) -> Measured:
+    """A campaign as a user runs it."""
     made: list[Counted] = []
 
     def hire(asked: Any) -> Hiring:
-        one = cluster()
-        made.append(Counted(one, getattr(one, "processors", 1)))
+        one = RayCluster(CrewMember, workers, None)
+        made.append(Counted(one, one.processors))
         return Hiring(made[0], workers)  # type: ignore[arg-type]
 
     place = Path.cwd()
@@ -240,31 +163,20 @@ def _measured(options: Mapping[str, Any], workers: int, seconds: float, cluster:
         given = {"out": str(out), "threads": 1, "workers": workers, "budget": seconds, **options}
         session = assemble.assemble(FUZZ.parsed(given))
         try:
-            summary = session.search([made[0].taken_over])
+            summary = session.search([])
             ended = clocks()
             session.archive.wait()
             session.archive.conclude(summary)
+            size = session.campaign.corpus.select(torch.tensor([0])).inputs.nbytes
             points, lines = read_coverage(out), read_journal(out / JOURNAL).lines
         finally:
             session.release()
             os.chdir(place)
     counted = made[0]
-    wall, process, thread = (after - before for before, after in zip(counted.began or ended, ended, strict=True))
-    return Measured(
-        workers, summary, wall, process - thread, tuple(counted.turns), counted.transport, tuple(points), lines
-    )
+    spent = (after - before for before, after in zip(counted.began or ended, ended, strict=True))
+    return Measured(workers, size, summary, *spent, tuple(counted.turns), counted.told, tuple(points), tuple(lines))
 
 
 def clocks() -> tuple[float, float, float]:
-    """By the clock, of the processor in this process, and in this thread."""
-    return time.monotonic(), time.process_time(), time.thread_time()
-
-
-@contextmanager
-def one_processor() -> Iterator[None]:
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(before)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
+    """By the clock, of the processor in this thread, and in this process."""
+    return time.monotonic(), time.thread_time(), time.process_time()

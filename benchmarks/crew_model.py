@@ -3,19 +3,20 @@
 Coverage is a set of units, each discovered by any execution with a probability of its own, which does not change. A
 worker keeps an input that shows a unit which neither it nor what it was told has shown; all that the driver took over
 before decides whether that is new to all. So duplicates follow from what a worker does not know yet. Everything is an
-expectation: nothing is drawn.
+expectation: nothing is drawn. How long rounds are and how much is kept in one are the campaign's own rules.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.scale.crew import ROUNDS_AHEAD
+from jostle.scale.crew import BULLETIN_SECONDS, ROUNDS_AHEAD
+from jostle.scale.pace import Pace
 
 PARTS = 4  # of a round, in each of which the chance to discover something is taken to be the same
 Numbers = NDArray[np.float64]
@@ -48,17 +49,13 @@ class Costs:
 
     execution: float  # a worker's, of a mutant made, run and assessed
     round: float  # a worker's besides, to take and to give messages
-    bulletin: float  # a worker's, to take one
-    told: float  # a worker's, to take over an entry of a bulletin
+    bulletin: float  # a worker's, to take one in
+    told: float  # a worker's, to take in an entry of a bulletin
     handed: float  # a worker's, to hand over an entry
-    turn: float  # the driver's, for a round
-    step: float  # the driver's, for each step of it
-    entry: float  # the driver's, to take over an entry, transport included
-    news: float  # the driver's, to put out an entry that is new to all, transport included
-    asked: float  # the driver's, for each bulletin that a worker is told
-    asked_entry: float  # the driver's, for each entry of it
-    written: float  # of the driver's other threads, for an entry
-    merged: float  # anybody's, to merge a map of all units, a bit each, into another
+    turn: float  # the driver's thread that takes over, for a round
+    entry: float  # the same, for an entry that is handed over
+    put_out: float  # the same, for a bulletin
+    asked: float  # the same, for each bulletin that a worker is told
 
 
 @dataclass(frozen=True)
@@ -67,22 +64,11 @@ class Subject:
 
     units: Units
     costs: Costs
-    entry_bytes: float  # of an entry with its trace
-    round_seconds: float  # in steps
+    input_bytes: int
+    entry_bytes: float  # of an entry as it is handed over
+    told_bytes: float  # of an entry as others are told of it
     round_bytes: float  # beyond which a round ends
-    step_rows: float  # executions of a step
-    map_bytes: float  # of all units, a bit each
-
-
-@dataclass(frozen=True)
-class Design:
-    """How news are passed on."""
-
-    told: str
-    tick: float = 0.0  # seconds in which all that is new becomes one bulletin; 0: one for each round
-    first_round: float | None = None  # seconds of the first round of each worker, doubled from round to round
-    maps: bool = False  # news are the units that are covered, a bit each, and no entries
-    group: int | None = None  # workers that have a driver of their own, which has workers' place with the first driver
+    step_rows: float  # executions of a step, the least that a round takes
 
 
 @dataclass(frozen=True)
@@ -92,26 +78,26 @@ class Simulated:
     workers: int
     rate: float  # executions per second of all
     bytes_in: float  # per second at the driver
+    peak_in: float  # bytes in its busiest second
     bytes_out: float  # per second, news put out once
     bytes_taken: float  # per second, of news by each worker
-    peak_in: float  # bytes in the busiest second
-    utilisation: float  # of the driver's thread that takes over
-    writing: float  # of its other threads: more than 1 falls behind for ever
-    peak: float  # seconds of work that wait for the driver at most
+    utilisation: float  # of a processor by the driver
+    queue: float  # seconds that an answer waits for the driver at most
     synchronising: float  # share of workers' time
     stale: float  # seconds, mean age of an entry when another worker gets it
     stalest: float
     duplicates: float  # share of the entries kept
+    passed_over: float  # share of executions that were not looked at for want of room
+    known: float  # executions that were, and of which the driver knows
 
 
 @dataclass
 class _Worker:
-    own: float = 0.0  # executions
-    heard: float = 0.0  # executions of others that it knows
+    own: float = 0.0  # executions that were looked at
+    heard: float = 0.0  # the same of others, as far as it knows
     asked: list[_Asked] = field(default_factory=list)
-    free: float = 0.0
     rounds: int = 0
-    handed: float = 0.0  # executions that the driver has
+    handed: float = 0.0  # of its own, that the driver has
     place: int = 0  # in the log of bulletins
     busy: float = 0.0
 
@@ -119,68 +105,51 @@ class _Worker:
 @dataclass(frozen=True)
 class _Asked:
     at: float
-    entries: float
-    bulletins: int
+    seconds: float
+    room: int | None
     heard: float
     since: int  # places in the log
     until: int
 
 
 @dataclass(frozen=True)
+class _Answer:
+    number: int
+    room: int | None
+    ran: float
+    looked_at: float
+    kept: float
+    found: float  # when, on average
+    begun: float
+
+
+@dataclass(frozen=True)
 class _Bulletin:
-    worker: int  # -1: of several
     entries: float
     found: float  # on average
     oldest: float
-
-
-def simulated(
-    subject: Subject, design: Design, workers: int, seconds: float, processors: int | None = None
-) -> Simulated:
-    """A run from when the seeds have run until so many seconds later.
-
-    With `processors` workers and driver share so many; without, each has one of its own.
-    """
-    group = design.group
-    if group is None or workers <= group:
-        return Simulation(subject, design, workers, processors).run(seconds)
-    below = Simulation(subject, design, group).run(seconds)
-    above = Simulation(_of_group(subject, group), design, workers // group).run(seconds)
-    return replace(
-        above,
-        workers=workers,
-        rate=min(above.rate, below.rate * (workers // group)),
-        bytes_taken=max(above.bytes_taken, below.bytes_taken),
-        utilisation=max(above.utilisation, below.utilisation),
-        peak=max(above.peak, below.peak),
-        synchronising=max(above.synchronising, below.synchronising),
-        stale=above.stale + below.stale,
-        stalest=above.stalest + below.stalest,
-    )
-
-
-def _of_group(subject: Subject, group: int) -> Subject:
-    """A group of workers as one that is so much faster; what its own driver does is that one's synchronising."""
-    costs = replace(subject.costs, execution=subject.costs.execution / group)
-    rows, size = subject.step_rows * group, subject.round_bytes * group
-    return replace(subject, costs=costs, step_rows=rows, round_bytes=size)
+    known: float  # executions that the driver knew of
 
 
 class Simulation:
-    """Workers and a driver, from when the seeds have run until so many seconds later."""
+    """Workers and a driver, from when the seeds have run.
 
-    def __init__(self, subject: Subject, design: Design, workers: int, processors: int | None = None):
-        self._subject, self._design, self._count = subject, design, workers
-        self._processors = processors
+    With `processors` workers share so many, besides what the driver takes; without, each has one of its own. Without
+    `bounded`, workers keep all that is new.
+    """
+
+    def __init__(self, subject: Subject, workers: int, processors: float | None = None, bounded: bool = True):
+        self._subject, self._count, self._processors = subject, workers, processors
+        self._bounded, self._pace = bounded, Pace.guessed(workers, round(subject.step_rows), subject.input_bytes)
         self._workers = [_Worker() for _ in range(workers)]
         self._log: list[_Bulletin] = []
-        self._waiting_news: list[_Bulletin] = []  # for the next tick
+        self._untold: list[tuple[float, float, float]] = []  # entries, when found, and the first of them
         self._ticked = 0.0
-        self._all = 0.0  # executions that the driver has taken over
-        self._events: list[tuple[float, int, float, float, float, float]] = []
-        self._driver_free = self._driver_busy = self._written = 0.0
-        self._kept = self._new = self._entries_told = self._age = self._stalest = self._backlog = 0.0
-        self._bulletins_told = 0
+        self._all = 0.0  # executions that were looked at and that the driver has taken over
+        self._ran = self._looked_at = 0.0
+        self._events: list[tuple[float, int, _Answer]] = []
+        self._driver_free = self._driver_busy = 0.0
+        self._kept = self._new = self._told = self._age = self._stalest = self._queue = 0.0
         self._arrivals: list[tuple[float, float]] = []  # when, bytes
 
     def run(self, seconds: float) -> Simulated:
@@ -188,117 +157,115 @@ class Simulation:
             for _ in range(ROUNDS_AHEAD):
                 self._ask(number, 0.0)
         while self._events and self._events[0][0] < seconds:
-            self._take_over(*heapq.heappop(self._events))
+            at, _, answer = heapq.heappop(self._events)
+            self._take_over(at, answer)
         return self._result(seconds)
 
     def _slowness(self) -> float:
         """How many seconds by the clock a second of the processor takes a worker."""
-        if self._processors is None:
-            return 1.0
-        now = max(self._driver_free, 1e-9)
-        driver = min(1.0, (self._driver_busy + self._written) / now)
-        return max(1.0, self._count / max(1e-9, self._processors - driver))
+        return 1.0 if self._processors is None else max(1.0, self._count / self._processors)
 
     def _ask(self, number: int, at: float) -> None:
         """Asks for a round; what is new goes with it."""
         worker = self._workers[number]
         since, worker.place = worker.place, len(self._log)
-        some = [one for one in self._log[since:] if one.worker != number]
-        heard = self._all - worker.handed if self._design.tick == 0 or some else worker.heard
-        worker.asked.append(_Asked(at, sum(one.entries for one in some), len(some), heard, since, len(self._log)))
+        seconds = self._pace.round_seconds(worker.rounds)
+        worker.rounds += 1
+        heard = self._log[-1].known - worker.handed if self._log else 0.0
+        room = self._pace.allow(seconds, at) if self._bounded else None
+        worker.asked.append(_Asked(at, seconds, room, max(0.0, heard), since, len(self._log)))
         if len(worker.asked) == 1:
             self._work(number, at)
 
     def _work(self, number: int, at: float) -> None:
         """The worker does the next round that it was asked for; the answer is an event."""
-        worker, costs, units = self._workers[number], self._subject.costs, self._subject.units
+        worker, costs = self._workers[number], self._subject.costs
         asked, slow = worker.asked[0], self._slowness()
         at = max(at, asked.at)
-        told = costs.merged * asked.bulletins if self._design.maps else costs.told * asked.entries
-        taking = (costs.round + costs.bulletin * asked.bulletins + told) * slow
+        bulletins = self._log[asked.since : asked.until]
+        others = max(0, self._count - 1) / self._count
+        told = others * sum(one.entries for one in bulletins)
+        taking_in = costs.bulletin * len(bulletins) + costs.told * told
+        self._pace.told.add(told, taking_in)
         worker.heard = max(worker.heard, asked.heard)
-        self._age_of(number, asked, at + taking)
-        known, seconds = worker.own + worker.heard, self._round_seconds(worker.rounds)
+        begun = at + (costs.round + taking_in) * slow
+        self._age_of(bulletins, others, begun)
+        seconds = max(asked.seconds, self._subject.step_rows * costs.execution * slow)
         ran = seconds / slow / costs.execution
-        kept = units.kept(known, ran)
+        looked_at, kept = self._kept_of(worker, asked, ran)
         if kept * self._subject.entry_bytes > self._subject.round_bytes:
             share = self._subject.round_bytes / (kept * self._subject.entry_bytes)
-            ran, seconds = ran * share, seconds * share
-            kept = units.kept(known, ran)
-        worker.own, worker.rounds = worker.own + ran, worker.rounds + 1
-        begun, done = at + taking, at + taking + seconds
-        worker.busy += seconds
-        worker.free = done + costs.handed * kept * slow
-        heapq.heappush(self._events, (worker.free, number, ran, kept, (begun + done) / 2, begun))
+            ran, seconds, looked_at, kept = (share * one for one in (ran, seconds, looked_at, kept))
+        worker.own, worker.busy = worker.own + looked_at, worker.busy + seconds
+        done = begun + seconds
+        answer = _Answer(number, asked.room, ran, looked_at, kept, (begun + done) / 2, begun)
+        heapq.heappush(self._events, (done + costs.handed * kept * slow, number, answer))
 
-    def _round_seconds(self, rounds: int) -> float:
-        usual, first = self._subject.round_seconds, self._design.first_round
-        return usual if first is None else min(usual, first * 2.0 ** min(rounds, 30))
+    def _kept_of(self, worker: _Worker, asked: _Asked, ran: float) -> tuple[float, float]:
+        """Of so many executions, those that are looked at and those that are kept: a step begins with room or not."""
+        units, known = self._subject.units, worker.own + worker.heard
+        kept = units.kept(known, ran)
+        if asked.room is None:
+            return ran, kept
+        steps = ran / self._subject.step_rows
+        looked_at = ran * min(1.0, np.ceil(asked.room / max(kept / steps, 1e-9)) / steps)
+        return looked_at, units.kept(known, looked_at)
 
-    def _take_over(self, at: float, number: int, ran: float, kept: float, middle: float, begun: float) -> None:
-        worker, costs = self._workers[number], self._subject.costs
+    def _take_over(self, at: float, answer: _Answer) -> None:
+        worker, costs = self._workers[answer.number], self._subject.costs
         worker.asked.pop(0)
         if worker.asked:
-            self._work(number, at)
-        new = min(kept, self._subject.units.kept(self._all, ran))
-        self._all, worker.handed = self._all + ran, worker.handed + ran
-        self._kept, self._new = self._kept + kept, self._new + new
-        self._arrivals.append((at, kept * self._subject.entry_bytes))
+            self._work(answer.number, at)
+        new = min(answer.kept, self._subject.units.kept(self._all, answer.looked_at))
+        self._all, worker.handed = self._all + answer.looked_at, worker.handed + answer.looked_at
+        self._ran, self._looked_at = self._ran + answer.ran, self._looked_at + answer.looked_at
+        self._kept, self._new = self._kept + answer.kept, self._new + new
+        self._arrivals.append((at, answer.kept * self._subject.entry_bytes))
         start = max(at, self._driver_free)
-        self._backlog = max(self._backlog, start - at)
-        if new > 0 and self._count > 1:
-            self._publish(_Bulletin(number, new, middle, begun), start)
-        untold = [one for one in self._log[worker.place :] if one.worker != number]
-        entries = 0.0 if self._design.maps else sum(one.entries for one in untold)
-        asking = costs.asked * len(untold) + costs.asked_entry * entries
-        news = costs.news * new if self._count > 1 and not self._design.maps else 0.0
-        service = costs.turn + costs.step * ran / self._subject.step_rows + costs.entry * kept + news + asking
-        slow = 1.0 if self._processors is None else max(1.0, (self._count + 1) / self._processors)
-        self._driver_free = start + service * slow
+        self._queue = max(self._queue, start - at)
+        published = self._count > 1 and self._published(new, answer, start)
+        service = costs.turn + costs.entry * answer.kept + costs.put_out * published
+        service += costs.asked * (len(self._log) - worker.place)
+        self._driver_free = start + service * self._slowness()
         self._driver_busy += service
-        self._written += costs.written * kept
-        self._ask(number, self._driver_free)
+        self._pace.taken.add(answer.kept, service)
+        self._pace.kept(round(answer.kept), answer.room)
+        self._ask(answer.number, self._driver_free)
 
-    def _publish(self, bulletin: _Bulletin, now: float) -> None:
-        """At once, or with all others of a tick."""
-        if not self._design.tick:
-            self._log.append(bulletin)
-            return
-        self._waiting_news.append(bulletin)
-        if now - self._ticked >= self._design.tick:
-            entries = sum(one.entries for one in self._waiting_news)
-            found = sum(one.entries * one.found for one in self._waiting_news) / entries
-            self._log.append(_Bulletin(-1, entries, found, min(one.oldest for one in self._waiting_news)))
-            self._waiting_news, self._ticked = [], now
+    def _published(self, new: float, answer: _Answer, now: float) -> bool:
+        """Whether what is new is told, with all else of some time."""
+        self._untold.append((new, answer.found, answer.begun))
+        due = now - self._ticked >= BULLETIN_SECONDS
+        if due:
+            entries = sum(entries for entries, _, _ in self._untold)
+            found = sum(entries * found for entries, found, _ in self._untold) / max(entries, 1e-12)
+            self._log.append(_Bulletin(entries, found, min(first for _, _, first in self._untold), self._all))
+            self._untold, self._ticked = [], now
+        return due
 
-    def _age_of(self, number: int, asked: _Asked, at: float) -> None:
+    def _age_of(self, bulletins: Sequence[_Bulletin], others: float, at: float) -> None:
         """Counts how old what it is told is when a worker has it."""
-        for one in self._log[asked.since : asked.until]:
-            if one.worker != number:
-                self._bulletins_told += 1
-                self._entries_told += one.entries
-                self._age += one.entries * (at - one.found)
-                self._stalest = max(self._stalest, at - one.oldest)
+        for one in bulletins:
+            self._told += others * one.entries
+            self._age += others * one.entries * (at - one.found)
+            self._stalest = max(self._stalest, at - one.oldest)
 
     def _result(self, seconds: float) -> Simulated:
-        size, maps = self._subject.entry_bytes, self._design.maps
         arrived = np.array([at for at, _ in self._arrivals] or [0.0])
         sizes = np.array([size for _, size in self._arrivals] or [0.0])
-        by_second = np.bincount(arrived.astype(int), sizes)
-        out = self._subject.map_bytes * len(self._log) if maps else self._new * size
-        taken = self._subject.map_bytes * self._bulletins_told if maps else self._entries_told * size
         return Simulated(
             workers=self._count,
-            rate=self._all / seconds,
+            rate=self._ran / seconds,
             bytes_in=float(sizes.sum()) / seconds,
-            bytes_out=out / seconds if self._count > 1 else 0.0,
-            bytes_taken=taken / seconds / self._count,
-            peak_in=float(by_second.max()),
+            peak_in=float(np.bincount(arrived.astype(int), sizes).max()),
+            bytes_out=self._new * self._subject.told_bytes / seconds if self._count > 1 else 0.0,
+            bytes_taken=self._told * self._subject.told_bytes / seconds / self._count,
             utilisation=self._driver_busy / max(seconds, self._driver_free),
-            writing=self._written / seconds,
-            peak=self._backlog,
+            queue=self._queue,
             synchronising=1 - sum(min(seconds, one.busy) for one in self._workers) / (seconds * self._count),
-            stale=self._age / self._entries_told if self._entries_told else 0.0,
+            stale=self._age / self._told if self._told else 0.0,
             stalest=self._stalest,
             duplicates=1 - self._new / self._kept if self._kept else 0.0,
+            passed_over=1 - self._looked_at / self._ran if self._ran else 0.0,
+            known=self._all,
         )

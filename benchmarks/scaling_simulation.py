@@ -1,8 +1,7 @@
 """What synchronising costs with 8, 64 and 512 workers, by a simulation with constants that are measured here.
 
-Measures LeNet-5 and a network of ResNet-50's size with 1, 2 and 4 workers of Ray, and with 4 in one process on one
-processor, where seconds of workers and of the driver can be told apart. Then simulates 2 and 4 workers on this
-machine's processors, prints that beside what was measured, and simulates up to 512 with a processor each.
+Measures LeNet-5 and a network of ResNet-50's size with 1, 2 and 4 workers of Ray. Then simulates 2 and 4 workers on
+this machine's processors, prints that beside what was measured, and simulates up to 512 with a processor each.
 `--write` puts the tables between the marks of docs/scaling.md.
 """
 
@@ -13,6 +12,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,9 @@ import psutil
 import torch
 from scipy.optimize import nnls
 
-from bare_pass import seconds_of
 from bench.kept import Conditions
-from crew_measured import Measured, measured_here, measured_with_ray
-from crew_model import Costs, Design, Numbers, Simulated, Subject, Units, simulated
+from crew_measured import Measured, measured
+from crew_model import Costs, Numbers, Simulated, Simulation, Subject, Units
 from jostle.session.crew_member import ROUND_BYTES
 from jostle.storage.files import write_whole
 from marked_sections import with_section
@@ -37,18 +36,6 @@ CLASSES = 40  # of units
 CLUMPINGS = np.geomspace(0.02, 50, 60)
 CHECKED = (2, 4)
 NUMBERS = (1, 2, 4, 8, 64, 512)
-MANY = (8, 64, 512)
-SATURATED = 0.95  # of the driver's time
-MOST_SYNCHRONISING = 0.2  # of workers' time, for a design to hold
-SIMULATED_SECONDS = 60
-IN_ONE_PROCESS = 4  # workers
-DESIGNS = (
-    Design("as it is: news of each round by themselves"),
-    Design("all news of a second together", tick=1.0),
-    Design("the same, and first rounds of 0.05 s that double", tick=1.0, first_round=0.05),
-    Design("the same, and news are covered units without entries", tick=1.0, first_round=0.05, maps=True),
-    Design("the same, and a driver for every 64 workers", tick=1.0, first_round=0.05, maps=True, group=64),
-)
 
 
 @dataclass(frozen=True)
@@ -88,6 +75,8 @@ class Seen:
     rate: float  # executions per second
     bytes_in: float  # per second
     bytes_out: float  # per second
+    processors: float  # that the driver's process left for workers
+    driver: float  # of a processor, the thread that takes over
     synchronising: float
     duplicates: float
 
@@ -112,13 +101,14 @@ def main() -> int:
         conditions, every = _measured(options.quick)
         if options.constants is not None:
             options.constants.write_text(_text(conditions, every), encoding="utf-8")
-    seconds = 5 if options.quick else SIMULATED_SECONDS
-    series = list(_series(every, seconds))
+    at_first, longer = (5, 20) if options.quick else (60, 600)
     tables = {
         "scaling: constants": _constants_table(every) + f"\n\n*{conditions}.*",
         "scaling: check": _check_table(every),
-        "scaling: verdict": _verdict_table(series),
-        "scaling: simulation": "\n\n".join(_simulation_table(one, seconds) for one in series),
+        "scaling: simulation": "\n\n".join(
+            _simulation_table(one, seconds, True) for one in every for seconds in (at_first, longer)
+        ),
+        "scaling: unbounded": "\n\n".join(_simulation_table(one, at_first, False) for one in every),
     }
     for name, table in tables.items():
         print(f"## {name}\n\n{table}\n")
@@ -137,27 +127,21 @@ CAMPAIGNS = (LENET5, RESNET50)
 
 def _constants(campaign: Campaign, seconds: float) -> Constants:
     """Runs a campaign with several numbers of workers."""
-    here = measured_here(campaign.options, IN_ONE_PROCESS, 2 * seconds)  # on one processor for all
-    ray = [measured_with_ray(campaign.options, workers, seconds) for workers in (1, *CHECKED)]
-    first, two = ray[0], ray[1]
-    turns = [turn for one in ray for turn in one.turns]
-    last = first.points[-1]
-    units = int(last.coverage["kmnc"]["neurons"] * SECTIONS)
+    one, *several = (measured(campaign.options, workers, seconds) for workers in (1, *CHECKED))
+    turns = [turn for run in several for turn in run.turns]
+    bulletins = [bulletin for run in several for bulletin in run.told.bulletins]
+    last = one.points[-1]
     subject = Subject(
-        units=_units(first),
-        costs=_costs(here, ray, units),
+        units=_units(one),
+        costs=_costs(several),
+        input_bytes=one.input_bytes,
         entry_bytes=sum(turn.bytes_in for turn in turns) / sum(turn.kept for turn in turns),
-        round_seconds=float(np.mean([turn.busy for turn in two.turns])),
+        told_bytes=sum(size for _, size in bulletins) / sum(entries for entries, _ in bulletins),
         round_bytes=ROUND_BYTES,
-        step_rows=sum(turn.ran for turn in turns) / sum(turn.steps for turn in turns),
-        map_bytes=units / 8,
+        step_rows=one.lines[1].planned,
     )
     return Constants(
-        campaign.told,
-        subject,
-        tuple(_seen(one) for one in ray if one.workers in CHECKED),
-        last.executions,
-        last.coverage["kmnc"]["covered"],
+        campaign.told, subject, tuple(map(_seen, several)), last.executions, last.coverage["kmnc"]["covered"]
     )
 
 
@@ -186,43 +170,37 @@ def _covered(figures: Mapping[str, float]) -> float:
     return figures["covered"] * figures["neurons"] * SECTIONS
 
 
-def _costs(here: Measured, ray: Sequence[Measured], units: int) -> Costs:
-    turns = [turn for turn in here.turns if turn.whole]
-    round_, bulletin, told, handed = _fitted(
-        turns, lambda turn: (1, turn.took, turn.took_entries, turn.kept), lambda turn: turn.worked - turn.stepped
+def _left_by_driver(run: Measured) -> float:
+    """Processors for workers."""
+    return (psutil.cpu_count() or 1) - run.process / run.seconds
+
+
+def _costs(several: Sequence[Measured]) -> Costs:
+    """Fits what rounds, bulletins and entries cost to all rounds of these runs; what workers do, to the first's."""
+    two = several[0]
+    turns = [turn for run in several for turn in run.turns]
+    slow = max(1.0, two.workers / _left_by_driver(two))
+    round_, handed = _fitted(
+        two.turns[two.workers :],
+        lambda turn: (1, turn.kept_before),
+        lambda turn: (turn.elapsed - turn.busy) / slow - turn.taking_in,
     )
-    step, entry = _fitted(turns, lambda turn: (turn.steps, turn.kept), lambda turn: turn.taking)
-    told_of = [turn for turn in turns if turn.bytes_news]
-    put_out, news = _fitted(told_of, lambda turn: (1, turn.new), lambda turn: turn.telling)
-    empty, asked, asked_entry = _fitted(told_of, lambda turn: (1, turn.bulletins, turn.told), lambda turn: turn.asking)
-    calls, answers, shares = (
-        [pair for one in ray for pair in getattr(one.transport, name)] for name in ("calls", "answers", "shares")
-    )
-    call, referred = _fitted(calls, lambda pair: (1, pair[0]), lambda pair: pair[1])
-    answer, received = _fitted(answers, lambda pair: (1, pair[0]), lambda pair: pair[1])
-    _, shared = _fitted(shares, lambda pair: (1, pair[0]), lambda pair: pair[1])
-    size = sum(turn.bytes_in for turn in turns) / sum(turn.kept for turn in turns)
+    bulletin, told = _fitted(turns, lambda turn: (turn.bulletins, turn.told), lambda turn: turn.taking_in)
+    after = [(before, turn) for run in several for before, turn in pairwise(run.turns)]
+    turn_, entry, put_out = _fitted(after, lambda pair: (1, pair[0].kept, pair[1].put_out), lambda pair: pair[1].driver)
+    calls = [call for run in several for call in run.told.calls]
+    _, asked = _fitted(calls, lambda pair: (1, pair[0]), lambda pair: pair[1])
     return Costs(
-        execution=sum(turn.stepped for turn in turns) / sum(turn.ran for turn in turns),
+        execution=sum(turn.busy for turn in two.turns) / sum(turn.ran for turn in two.turns) / slow,
         round=round_,
         bulletin=bulletin,
         told=told,
         handed=handed,
-        turn=put_out + empty + call + answer,
-        step=step,
-        entry=entry + received * size,
-        news=news + shared * size,
-        asked=asked + referred,
-        asked_entry=asked_entry,
-        written=sum(one.other_threads for one in ray) / sum(turn.kept for one in ray for turn in one.turns),
-        merged=_merging(units),
+        turn=turn_,
+        entry=entry,
+        put_out=put_out,
+        asked=asked,
     )
-
-
-def _merging(units: int) -> float:
-    """Seconds to merge two maps of a bit for each unit."""
-    ours, theirs = (np.zeros(units // 8, np.uint8) for _ in range(2))
-    return seconds_of(lambda: np.bitwise_or(ours, theirs, out=ours), 20)
 
 
 def _fitted(
@@ -230,7 +208,7 @@ def _fitted(
 ) -> list[float]:
     """What each cause costs, none less than nothing, by least squares."""
     if not rows:
-        raise RuntimeError("no worker was asked for a round after its first two: runs must take longer here")
+        raise RuntimeError("workers did no rounds to measure: runs must take longer here")
     matrix, effects = np.array([causes(row) for row in rows], float), np.array([seconds(row) for row in rows])
     scale = np.maximum(matrix.max(0), 1e-12)
     costs: Numbers = nnls(matrix / scale, np.maximum(effects, 0))[0] / scale
@@ -238,17 +216,19 @@ def _fitted(
 
 
 def _seen(measured: Measured) -> Seen:
-    turns, summary = measured.turns, measured.summary
-    assert summary.workers is not None, "it ran with workers"
+    turns, workers = measured.turns, measured.summary.workers
+    assert workers is not None, "it ran with workers"
     kept = sum(turn.kept for turn in turns)
     return Seen(
         measured.workers,
-        summary.seconds,
-        sum(turn.ran for turn in turns) / summary.seconds,
-        sum(turn.bytes_in for turn in turns) / summary.seconds,
-        sum(turn.bytes_news for turn in turns) / summary.seconds,
-        summary.workers.synchronising,
-        summary.workers.duplicates / max(1, kept),
+        measured.seconds,
+        sum(turn.ran for turn in turns) / measured.seconds,
+        sum(turn.bytes_in for turn in turns) / measured.seconds,
+        sum(size for _, size in measured.told.bulletins) / measured.seconds,
+        _left_by_driver(measured),
+        measured.driver / measured.seconds,
+        workers.synchronising,
+        workers.duplicates / max(1, kept),
     )
 
 
@@ -259,22 +239,17 @@ def _constants_table(every: Sequence[Constants]) -> str:
             "executions a second of a worker with a processor of its own",
             lambda one: f"{1 / _costs_of(one).execution:,.1f}",
         ),
-        ("bytes of a kept entry with its trace", lambda one: f"{one.subject.entry_bytes:,.0f}"),
-        ("seconds of a round, on average", lambda one: f"{one.subject.round_seconds:.2f}"),
+        ("executions of a step, at first", lambda one: f"{one.subject.step_rows:,.0f}"),
+        ("bytes of an entry that is handed over", lambda one: f"{one.subject.entry_bytes:,.0f}"),
+        ("bytes of an entry that others are told of", lambda one: f"{one.subject.told_bytes:,.0f}"),
         ("worker: a round", lambda one: _micro(_costs_of(one).round)),
-        ("worker: a bulletin of news", lambda one: _micro(_costs_of(one).bulletin)),
-        ("worker: an entry of it", lambda one: _micro(_costs_of(one).told)),
         ("worker: an entry handed over", lambda one: _micro(_costs_of(one).handed)),
+        ("worker: a bulletin taken in", lambda one: _micro(_costs_of(one).bulletin)),
+        ("worker: an entry of it", lambda one: _micro(_costs_of(one).told)),
         ("driver: a round", lambda one: _micro(_costs_of(one).turn)),
-        ("driver: a step of it", lambda one: _micro(_costs_of(one).step)),
-        ("driver: an entry taken over", lambda one: _micro(_costs_of(one).entry)),
-        ("driver: an entry that is new put out", lambda one: _micro(_costs_of(one).news)),
-        ("driver: a bulletin told to a worker", lambda one: _micro(_costs_of(one).asked)),
-        ("driver: an entry of it", lambda one: _micro(_costs_of(one).asked_entry)),
-        ("driver's other threads (writing, Ray): an entry", lambda one: _micro(_costs_of(one).written)),
-        ("merging a map of all units, a bit each", lambda one: _micro(_costs_of(one).merged)),
-        ("bytes of such a map", lambda one: f"{one.subject.map_bytes:,.0f}"),
-        ("executions of a step", lambda one: f"{one.subject.step_rows:,.0f}"),
+        ("driver: an entry", lambda one: _micro(_costs_of(one).entry)),
+        ("driver: a bulletin put out", lambda one: _micro(_costs_of(one).put_out)),
+        ("driver: a bulletin told to one worker", lambda one: _micro(_costs_of(one).asked)),
         (
             "kept of an execution, at first and in the end",
             lambda one: " and ".join(f"{float(share):.2f}" for share in _chances(one)),
@@ -301,72 +276,39 @@ def _micro(seconds: float) -> str:
 
 
 def _check_table(every: Sequence[Constants]) -> str:
-    headings = ("run", "executions/s", "duplicates", "synchronising", "MB/s to the driver", "MB/s of news")
+    headings = (
+        *("run", "executions/s", "duplicates", "synchronising", "driver busy"),
+        *("MB/s to the driver", "MB/s of news"),
+    )
     return markdown_table(headings, [cells for one in every for cells in _checks(one)])
 
 
 def _checks(constants: Constants) -> Iterator[list[str]]:
     """Every cell: simulated, then measured."""
-    processors = psutil.cpu_count() or 1
     for seen in constants.seen:
-        run = simulated(constants.subject, DESIGNS[0], seen.workers, seen.seconds, processors)
+        run = Simulation(constants.subject, seen.workers, seen.processors).run(seen.seconds)
         yield [
             f"{constants.told}, {seen.workers} workers: simulated / measured",
             f"{run.rate:,.0f} / {seen.rate:,.0f}",
             f"{run.duplicates:.1%} / {seen.duplicates:.1%}",
             f"{run.synchronising:.1%} / {seen.synchronising:.1%}",
+            f"{run.utilisation:.0%} / {seen.driver:.0%}",
             f"{run.bytes_in / 1e6:,.1f} / {seen.bytes_in / 1e6:,.1f}",
             f"{run.bytes_out / 1e6:,.1f} / {seen.bytes_out / 1e6:,.1f}",
         ]
 
 
-@dataclass(frozen=True)
-class Series:
-    """One campaign with one design and several numbers of workers."""
-
-    constants: Constants
-    design: Design
-    runs: tuple[Simulated, ...]
-    alone: float  # executions per second of one worker
-
-
-def _series(every: Sequence[Constants], seconds: float) -> Iterator[Series]:
-    for constants in every:
-        alone = simulated(constants.subject, DESIGNS[0], 1, seconds).rate
-        for design in DESIGNS:
-            numbers = NUMBERS if design is DESIGNS[0] else MANY
-            runs = tuple(simulated(constants.subject, design, number, seconds) for number in numbers)
-            yield Series(constants, design, runs, alone)
-
-
-def _simulation_table(series: Series, seconds: float) -> str:
-    title = f"{series.constants.told}, {series.design.told}, the first {seconds:.0f} s, a processor for each worker:"
-    return f"{title}\n\n{markdown_table(HEADINGS, [_cells(run, series.alone) for run in series.runs])}"
-
-
-def _verdict_table(every: Sequence[Series]) -> str:
-    """How far each design goes."""
-    cells = [
-        [f"{one.constants.told}, {one.design.told}", *(_verdict(run) for run in one.runs if run.workers in MANY)]
-        for one in every
-    ]
-    return markdown_table(("campaign and design", *(f"{number} workers" for number in MANY)), cells)
-
-
-def _verdict(run: Simulated) -> str:
-    reached = run.synchronising <= MOST_SYNCHRONISING and run.utilisation <= SATURATED
-    return f"{'**holds**' if reached else 'does not hold'}: {run.synchronising:.0%}, driver {run.utilisation:.0%}"
+def _simulation_table(constants: Constants, seconds: float, bounded: bool) -> str:
+    runs = [Simulation(constants.subject, number, bounded=bounded).run(seconds) for number in NUMBERS]
+    bound = "" if bounded else ", if workers kept all that is new to them"
+    title = f"{constants.told}, the first {seconds:.0f} s, a processor for each worker and for the driver{bound}:"
+    return f"{title}\n\n{markdown_table(HEADINGS, [_cells(run, runs[0].rate) for run in runs])}"
 
 
 HEADINGS = (
     *("workers", "executions/s (times one)", "to the driver, MB/s (busiest second)", "news, MB/s put out (each takes)"),
-    *(
-        "driver busy",
-        "its longest queue",
-        "workers synchronising or waiting",
-        "age of news, mean (worst)",
-        "duplicates",
-    ),
+    *("driver busy", "its longest queue", "workers synchronising or waiting", "age of news, mean (worst)"),
+    *("duplicates", "not looked at for want of room"),
 )
 
 
@@ -376,11 +318,12 @@ def _cells(run: Simulated, alone: float) -> list[str]:
         f"{run.rate:,.0f} ({run.rate / alone:.1f}×)",
         f"{run.bytes_in / 1e6:,.1f} ({run.peak_in / 1e6:,.0f})",
         f"{run.bytes_out / 1e6:,.1f} ({run.bytes_taken / 1e6:,.1f})",
-        f"{run.utilisation:.0%}{', saturated' if run.utilisation > SATURATED else ''}",
-        f"{run.peak:,.1f} s",
+        f"{run.utilisation:.0%}",
+        f"{run.queue:,.1f} s",
         f"{run.synchronising:.1%}",
         f"{run.stale:.1f} s ({run.stalest:.1f})" if run.workers > 1 else "",
         f"{run.duplicates:.1%}",
+        f"{run.passed_over:.1%}",
     ]
 
 
