@@ -201,10 +201,15 @@ def fingerprints(out: Path) -> list[str]:
     return sorted(record.fingerprint for _, record in recorded(out / "findings"))
 
 
-def check_folder(out: Path) -> None:
-    """Findings are those of the journal, each once; no worker did one of its steps twice."""
+def check_folder(out: Path, killed: bool = False) -> None:
+    """Findings are those of the journal, each once; no worker did one of its steps twice.
+
+    Where the campaign was killed, a finding may have been safe before the line of its step was.
+    """
     lines = lines_of(out)
-    assert fingerprints(out) == sorted(one for line in lines for one in line.findings) != []
+    told = [one for line in lines for one in line.findings]
+    assert told and len(set(told)) == len(told)
+    assert set(told) <= set(fingerprints(out)) if killed else sorted(told) == fingerprints(out)
     assert len(set(fingerprints(out))) == len(fingerprints(out))
     assert all(is_whole(folder) for folder in (out / "findings").iterdir())
     by = [line.by for line in lines[1:]]
@@ -259,11 +264,11 @@ def test_a_killed_campaign_leaves_no_worker_and_goes_on_without_repeating_or_los
     two_nodes: Nodes, start: Callable[..., Driver], record_property: Count
 ) -> None:
     call, known = [*CALL, "--workers", "2", *two_nodes.address], set[str]()
-    for attempt in range(times(2, 10)):
+    for attempt in range(times(1, 10)):
         driver = start(*call, *WITHOUT_END)
         before = len(driver.lines)
         driver.wait_until(lambda: who(driver.lines[max(before, 1) :]) == {0, 1} and len(driver.lines) > before + ROUNDS)
-        doomed = two_nodes.workers() if attempt % 2 else []  # the campaign alone, or everything at once
+        doomed = [] if attempt % 2 else two_nodes.workers()  # everything at once, or the campaign alone
         driver.kill()
         for worker in doomed:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -279,8 +284,8 @@ def test_a_killed_campaign_leaves_no_worker_and_goes_on_without_repeating_or_los
     assert driver.out.joinpath("journal.jsonl").read_bytes().startswith(sound)
     assert driver.lines[-1].executions == executions == ended.json()["executions"]
     assert known <= set(fingerprints(driver.out))
-    check_folder(driver.out)
-    record_property("kills of campaigns with workers", times(2, 10))
+    check_folder(driver.out, killed=True)
+    record_property("kills of campaigns with workers", times(1, 10))
 
 
 @only_in_soak

@@ -20,6 +20,7 @@ from jostle.scale.folder_parcels import folder_parcels, put_files
 from jostle.scale.members import AllTries, Grants, Member, Request
 from jostle.scale.pace import Pace
 from jostle.scale.parcel import Parcel
+from jostle.scale.requests import BeginRequest, RoundRequest, WorkerSetup
 from jostle.scale.step_parcels import News, StepParcels, only_roots
 from jostle.step_records import DoneStep, Standing, Tries, WorkersSoFar
 from jostle.storage.own_folders import GRAPHS
@@ -36,7 +37,7 @@ REFUSED, FAILED = "refused", "failed"  # fields of an answer: what the user must
 class Work:
     """What workers begin with."""
 
-    fields: Mapping[str, Any]  # what they are to compose, and what must be the same where they are
+    setup: WorkerSetup
     executions: int | None  # that the campaign may have in all
     batch: int  # executions of a step
     folder: Path  # of the campaign
@@ -104,16 +105,21 @@ class RemoteCrew:
             by = torch.full((len(rows),), self._given.number)
             whole = self._standing.looks_at_inputs
             told = kept.select(rows) if whole else only_roots(kept.seeds, kept.roots[rows])
-            self._news.append(News(by, told, done.trace.select(rows), bugs, flaky))
+            self._news.append(News(by, told, done.trace.select(rows), bugs, flaky, inputs_told=whole))
 
     def over(self) -> bool:
         return not self._steps and self._failure is None and self._nothing_comes()
 
     def stop(self) -> None:
         """Whoever is at work does the round that it is at, and nobody waits for another."""
+        if self._stopping:
+            return
         self._stopping = True
-        for member in self._members:
-            while len(member.calls) > 1:
+        first = self._first_calls()
+        answered = self._cluster.first_ready(list(first), 0.0) if first else ()
+        for answer, member in first.items():
+            begun = 2 if answer in answered else 1  # whoever has answered is at the next call already
+            while len(member.calls) > begun:
                 member.calls.pop()
 
     def tries(self) -> Mapping[str, Tries]:
@@ -151,14 +157,15 @@ class RemoteCrew:
         member = Member(number, handle, ids, self._executions, deaths, heard=now)
         for file in files:
             self._call(member, RECEIVE, Parcel(), file)
-        begin = {
-            "seconds": self._standing.seconds + (0.0 if self._began is None else now - self._began),
-            "executions": self._work.executions if self._workers == 1 else self._executions,
-            "bugs": sorted(self._bugs),
-            "flaky": sorted(self._flaky),
-            "workers": self._workers,
-        }
-        self._call(member, BEGIN, Parcel({**self._work.fields, **begin}))
+        begin = BeginRequest(
+            setup=self._work.setup,
+            seconds=self._standing.seconds + (0.0 if self._began is None else now - self._began),
+            executions=self._work.executions if self._workers == 1 else self._executions,
+            bugs=sorted(self._bugs),
+            flaky=sorted(self._flaky),
+            workers=self._workers,
+        )
+        self._call(member, BEGIN, begin.parcel)
         return member
 
     def _call(self, member: Member, method: str, parcel: Parcel, *shared: Any, room: int | None = None) -> None:
@@ -173,9 +180,19 @@ class RemoteCrew:
             if executions is not None and member.granted <= member.ran:
                 return
             room = self._pace.allow(seconds, time.monotonic())
-            bulletins, member.news, member.rounds = member.news, [], member.rounds + 1
-            asked = {"executions": executions, "seconds": seconds, "soon": self._pace.soon, "room": room}
-            self._call(member, ROUND, Parcel(asked), *bulletins, room=room)
+            asked = RoundRequest(executions, seconds, self._pace.soon, room)
+            self._call(member, ROUND, asked.parcel, *member.news, room=room)
+            member.news.clear()
+            member.rounds += 1
+
+    def _ask_everybody(self) -> None:
+        """What somebody gave back is there for the others."""
+        for member in self._members:
+            self._ask(member)
+
+    def _first_calls(self) -> dict[Any, Member]:
+        """Whoever has not answered all that it was asked, by the answer that comes next."""
+        return {member.calls[0].answer: member for member in self._members if member.calls}
 
     def _ask_on(self) -> None:
         """What was given before is safe by now; once all of its round was, its worker goes on."""
@@ -201,7 +218,7 @@ class RemoteCrew:
     def _hear(self) -> None:
         """Takes answers that there are, or that come within a moment, until one has steps."""
         if not self._ready:
-            asked = {member.calls[0].answer: member for member in self._members if member.calls}
+            asked = self._first_calls()
             ready = self._cluster.first_ready(list(asked), MOMENT) if asked else ()
             self._ready.extend(asked[answer] for answer in ready)
         while self._ready and not self._steps:  # those that are not heard yet keep, and would take memory
@@ -235,23 +252,19 @@ class RemoteCrew:
 
     def _take(self, member: Member, call: Request, parcel: Parcel) -> None:
         """Takes a round of steps."""
-        steps, files = self._parcels.steps_in(parcel)
-        put_files(files, self._work.folder, (GRAPHS,))
-        fields = parcel.fields
-        member.deaths = 0
-        member.busy, member.elapsed, member.exhausted = fields["busy"], fields["elapsed"], fields["exhausted"]
-        member.counts = Counter(fields["counts"])
-        self._turn_kept = sum(len(done.kept) for done in steps)
-        self._pace.told.add(fields["told"], fields["taking_in"])
+        done = self._parcels.round_in(parcel)
+        put_files(done.files, self._work.folder, (GRAPHS,))
+        member.take(done.figures)
+        member.ran += sum(step.ran for step in done.steps)
+        self._turn_kept = sum(len(step.kept) for step in done.steps)
+        self._pace.told.add(done.figures.told, done.figures.taking_in)
         self._pace.kept(self._turn_kept, call.room)
-        self._tries.tell(member.number, {name: Tries(*one) for name, one in fields["tries"].items()})
-        member.ran += sum(done.ran for done in steps)
-        self._steps.extend((member, done) for done in steps)
+        self._tries.tell(member.number, done.figures.tries)
+        self._steps.extend((member, step) for step in done.steps)
         if member.exhausted:
             self._grants.give_back(member)
-            for other in self._members:
-                self._ask(other)
-        elif not steps:
+            self._ask_everybody()
+        elif not done.steps:
             self._ask(member)
 
     def _nothing_comes(self) -> bool:
@@ -295,6 +308,7 @@ class RemoteCrew:
             )
         else:
             self._members[place] = self._hired(member.number, self._folder_files(), member.deaths + 1)
+        self._ask_everybody()
 
 
 def _in_campaigns_ids(ids: CorpusIds, done: DoneStep) -> DoneStep:

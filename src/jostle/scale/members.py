@@ -9,9 +9,13 @@ from typing import Any
 
 from jostle.scale.cluster import Handle
 from jostle.scale.corpus_ids import CorpusIds
+from jostle.scale.requests import RoundFigures
 from jostle.step_records import Tries
 
 LEASED = 4  # rounds that a worker has executions for ahead of it
+MOST_NEWS = (
+    1000  # bulletins that wait for a worker; one that was silent for longer discovers again what others did before
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Member:
     executions: int  # of the campaign, when this one began
     deaths: int = 0  # in a row, of those whose place it takes
     calls: deque[Request] = field(default_factory=deque)  # that are not answered yet
-    news: list[Any] = field(default_factory=list)  # to tell it, by which a cluster finds it
+    news: deque[Any] = field(default_factory=lambda: deque(maxlen=MOST_NEWS))  # to tell it, as a cluster finds it
     rounds: int = 0  # that it was asked for
     granted: int = 0  # executions
     ran: int = 0  # executions that were handed over
@@ -49,6 +53,12 @@ class Member:
     def ready(self) -> bool:
         """Whether it can do something."""
         return self.begun and not self.exhausted
+
+    def take(self, figures: RoundFigures) -> None:
+        """Notes what it says of itself."""
+        self.deaths = 0
+        self.busy, self.elapsed, self.exhausted = figures.busy, figures.elapsed, figures.exhausted
+        self.counts = Counter(figures.counts)
 
     def asked(self, method: str) -> int:
         """Calls of a method that are not answered yet."""

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -148,17 +149,18 @@ def refuse_silence(address: str) -> None:
     host, _, port = address.removeprefix(CLIENT).rpartition(":")
     if address != "auto" and (not host or not port.isdecimal()):
         raise UsageError(f"--ray-address {address}: give HOST:PORT, ray://HOST:PORT or auto")
-    silent = f"--ray-address {address}: no cluster of Ray answers there"
+    silent, began = f"--ray-address {address}: no cluster of Ray answers there", time.monotonic()
     if address != "auto":
         try:
             socket.create_connection((host, int(port)), timeout=PATIENCE / 2).close()
         except (OSError, OverflowError) as error:
             raise UsageError(f"{silent} ({error}): check address and port") from error
+    left = PATIENCE - (time.monotonic() - began)
     with subprocess.Popen([sys.executable, "-c", ASKING, address], **PIPES) as asking:
         assert asking.stdout is not None, "a pipe"
         asking.stdout.readline()  # it has imported Ray, which may take seconds
         try:
-            _, said = asking.communicate(timeout=PATIENCE)
+            _, said = asking.communicate(timeout=left)
         except subprocess.TimeoutExpired as error:
             asking.kill()
             raise UsageError(f"{silent} within {PATIENCE:.0f} s: check address and port") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from jostle.lineage import Mutation, Untouched
 from jostle.mutations import Mutations
 from jostle.records import NO_PARENT, NO_TRACE, Bug, Candidates, Failures, Finding, Seeds, Trace, Violation, all_rows
 from jostle.scale.parcel import Parcel
+from jostle.scale.requests import RoundFigures
 from jostle.step_records import DoneStep, OwnStep
 from jostle.storage.entries import entries_of, entry_arrays
 from jostle.storage.files import portable
@@ -29,14 +30,24 @@ Files = Mapping[str, Tensor]  # by path within a campaign's folder, [bytes]
 
 
 @dataclass(frozen=True)
+class DoneRound:
+    """What a worker answers when it was asked for a round."""
+
+    steps: Sequence[DoneStep]
+    files: Files = field(default_factory=dict)  # that the campaign needs of what the steps kept or found
+    figures: RoundFigures = field(default_factory=RoundFigures)
+
+
+@dataclass(frozen=True)
 class News:
     """What workers kept that is new to all, and the bugs that they have found."""
 
     workers: Tensor  # [kept] who kept it
-    kept: Candidates  # of which only the roots may be known, see `only_roots`
+    kept: Candidates
     trace: Trace  # of the rows kept
     bugs: Collection[Bug] = ()
     flaky: Collection[Bug] = ()
+    inputs_told: bool = True  # else only the roots of what was kept are
 
     @staticmethod
     def joined(parts: Sequence[News]) -> News:
@@ -48,6 +59,7 @@ class News:
             Trace.joined([part.trace for part in filled or parts]),
             {bug for part in parts for bug in part.bugs},
             {bug for part in parts for bug in part.flaky},
+            parts[0].inputs_told,
         )
 
     def of_others(self, worker: int) -> News:
@@ -76,27 +88,26 @@ class StepParcels:
         """Of one input."""
         return self.seeds.inputs[:1].nbytes
 
-    def of_steps(self, steps: Sequence[DoneStep], files: Files, **fields: Any) -> Parcel:
-        parcels = [self._of_step(done) for done in steps]
-        arrays = grouped({**{str(place): parcel.arrays for place, parcel in enumerate(parcels)}, FILES: files})
-        return Parcel({**fields, "steps": [dict(parcel.fields) for parcel in parcels]}, arrays)
+    def of_round(self, done: DoneRound) -> Parcel:
+        parcels = [self._of_step(one) for one in done.steps]
+        arrays = grouped({**{str(place): parcel.arrays for place, parcel in enumerate(parcels)}, FILES: done.files})
+        return Parcel({"figures": asdict(done.figures), "steps": [dict(parcel.fields) for parcel in parcels]}, arrays)
 
-    def steps_in(self, parcel: Parcel) -> tuple[list[DoneStep], Files]:
-        """The steps, and the files that their entries need."""
+    def round_in(self, parcel: Parcel) -> DoneRound:
         told = parcel.fields["steps"]
         arrays = ungrouped(parcel.arrays, (*(str(place) for place in range(len(told))), FILES))
-        return [self._step(fields, arrays[str(place)]) for place, fields in enumerate(told)], arrays[FILES]
+        steps = [self._step(fields, arrays[str(place)]) for place, fields in enumerate(told)]
+        return DoneRound(steps, arrays[FILES], RoundFigures.of(parcel.fields["figures"]))
 
     def of_news(self, news: News) -> Parcel:
-        known = news.kept.inputs.shape[1:] == self.seeds.inputs.shape[1:]
         fields = {
             "bugs": sorted(news.bugs),
             "flaky": sorted(news.flaky),
-            KEPT: news.kept.mutations.texts if known else None,
+            KEPT: news.kept.mutations.texts if news.inputs_told else None,
         }
         arrays = {NEWS: {"workers": news.workers, "roots": news.kept.roots}}
         if len(news.kept):
-            arrays |= {TRACE: trace_arrays(news.trace), KEPT: entry_arrays(news.kept) if known else {}}
+            arrays |= {TRACE: trace_arrays(news.trace), KEPT: entry_arrays(news.kept) if news.inputs_told else {}}
         return Parcel(fields, grouped(arrays))
 
     def news_in(self, parcel: Parcel) -> News:
@@ -105,7 +116,7 @@ class StepParcels:
         kept = only_roots(self.seeds, told["roots"]) if texts is None else self._entries(arrays[KEPT], texts)
         trace = trace_of(arrays[TRACE], len(kept), {}) if len(kept) else NO_TRACE
         bugs, flaky = (frozenset((kind, number) for kind, number in fields[name]) for name in ("bugs", "flaky"))
-        return News(told["workers"], kept, trace, bugs, flaky)
+        return News(told["workers"], kept, trace, bugs, flaky, inputs_told=texts is not None)
 
     @cached_property
     def nothing(self) -> Candidates:

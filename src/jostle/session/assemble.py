@@ -31,7 +31,7 @@ from jostle.session.hiring import (
     on_one_thread_each,
     refuse_missing_ray,
     refuse_unshareable,
-    work_fields,
+    worker_setup,
 )
 from jostle.session.identity import folder_of, record_of
 from jostle.session.introduce import figures, introduction, nothing_found, summary_rows
@@ -86,7 +86,7 @@ def assemble(given: Given, progress: Progress = quietly) -> Session:
         undone.pop_all()
     afresh = partial(in_new_process, given, loaded) if loaded.settings[FindingOptions].confirm else None
     work = Work(
-        fields=work_fields(FUZZ_COMMAND, given.over(threads=loaded.threads), loaded.digest),
+        setup=worker_setup(FUZZ_COMMAND, given.over(threads=loaded.threads), loaded.digest),
         executions=budget_of(loaded.settings).executions,
         batch=loaded.settings[BatchOptions].rows,
         folder=archive.folder,

@@ -27,7 +27,7 @@ from jostle.recipes.frameworks import FrameworkCampaign, frameworks
 from jostle.records import Seeds, Share
 from jostle.scale.crew import Work
 from jostle.session.finish_frameworks import GraphFinisher
-from jostle.session.hiring import FRAMEWORKS_COMMAND, hire, refuse_missing_ray, work_fields
+from jostle.session.hiring import FRAMEWORKS_COMMAND, hire, refuse_missing_ray, worker_setup
 from jostle.session.identity import folder_of, record_of
 from jostle.session.session import Session
 from jostle.step_records import StepRecord
@@ -94,7 +94,7 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         files = GraphFiles(folder / GRAPHS, graph_number)
         store = GraphStore(files.read)
         work = Work(
-            fields=work_fields(FRAMEWORKS_COMMAND, settings.given, opened.digest),
+            setup=worker_setup(FRAMEWORKS_COMMAND, settings.given, opened.digest),
             executions=budget_of(settings).executions,
             batch=options.batch,
             folder=archive.folder,

@@ -27,7 +27,8 @@ from jostle.records import Seeds, Share
 from jostle.scale.crew import FAILED, REFUSED
 from jostle.scale.folder_parcels import file_array, put_files
 from jostle.scale.parcel import Parcel
-from jostle.scale.step_parcels import Files, StepParcels
+from jostle.scale.requests import BeginRequest, RoundFigures, RoundRequest
+from jostle.scale.step_parcels import DoneRound, Files, StepParcels
 from jostle.session.assemble_frameworks import keep_graphs, open_backends
 from jostle.session.crew_versions import refuse_other_versions
 from jostle.session.hiring import FRAMEWORKS_COMMAND, FUZZ_COMMAND
@@ -69,49 +70,50 @@ class CrewMember:
 
     def begin(self, content: bytes) -> bytes:
         """Composes the campaign and goes through all that it has done so far."""
-        return _answered(lambda: self._begun(Parcel.decoded(content).fields))
+        return _answered(lambda: self._begun(BeginRequest.of(Parcel.decoded(content))))
 
     def round(self, content: bytes, *bulletins: bytes) -> bytes:
         """Takes the news of others, and does steps for some time."""
-        return _answered(lambda: self._round(Parcel.decoded(content).fields, bulletins))
+        return _answered(lambda: self._round(RoundRequest.of(Parcel.decoded(content)), bulletins))
 
-    def _begun(self, fields: Mapping[str, Any]) -> Parcel:
-        refuse_other_versions(fields["versions"])
-        _enter(Path(fields["place"]), fields["importable"])
+    def _begun(self, asked: BeginRequest) -> Parcel:
+        setup, share = asked.setup, Share(self._number, asked.workers)
+        refuse_other_versions(setup.versions)
+        _enter(Path(setup.place), setup.importable)
         keep_freed_memory()
-        share = Share(self._number, fields["workers"])
-        self._composed = composed = COMPOSED[fields["command"]](fields["options"], self._folder, share)
-        if composed.digest != fields["digest"]:
+        self._composed = composed = COMPOSED[setup.command](setup.options, self._folder, share)
+        if composed.digest != setup.digest:
             raise UsageError(
                 f"on {os.uname().nodename} model or seeds are others than here: put the same files on every machine"
             )
         self._parcels, self._several = StepParcels(composed.seeds), share.of > 1
-        bugs, flaky = (frozenset((kind, number) for kind, number in fields[name]) for name in ("bugs", "flaky"))
-        composed.campaign.allow(replace(composed.budget, executions=fields["executions"]))
-        history = copied_history(self._folder, composed.seeds, bugs, flaky, fields["seconds"])
+        composed.campaign.allow(replace(composed.budget, executions=asked.executions))
+        bugs, flaky = frozenset(asked.bugs), frozenset(asked.flaky)
+        history = copied_history(self._folder, composed.seeds, bugs, flaky, asked.seconds)
         composed.campaign.begin(history, composed.listeners)
         self._busy, self._since = 0.0, time.monotonic()
         return Parcel()
 
-    def _round(self, asked: Mapping[str, Any], bulletins: Sequence[bytes]) -> Parcel:
+    def _round(self, asked: RoundRequest, bulletins: Sequence[bytes]) -> Parcel:
         composed, began = self._composed, time.thread_time()
         told = sum(self._take_in(bulletin) for bulletin in bulletins)
         taking_in = time.thread_time() - began
-        composed.campaign.allow(replace(composed.budget, executions=asked["executions"]), asked["room"])
+        composed.campaign.allow(replace(composed.budget, executions=asked.executions), asked.room)
         started = time.monotonic()
-        steps = list(self._steps(started, asked["seconds"], asked["soon"]))
+        steps = list(self._steps(started, asked))
         self._busy += time.monotonic() - started
-        return self._parcels.of_steps(
-            [DoneStep.joined(steps)] if self._several and steps else steps,
-            {name: content for done in steps for name, content in composed.files_of(done).items()},
+        figures = RoundFigures(
             busy=self._busy,
             elapsed=time.monotonic() - self._since,
             told=told,
             taking_in=taking_in,
             exhausted=not steps and not composed.campaign.spent(),
             counts=composed.counts(),
-            tries={name: [one.made, one.succeeded, one.needed] for name, one in composed.campaign.tries().items()},
+            tries=composed.campaign.tries(),
         )
+        files = {name: content for done in steps for name, content in composed.files_of(done).items()}
+        joined = [DoneStep.joined(steps)] if self._several and steps else steps
+        return self._parcels.of_round(DoneRound(joined, files, figures))
 
     def _take_in(self, bulletin: bytes) -> int:
         """Has the campaign know what others kept and found; how many entries that is."""
@@ -119,15 +121,15 @@ class CrewMember:
         self._composed.campaign.know(news.kept, news.trace, news.bugs, news.flaky)
         return len(news.kept)
 
-    def _steps(self, started: float, enough: float, soon: float) -> Iterator[DoneStep]:
+    def _steps(self, started: float, asked: RoundRequest) -> Iterator[DoneStep]:
         """Steps until so many seconds are over, or fewer once something was found."""
-        campaign, size = self._composed.campaign, 0
+        campaign, enough, size = self._composed.campaign, asked.seconds, 0
         while size < ROUND_BYTES and time.monotonic() - started < enough:
             done = campaign.step()
             if done is None:
                 return
             size += _size(done)
-            enough = min(enough, soon) if done.findings or done.flaky else enough
+            enough = min(enough, asked.soon) if done.findings or done.flaky else enough
             yield replace(done, by=OwnStep(self._number, campaign.steps)) if self._several else done
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from jostle.errors import UsageError
 from jostle.isolation.orphans import clean_up
@@ -15,6 +13,7 @@ from jostle.options.schema import Given
 from jostle.records import Seeds
 from jostle.scale.crew import RemoteCrew, Work
 from jostle.scale.ray_cluster import RayCluster, refuse_without_ray
+from jostle.scale.requests import WorkerSetup
 from jostle.scale.step_parcels import StepParcels
 from jostle.session.crew_versions import versions
 from jostle.session.isolate import any_held
@@ -90,14 +89,14 @@ def on_one_thread_each(given: Given) -> Given:
     return given.over(threads=1) if several and given.of(ThreadOptions).number is None else given
 
 
-def work_fields(command: str, given: Given, digest: str) -> Mapping[str, Any]:
-    """What every worker is told: what a user chose, but for workers and folders, which are the campaign's own."""
+def worker_setup(command: str, given: Given, digest: str) -> WorkerSetup:
+    """What every worker is to compose of what a user chose."""
     options = given.over(workers=None, ray_address=None, out=None)
-    return {
-        "command": command,
-        "options": dict(options.values),
-        "digest": digest,
-        "versions": versions(),
-        "place": str(Path.cwd()),
-        "importable": sys.path,
-    }
+    return WorkerSetup(
+        command=command,
+        options=dict(options.values),
+        digest=digest,
+        versions=versions(),
+        place=str(Path.cwd()),
+        importable=sys.path,
+    )

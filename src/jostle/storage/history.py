@@ -37,7 +37,8 @@ def read_history(folder: Path, seeds: Seeds, quarantine: Quarantine | None = Non
     failing_lost = repair_failing(folder, journal, quarantine)
     last = journal.lines[-1].step
     steps = [line.past_step(line.step in lost, line.step in failing_lost) for line in journal.lines]
-    bugs, flaky = (_bugs(folder / name, last) for name in (FINDINGS, FLAKY))
+    done_again = not any(line.by for line in journal.lines)  # nobody does again what one of several workers did
+    bugs, flaky = (_bugs(folder / name, last if done_again else None) for name in (FINDINGS, FLAKY))
     return _history(folder, seeds, journal, steps, bugs, flaky, seconds_spent(folder))
 
 
@@ -82,9 +83,12 @@ def _kept_by(folder: Path, seeds: Seeds, steps: Sequence[PastStep]) -> Candidate
     return Candidates.joined(parts)
 
 
-def _bugs(findings: Path, last: int) -> Bugs:
-    """Those known up to a step: a finding of a step that was cut off is found again when that step is done again."""
-    return frozenset(record.identity for _, record in recorded(findings) if record.step <= last)
+def _bugs(findings: Path, last: int | None) -> Bugs:
+    """Those known up to a step: a finding of a step that was cut off is found again when that step is done again.
+
+    Without a last step, all that are in the folder.
+    """
+    return frozenset(record.identity for _, record in recorded(findings) if last is None or record.step <= last)
 
 
 def _nothing(seeds: Seeds) -> Candidates:

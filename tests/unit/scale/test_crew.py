@@ -28,6 +28,7 @@ from jostle.scale import crew, pace
 from jostle.scale.cluster import WorkerLost
 from jostle.scale.crew import BEGIN, MOST_DEATHS, ROUND, ROUNDS_AHEAD
 from jostle.scale.parcel import Parcel
+from jostle.scale.requests import RoundRequest
 from jostle.scale.step_parcels import StepParcels
 from jostle.session import assemble as assembling
 from jostle.session.crew_member import CrewMember
@@ -97,6 +98,7 @@ class ClusterHere:
     chance: random.Random = field(default_factory=lambda: random.Random(0))
     dies: Dies = lambda call: False  # instead of answering
     places: int | None = None  # for workers in all of the campaign's time; those beyond wait for one for ever
+    at_once: bool = False  # whoever is asked answers, although nobody may hear of it for a while
     idle: int = 0  # turns in a row in which nobody could answer
     processors: int = 2
     workers: list[WorkerHere] = field(default_factory=list)
@@ -115,10 +117,14 @@ class ClusterHere:
     def asked(self, call: Call) -> None:
         self.log.append(("asked", call))
         self.queues[call.worker].append(call)
+        if self.at_once and call.worker in self.workers[: self.places]:
+            self._do(call)
 
     def first_ready(self, calls: Sequence[Call], seconds: float) -> list[Call]:
         placed = self.workers[: self.places]
         calls = [call for call in calls if call.worker in placed]
+        if not seconds:  # there is no time to answer now
+            return [call for call in calls if call.done]
         self.idle = 0 if calls else self.idle + 1
         assert self.idle < PATIENCE, "the campaign waits for nothing but a worker that has no place"
         if not calls:
@@ -152,7 +158,7 @@ class ClusterHere:
         """All rounds that were handed over, with their steps."""
         parcels = StepParcels(seeds)
         heard = [call for what, call in self.log if what == "heard" and call.method == ROUND]
-        return [(call, parcels.steps_in(Parcel.decoded(call.answer or b""))[0]) for call in heard]
+        return [(call, parcels.round_in(Parcel.decoded(call.answer or b"")).steps) for call in heard]
 
 
 def few_seeds(images: bool = False) -> Seeds:
@@ -266,7 +272,7 @@ def check_rounds(cluster: ClusterHere, seeds: Seeds | None = None) -> None:
             open_rounds[one.worker] += 1
             most = max(most, open_rounds[one.worker])
         elif what == "heard" and one.method == ROUND:
-            steps, _ = parcels.steps_in(Parcel.decoded(one.answer))
+            steps = parcels.round_in(Parcel.decoded(one.answer)).steps
             missing[one.worker].append({done.by for done in steps})
         elif what == "taken":
             for rounds in missing.values():
@@ -390,6 +396,22 @@ def test_a_campaign_that_goes_on_repeats_nothing_of_any_worker(crewed: Crewed) -
     check_parents(crewed, [first, second])
 
 
+def test_a_finding_whose_step_was_cut_off_counts_in_a_campaign_that_goes_on(crewed: Crewed) -> None:
+    """It was safe before its step was: nobody does again what a worker did, so nobody might find it again."""
+    crewed.run(ClusterHere(), executions=EXECUTIONS // 2)
+    journal, found = crewed.folder / "journal.jsonl", crewed.fingerprints
+    raw, last = (
+        journal.read_bytes().splitlines(keepends=True),
+        max(at for at, one in enumerate(crewed.lines) if one.findings),
+    )
+    cut_off = set(crewed.lines[last].findings)
+    journal.write_bytes(b"".join(raw[:last]))
+    summary = crewed.run(ClusterHere())
+    assert set(found) <= set(crewed.fingerprints) and len(set(crewed.fingerprints)) == len(crewed.fingerprints)
+    assert sum(summary.findings.values()) == len(crewed.fingerprints)
+    assert cut_off.isdisjoint(one for line in crewed.lines for one in line.findings)
+
+
 def test_a_campaign_of_several_workers_goes_on_without_them_and_with_one(crewed: Crewed) -> None:
     crewed.run(ClusterHere(), executions=250)
     crewed.run(ClusterHere(), workers=1, executions=450)
@@ -466,30 +488,113 @@ def test_workers_keep_no_more_than_the_campaign_has_time_for(crewed: Crewed, mon
     summary = crewed.run(cluster)
     kept = Counter[int]()
     for call, steps in cluster.heard(few_seeds()):
-        room = Parcel.decoded(call.content).fields["room"]
+        room = RoundRequest.of(Parcel.decoded(call.content)).room
+        assert room is not None, "several workers are bounded"
         kept[room] += sum(len(done.kept) for done in steps)
         assert all(len(done.kept) < room + 16 for done in steps)
     assert summary.executions == EXECUTIONS and kept[2] > 0 == kept[0]
     check_folder(crewed)
 
 
-def test_a_worker_for_whom_there_is_no_place_any_more_holds_up_nobody(crewed: Crewed) -> None:
-    """As where a machine is gone for good: all that the campaign may do is done by the others."""
-    dies = lambda call: call.worker.number == 1 and call.worker.answered == 1  # noqa: E731 - a predicate
-    summary = crewed.run(ClusterHere(dies=dies, places=2))
-    assert summary.executions == EXECUTIONS
+def test_what_a_worker_was_allowed_is_settled_once_also_if_it_dies(
+    crewed: Crewed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowed, settled = Counter[int](), Counter[int]()
+    allow, kept = pace.Pace.allow, pace.Pace.kept
+
+    def allowing(self: pace.Pace, seconds: float, now: float) -> int | None:
+        room = allow(self, seconds, now)
+        assert room is not None, "several workers are bounded"
+        allowed[room] += 1
+        return room
+
+    def settling(self: pace.Pace, entries: int, room: int | None) -> None:
+        if room is not None:
+            settled[room] += 1
+        kept(self, entries, room)
+
+    monkeypatch.setattr(pace.Pace, "allow", allowing)
+    monkeypatch.setattr(pace.Pace, "kept", settling)
+    cluster = ClusterHere(dies=dying(random.Random(1), 0.3))
+    summary = crewed.run(cluster, workers=3)
+    assert summary.workers is not None and summary.workers.lost > 0
+    assert allowed == settled and allowed.total() > 10
+
+
+def test_what_entries_cost_is_measured_at_the_campaign_and_at_workers(
+    crewed: Crewed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that is taken over, and all that workers are told of others."""
+    monkeypatch.setattr(pace, "GUESSED", 1)
+    cluster = ClusterHere()
+    session = crewed.session(cluster)
+    crewed.run_session(session, cluster)
+    rounds = cluster.heard(few_seeds())
+    measured, guess = session.campaign._crew._pace, 1  # type: ignore[union-attr]
+    kept = sum(len(done.kept) for _, steps in rounds for done in steps)
+    parcels = StepParcels(few_seeds())
+    news = [
+        parcels.news_in(Parcel.decoded(one)).of_others(call.worker.number) for call, _ in rounds for one in call.shared
+    ]
+    assert measured.taken.entries == guess + kept and measured.told.entries == guess + sum(
+        len(one.kept) for one in news
+    )
+    assert measured.told.messages == 2 + len(rounds) and measured.told.seconds > 0 < measured.taken.seconds
+
+
+@pytest.mark.parametrize("longer", [1.0, 0.0])
+def test_a_round_ends_soon_after_something_was_found(longer: float, crewed: Crewed) -> None:
+    """So that it is safe soon; a round that has found nothing goes on."""
+    crewed.patch.setattr(pace, "ROUND_SECONDS", 0.05 + longer)
+    crewed.patch.setattr(pace, "FIRST_ROUND_SECONDS", 0.05 + longer)
+    crewed.patch.setattr(pace, "SOON", 0.0)
+    cluster = ClusterHere()
+    crewed.run(cluster, executions=None, findings=3)
+    found = [steps for _, steps in cluster.heard(few_seeds()) if any(done.findings for done in steps)]
+    for (done,) in found:  # the steps of a round are joined: the one that found something was the last
+        assert {one.step for one in done.findings} == {done.by.step if done.by else 0}
+    assert found
+
+
+class FirstWorkerFirst(random.Random):
+    """Has workers begin, and then the first one do all that it is asked for before another has its turn."""
+
+    def sample(self, calls: Any, k: int, **_: Any) -> Any:
+        return [min(calls, key=lambda call: (call.method == ROUND, call.worker.number))]
+
+
+@pytest.mark.parametrize(("chance", "answered"), [(random.Random(0), 1), (FirstWorkerFirst(), 0)])
+def test_a_worker_for_whom_there_is_no_place_any_more_holds_up_nobody(
+    chance: random.Random, answered: int, crewed: Crewed
+) -> None:
+    """As where a machine is gone for good: all that the campaign may do is done by the others.
+
+    Also by those who had done all that they had been allowed when it went.
+    """
+
+    def dies(call: Call) -> bool:
+        return call.worker.number == 1 and call.method == ROUND and call.worker.answered == answered
+
+    cluster = ClusterHere(chance, dies, places=2)
+    summary = crewed.run(cluster)
+    assert summary.executions == EXECUTIONS and len(cluster.workers) == 3
     check_folder(crewed)
 
 
-def test_a_campaign_that_is_stopped_keeps_what_is_under_way(crewed: Crewed) -> None:
-    cluster = ClusterHere()
-    session = crewed.session(cluster)
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_campaign_that_is_stopped_keeps_what_is_under_way(at_once: bool, crewed: Crewed) -> None:
+    """Also what is done already, and was not heard of yet."""
+    cluster = ClusterHere(at_once=at_once)
+    session = crewed.session(cluster, workers=4)
     with session.closed_after():
         session.search([lambda record: session.campaign.stop() if record.step == 10 else None])
     handed_over = [done.by for _, steps in cluster.heard(few_seeds()) for done in steps]
     assert sorted(map(str, handed_over)) == sorted(str(line.by) for line in crewed.lines[1:])
     assert len(handed_over) >= 10 and crewed.lines[-1].executions < EXECUTIONS
-    assert all(len(queue) <= 1 for queue in cluster.queues.values())  # a round not begun is not waited for
+    waiting = [queue for queue in cluster.queues.values() if queue]
+    assert bool(waiting) != at_once and all(len(queue) == 1 for queue in waiting)  # a round not begun is not waited for
+    done = [call for what, call in cluster.log if what == "asked" and call.method == ROUND and call.done]
+    assert len(done) == len(cluster.heard(few_seeds()))  # and none that was done is lost
 
 
 def test_a_campaign_ends_when_enough_was_found(crewed: Crewed) -> None:
@@ -596,6 +701,8 @@ def test_rounds_that_keep_an_entry_and_its_parent_are_gone_through_again(recipe:
 
 
 def test_no_worker_draws_twice_what_it_has_drawn_before_in_any_run(crewed: Crewed) -> None:
+    crewed.patch.setattr(pace, "ROUND_SECONDS", 0.5)
+    crewed.patch.setattr(pace, "FIRST_ROUND_SECONDS", 0.5)
     first, second = ClusterHere(random.Random(1)), ClusterHere(random.Random(2))
     crewed.run(first, executions=EXECUTIONS // 2)
     before = [line.by.step for line in crewed.lines if line.by]

@@ -16,8 +16,9 @@ from jostle.lineage import Mutation, Untouched
 from jostle.mutations import Mutations
 from jostle.records import NO_TRACE, Candidates, Failures, Finding, Seeds, Trace, Violation
 from jostle.scale.parcel import Parcel
-from jostle.scale.step_parcels import News, StepParcels, only_roots
-from jostle.step_records import DoneStep, OwnStep
+from jostle.scale.requests import BeginRequest, RoundFigures, RoundRequest, WorkerSetup
+from jostle.scale.step_parcels import DoneRound, News, StepParcels, only_roots
+from jostle.step_records import DoneStep, OwnStep, Tries
 from making import NOISE, placements_of, seeds_of, trace_of
 
 SEEDS = seeds_of(torch.rand(4, 1, 3, 3, generator=torch.Generator().manual_seed(1)), torch.tensor([3, 2, 1, 0]))
@@ -97,25 +98,20 @@ def sent(parcel: Parcel) -> Parcel:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_step_arrives_as_it_was_sent(name: str) -> None:
-    (back,), files = PARCELS.steps_in(sent(PARCELS.of_steps([STEPS[name]], {})))
-    assert same(back, STEPS[name]) and not files
+    (back,) = PARCELS.round_in(sent(PARCELS.of_round(DoneRound([STEPS[name]])))).steps
+    assert same(back, STEPS[name])
     assert not any(same(back, other) for which, other in STEPS.items() if which != name)
 
 
 def test_steps_of_a_round_arrive_in_their_order_with_the_files_and_figures_of_the_round() -> None:
     steps, files = [*STEPS.values(), *STEPS.values()], {"graphs/1.json": torch.arange(9, dtype=torch.uint8)}
-    parcel = sent(PARCELS.of_steps(steps, files, busy=0.1 + 0.2, exhausted=False, tries={"blur": [3, 1, "why"]}))
-    back, told = PARCELS.steps_in(parcel)
-    assert same(back, steps) and same(told, files)
-    assert {name: parcel.fields[name] for name in ("busy", "exhausted", "tries")} == {
-        "busy": 0.1 + 0.2,
-        "exhausted": False,
-        "tries": {"blur": [3, 1, "why"]},
-    }
+    figures = RoundFigures(0.1 + 0.2, 1 / 3, 7, 1e-9, True, {"known": 3}, {"blur": Tries(3, 1, "why")})
+    done = DoneRound(steps, files, figures)
+    assert same(PARCELS.round_in(sent(PARCELS.of_round(done))), done)
 
 
 def test_a_round_without_steps_arrives_too() -> None:
-    assert PARCELS.steps_in(sent(PARCELS.of_steps([], {}))) == ([], {})
+    assert PARCELS.round_in(sent(PARCELS.of_round(DoneRound([])))) == DoneRound([])
 
 
 def test_steps_of_a_round_are_joined_in_their_order_under_the_name_of_the_last() -> None:
@@ -139,15 +135,28 @@ def test_steps_of_which_none_kept_anything_are_joined_too() -> None:
     assert same(DoneStep.joined([STEPS["kept"]]), STEPS["kept"])
 
 
+@pytest.mark.parametrize("limit", [None, 800])
+def test_requests_arrive_as_they_were_sent(limit: int | None) -> None:
+    setup = WorkerSetup("fuzz", {"oracle": ["flip"]}, "abc", {"torch": "2"}, "/here", ["/a", "/b"])
+    begin = BeginRequest(setup, 0.1 + 0.2, limit, [("nan", 5), ("flip", 2**62)], [("nan", 7)], 3)
+    assert BeginRequest.of(sent(begin.parcel)) == begin
+    asked = RoundRequest(limit, 1 / 3, 0.1, limit)
+    assert RoundRequest.of(sent(asked.parcel)) == asked
+
+
 WORKERS = torch.tensor([0, 2, 0, 1])
 
 
-@pytest.mark.parametrize("told", [mutants(), *map(mutants, Border), only_roots(SEEDS, mutants().roots)])
-def test_news_arrive_as_they_were_sent(told: Candidates) -> None:
-    news = News(WORKERS, told, traced(4), frozenset({("nan", 5), ("flip", 2**62)}), frozenset({("nan", 7)}))
+@pytest.mark.parametrize(
+    ("told", "inputs_told"),
+    [*((one, True) for one in (mutants(), *map(mutants, Border))), (only_roots(SEEDS, mutants().roots), False)],
+)
+def test_news_arrive_as_they_were_sent(told: Candidates, inputs_told: bool) -> None:
+    bugs, flaky = frozenset({("nan", 5), ("flip", 2**62)}), frozenset({("nan", 7)})
+    news = News(WORKERS, told, traced(4), bugs, flaky, inputs_told)
     assert same(PARCELS.news_in(sent(PARCELS.of_news(news))), news)
     rows = torch.empty(0, dtype=torch.int64)
-    nothing = News(rows, told.select(rows), NO_TRACE, frozenset({("nan", 5)}), frozenset())
+    nothing = News(rows, told.select(rows), NO_TRACE, frozenset({("nan", 5)}), frozenset(), inputs_told)
     back = PARCELS.news_in(sent(PARCELS.of_news(nothing)))
     assert not len(back.kept) and back.bugs == nothing.bugs
 
@@ -221,6 +230,6 @@ def test_bytes_of_anybody_else_are_refused(name: str) -> None:
 
 def test_entries_that_do_not_fit_the_seeds_are_refused() -> None:
     other: Seeds = seeds_of(torch.rand(2, 1, 5, 5))
-    parcel = sent(PARCELS.of_steps([STEPS["kept"]], {}))
+    parcel = sent(PARCELS.of_round(DoneRound([STEPS["kept"]])))
     with pytest.raises(ValueError, match="a worker's step has inputs"):
-        StepParcels(other).steps_in(parcel)
+        StepParcels(other).round_in(parcel)
