@@ -88,7 +88,6 @@ class Simulated:
     stalest: float
     duplicates: float  # share of the entries kept
     passed_over: float  # share of executions that were not looked at for want of room
-    known: float  # executions that were, and of which the driver knows
 
 
 @dataclass
@@ -146,13 +145,16 @@ class Simulation:
         self._untold: list[tuple[float, float, float]] = []  # entries, when found, and the first of them
         self._ticked = 0.0
         self._all = 0.0  # executions that were looked at and that the driver has taken over
-        self._ran = self._looked_at = 0.0
+        self._ran = self._looked_at = 0.0  # of rounds that were handed over
+        self._ran_within = 0.0  # of all rounds
         self._events: list[tuple[float, int, _Answer]] = []
         self._driver_free = self._driver_busy = 0.0
         self._kept = self._new = self._told = self._age = self._stalest = self._queue = 0.0
         self._arrivals: list[tuple[float, float]] = []  # when, bytes
 
     def run(self, seconds: float) -> Simulated:
+        """What happens in so many seconds; of a round that they cut off, the part counts that lies in them."""
+        self._until = seconds
         for number in range(self._count):
             for _ in range(ROUNDS_AHEAD):
                 self._ask(number, 0.0)
@@ -196,8 +198,10 @@ class Simulation:
         if kept * self._subject.entry_bytes > self._subject.round_bytes:
             share = self._subject.round_bytes / (kept * self._subject.entry_bytes)
             ran, seconds, looked_at, kept = (share * one for one in (ran, seconds, looked_at, kept))
-        worker.own, worker.busy = worker.own + looked_at, worker.busy + seconds
         done = begun + seconds
+        within = max(0.0, min(done, self._until) - begun)
+        worker.own, worker.busy = worker.own + looked_at, worker.busy + within
+        self._ran_within += ran * within / seconds
         answer = _Answer(number, asked.room, ran, looked_at, kept, (begun + done) / 2, begun)
         heapq.heappush(self._events, (done + costs.handed * kept * slow, number, answer))
 
@@ -255,17 +259,16 @@ class Simulation:
         sizes = np.array([size for _, size in self._arrivals] or [0.0])
         return Simulated(
             workers=self._count,
-            rate=self._ran / seconds,
+            rate=self._ran_within / seconds,
             bytes_in=float(sizes.sum()) / seconds,
             peak_in=float(np.bincount(arrived.astype(int), sizes).max()),
             bytes_out=self._new * self._subject.told_bytes / seconds if self._count > 1 else 0.0,
             bytes_taken=self._told * self._subject.told_bytes / seconds / self._count,
             utilisation=self._driver_busy / max(seconds, self._driver_free),
             queue=self._queue,
-            synchronising=1 - sum(min(seconds, one.busy) for one in self._workers) / (seconds * self._count),
+            synchronising=1 - sum(one.busy for one in self._workers) / (seconds * self._count),
             stale=self._age / self._told if self._told else 0.0,
             stalest=self._stalest,
             duplicates=1 - self._new / self._kept if self._kept else 0.0,
             passed_over=1 - self._looked_at / self._ran if self._ran else 0.0,
-            known=self._all,
         )

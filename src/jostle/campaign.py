@@ -124,6 +124,7 @@ class Campaign:
         self._listeners: Sequence[Listener] = ()
         self._stopping = False
         self._room: int | None = None
+        self._unassessed = 0
         self._step_started: float | None = None
         if isinstance(target, Interruptible):
             target.ask_between_rows(self._enough)
@@ -132,6 +133,11 @@ class Campaign:
     def steps(self) -> int:
         """How many were done so far, after the planting."""
         return self._tally.steps
+
+    @property
+    def unassessed(self) -> int:
+        """Executions of which nobody looked for what is new, for want of room."""
+        return self._unassessed
 
     @property
     def corpus(self) -> Corpus:
@@ -312,13 +318,15 @@ class Campaign:
         judgement = self._judge.judge(plan.candidates, trace, self._tally.steps, self._tally.executions)
         if self._counter is not None:
             self._counter.count(plan.candidates, trace, judgement.failing)
+        has_room = self._room is None or self._room > 0
+        self._unassessed += 0 if has_room else ran
         lesson = self._admission.admit(
             plan.candidates,
             trace,
             judgement.violating,
             judgement.found_by,
             every=every,
-            room=self._room is None or self._room > 0,
+            room=has_room,
         )
         self._room = None if self._room is None else self._room - len(lesson.kept)
         return DoneStep(

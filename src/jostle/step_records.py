@@ -44,6 +44,7 @@ class WorkersSoFar:
     rates: Mapping[int, float]  # inputs per second of each worker
     oldest: float  # seconds since the worker was last heard of that has been silent for longest
     synchronising: float  # share of the workers' time that was spent on, or waiting for, each other's results
+    unassessed: float  # share of the executions of which nobody looked for what is new, for want of room
     duplicates: int  # entries that were new to their worker and to nobody else
     lost: int  # workers that died and were replaced
     lost_seconds: float  # of work that such workers had not handed over
@@ -53,6 +54,7 @@ class WorkersSoFar:
             "executions_per_second": {str(number): round(rate, 1) for number, rate in self.rates.items()},
             "oldest_synchronisation_seconds": round(self.oldest, 3),
             "synchronising": round(self.synchronising, 4),
+            "unassessed": round(self.unassessed, 4),
             "duplicates": self.duplicates,
             "lost": self.lost,
             "lost_seconds": round(self.lost_seconds, 3),

@@ -253,7 +253,9 @@ def test_workers_and_a_node_are_killed_and_no_finding_is_lost(
     told = in_this_process("status", str(driver.out), "--json").json()
     workers = told["statistics"]["workers"]
     assert workers["lost"] >= kills + 2 and set(workers["executions_per_second"]) == {"0", "1"}
-    assert {"oldest_synchronisation_seconds", "synchronising", "duplicates", "lost_seconds"} <= set(workers)
+    assert {"oldest_synchronisation_seconds", "synchronising", "unassessed", "duplicates", "lost_seconds"} <= set(
+        workers
+    )
     for node in list(two_nodes.cluster.worker_nodes):
         two_nodes.cluster.remove_node(node)
     record_property("kills of Ray's workers", kills + 2)

@@ -17,6 +17,7 @@ from jostle.triage.words import counted
 REFRESHES_PER_SECOND = 4
 SECONDS_BETWEEN_LINES = 10.0
 MOST_RATES = 8  # that are told one by one
+LEAST_UNASSESSED = 0.005  # share of executions that is worth a word
 SHARES = ("covered", "ceiling", "buckets", "ranks")  # figures that read best in per cent
 
 
@@ -83,13 +84,14 @@ def rate_text(rate: float) -> str:
 
 
 def workers_text(workers: WorkersSoFar) -> str:
-    """Their rates, how long ago the most silent was heard, what synchronising takes, and who died."""
+    """Their rates, who was silent longest, what synchronising takes and leaves out, and who died."""
     rates = ", ".join(rate_text(rate) for rate in list(workers.rates.values())[:MOST_RATES])
     more = ", …" if len(workers.rates) > MOST_RATES else ""
+    unassessed = f", {workers.unassessed:.0%} not assessed" if workers.unassessed >= LEAST_UNASSESSED else ""
     died = f", {counted(workers.lost, 'worker')} replaced" if workers.lost else ""
     return (
         f"{len(workers.rates)} ({rates}{more}), oldest synchronisation {workers.oldest:.1f} s ago, "
-        f"{workers.synchronising:.1%} of the time for it{died}"
+        f"{workers.synchronising:.1%} of the time for it{unassessed}{died}"
     )
 
 

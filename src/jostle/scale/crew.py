@@ -20,7 +20,7 @@ from jostle.scale.folder_parcels import folder_parcels, put_files
 from jostle.scale.members import AllTries, Grants, Member, Request
 from jostle.scale.pace import Pace
 from jostle.scale.parcel import Parcel
-from jostle.scale.requests import BeginRequest, RoundRequest, WorkerSetup
+from jostle.scale.requests import BeginRequest, RoundFigures, RoundRequest, WorkerSetup
 from jostle.scale.step_parcels import News, StepParcels, only_roots
 from jostle.step_records import DoneStep, Standing, Tries, WorkersSoFar
 from jostle.storage.own_folders import GRAPHS
@@ -66,9 +66,10 @@ class RemoteCrew:
         self._stopping = False
         self._failure: JostleError | None = None  # to be raised when all else was taken over
         self._began: float | None = None  # when the first worker had begun, by the clock
-        self._counts = Counter[str]()  # of workers that are gone
+        self._gone: list[RoundFigures] = []  # of workers that died
+        self._handed_over = 0  # executions
         self._duplicates = self._lost = 0
-        self._lost_seconds = self._busy = self._elapsed = 0.0  # of workers that are gone
+        self._lost_seconds = 0.0
 
     def begin(self, standing: Standing) -> None:
         self._standing, self._entries, self._executions = standing, standing.entries, standing.executions
@@ -90,6 +91,7 @@ class RemoteCrew:
             return None
         self._given, done = self._steps.popleft()
         self._executions += done.ran
+        self._handed_over += done.ran
         first, self._entries = self._entries, self._entries + len(done.kept)
         self._given.ids.add(torch.arange(first, self._entries))
         return _in_campaigns_ids(self._given.ids, done)
@@ -127,20 +129,25 @@ class RemoteCrew:
 
     def counts(self) -> Counter[str]:
         """What workers counted besides steps, by name."""
-        return sum((member.counts for member in self._members), self._counts)
+        return sum((Counter(figures.counts) for figures in self._figures()), Counter[str]())
 
     def so_far(self) -> WorkersSoFar:
         now = time.monotonic()
-        busy = self._busy + sum(member.busy for member in self._members)
-        elapsed = self._elapsed + sum(member.elapsed for member in self._members)
+        every = self._figures()
+        elapsed = sum(one.elapsed for one in every)
         return WorkersSoFar(
-            rates={member.number: member.ran / max(member.elapsed, 1e-9) for member in self._members},
+            rates={member.number: member.rate for member in self._members},
             oldest=max((now - member.heard for member in self._members if member.calls), default=0.0),
-            synchronising=1 - busy / elapsed if elapsed else 0.0,
+            synchronising=1 - sum(one.busy for one in every) / elapsed if elapsed else 0.0,
+            unassessed=sum(one.unassessed for one in every) / max(1, self._handed_over),
             duplicates=self._duplicates,
             lost=self._lost,
             lost_seconds=self._lost_seconds,
         )
+
+    def _figures(self) -> list[RoundFigures]:
+        """Of all workers that there were."""
+        return [*self._gone, *(member.figures for member in self._members)]
 
     def _folder_files(self) -> list[Any]:
         """All that a worker begins from, where any number of them can get it."""
@@ -212,7 +219,7 @@ class RemoteCrew:
         bulletin = self._cluster.share(self._parcels.of_news(News.joined(self._news)).encoded())
         self._news, self._published = [], time.monotonic()
         for member in self._members:
-            if not member.exhausted:
+            if not member.figures.exhausted:
                 member.news.append(bulletin)
 
     def _hear(self) -> None:
@@ -254,14 +261,14 @@ class RemoteCrew:
         """Takes a round of steps."""
         done = self._parcels.round_in(parcel)
         put_files(done.files, self._work.folder, (GRAPHS,))
-        member.take(done.figures)
+        member.figures, member.deaths = done.figures, 0
         member.ran += sum(step.ran for step in done.steps)
         self._turn_kept = sum(len(step.kept) for step in done.steps)
         self._pace.told.add(done.figures.told, done.figures.taking_in)
         self._pace.kept(self._turn_kept, call.room)
         self._tries.tell(member.number, done.figures.tries)
         self._steps.extend((member, step) for step in done.steps)
-        if member.exhausted:
+        if done.figures.exhausted:
             self._grants.give_back(member)
             self._ask_everybody()
         elif not done.steps:
@@ -292,8 +299,7 @@ class RemoteCrew:
             self._pace.kept(0, call.room)
         member.calls.clear()
         self._tries.end(member.number)
-        self._busy, self._elapsed = self._busy + member.busy, self._elapsed + member.elapsed
-        self._counts += member.counts
+        self._gone.append(member.figures)
         self._grants.give_back(member)
         place = self._members.index(member)
         if self._stopping:

@@ -43,22 +43,18 @@ class Member:
     granted: int = 0  # executions
     ran: int = 0  # executions that were handed over
     heard: float = 0.0  # when it last answered, by the clock
-    busy: float = 0.0  # seconds in steps
-    elapsed: float = 0.0  # seconds until it last answered
-    counts: Counter[str] = field(default_factory=Counter)  # what it counted besides steps
+    figures: RoundFigures = field(default_factory=RoundFigures)  # of the round that it last answered with
     begun: bool = False  # it has loaded its model, and gone through all that was done before
-    exhausted: bool = False  # it has nothing left to mutate
 
     @property
     def ready(self) -> bool:
         """Whether it can do something."""
-        return self.begun and not self.exhausted
+        return self.begun and not self.figures.exhausted
 
-    def take(self, figures: RoundFigures) -> None:
-        """Notes what it says of itself."""
-        self.deaths = 0
-        self.busy, self.elapsed, self.exhausted = figures.busy, figures.elapsed, figures.exhausted
-        self.counts = Counter(figures.counts)
+    @property
+    def rate(self) -> float:
+        """Executions per second."""
+        return self.ran / self.figures.elapsed if self.figures.elapsed else 0.0
 
     def asked(self, method: str) -> int:
         """Calls of a method that are not answered yet."""
@@ -104,8 +100,9 @@ class Grants:
         """
         if self.left is None:
             return None
-        rate = member.ran / member.elapsed if member.elapsed else 0.0
-        share = self.left if workers == 1 else max(least, min(int(LEASED * seconds * rate), self.left // workers))
+        share = (
+            self.left if workers == 1 else max(least, min(int(LEASED * seconds * member.rate), self.left // workers))
+        )
         more = min(self.left, max(0, share - (member.granted - member.ran)))
         self.left -= more
         member.granted += more

@@ -71,6 +71,7 @@ class RoundFigures:
     elapsed: float = 0.0  # seconds since it had begun
     told: int = 0  # entries of others that came with the round
     taking_in: float = 0.0  # seconds of a processor that it took to know them
+    unassessed: int = 0  # executions of which nobody looked for what is new, for want of room
     exhausted: bool = False  # there is nothing left to mutate
     counts: Mapping[str, int] = field(default_factory=dict)  # what it counted besides steps, by name
     tries: Mapping[str, Tries] = field(default_factory=dict)  # by transformation

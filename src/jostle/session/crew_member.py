@@ -107,6 +107,7 @@ class CrewMember:
             elapsed=time.monotonic() - self._since,
             told=told,
             taking_in=taking_in,
+            unassessed=composed.campaign.unassessed,
             exhausted=not steps and not composed.campaign.spent(),
             counts=composed.counts(),
             tries=composed.campaign.tries(),

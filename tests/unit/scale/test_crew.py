@@ -493,6 +493,7 @@ def test_workers_keep_no_more_than_the_campaign_has_time_for(crewed: Crewed, mon
         kept[room] += sum(len(done.kept) for done in steps)
         assert all(len(done.kept) < room + 16 for done in steps)
     assert summary.executions == EXECUTIONS and kept[2] > 0 == kept[0]
+    assert summary.workers is not None and 0.3 < summary.workers.unassessed < 1
     check_folder(crewed)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from jostle.scale.corpus_ids import CorpusIds
 from jostle.scale.members import LEASED, AllTries, Grants, Member, Request
+from jostle.scale.requests import RoundFigures
 from jostle.step_records import Tries
 
 LEAST = 16
@@ -87,7 +88,7 @@ def test_calls_of_a_method_are_counted() -> None:
 def test_a_lease_lasts_for_the_rounds_that_a_worker_is_asked_for() -> None:
     """Also where rounds are long, because there are hundreds of workers."""
     one = member()
-    one.ran, one.elapsed, one.granted = 1000, 1.0, 1000
+    one.ran, one.figures, one.granted = 1000, RoundFigures(elapsed=1.0), 1000
     grants = Grants(10**9)
     assert grants.lease(one, LEAST, workers=512, seconds=16.0) == 1000 + LEASED * 16 * 1000
 

@@ -105,7 +105,7 @@ def test_a_step_arrives_as_it_was_sent(name: str) -> None:
 
 def test_steps_of_a_round_arrive_in_their_order_with_the_files_and_figures_of_the_round() -> None:
     steps, files = [*STEPS.values(), *STEPS.values()], {"graphs/1.json": torch.arange(9, dtype=torch.uint8)}
-    figures = RoundFigures(0.1 + 0.2, 1 / 3, 7, 1e-9, True, {"known": 3}, {"blur": Tries(3, 1, "why")})
+    figures = RoundFigures(0.1 + 0.2, 1 / 3, 7, 1e-9, 16, True, {"known": 3}, {"blur": Tries(3, 1, "why")})
     done = DoneRound(steps, files, figures)
     assert same(PARCELS.round_in(sent(PARCELS.of_round(done))), done)
 

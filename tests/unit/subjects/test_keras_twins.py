@@ -51,7 +51,8 @@ def logits(path: Path) -> Array:
         case ".xml":
             import openvino
 
-            answer = next(iter(openvino.compile_model(path, "CPU")([IMAGES]).values()))
+            exact = {"INFERENCE_PRECISION_HINT": "f32"}  # else bfloat16 is taken where the processor has it
+            answer = next(iter(openvino.compile_model(path, "CPU", exact)([IMAGES]).values()))
         case _:
             answer = load(str(path)).channels_last().target().predict(DIGITS).numpy()
     return answer
