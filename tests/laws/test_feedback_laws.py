@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -22,7 +23,8 @@ from jostle.known_traces import KnownTraces
 from jostle.profile import Profile
 from jostle.randomness import randomness
 from jostle.records import MODEL, TWIN, Trace
-from making import assessed, trace_of
+from jostle.scale.step_parcels import only_roots
+from making import assessed, batch_of, seeds_of, trace_of
 
 LAYERS = ["early", "late"]
 # Activations are whole numbers, so no distance is within rounding of these thresholds.
@@ -109,6 +111,16 @@ def test_a_batch_is_worth_its_rows_one_after_another(name: str, rows: Tensor, be
     assert torch.equal(gain > 0, expected > 0)
     torch.testing.assert_close(gain, expected, rtol=1e-4, atol=1e-4)
     assert at_once.coverage() == in_turn.coverage()
+
+
+@every_feedback
+def test_gains_follow_from_the_trace_and_the_roots(name: str) -> None:
+    """So that workers who are told what others kept need not be told the inputs."""
+    rows, seeds, roots = rows_from(7, 12, 0.1), seeds_of(torch.zeros(3, 5)), torch.arange(12) % 3
+    here, elsewhere = FEEDBACKS[name](), FEEDBACKS[name]()
+    whole = replace(batch_of(rows), seeds=seeds, roots=roots)
+    assert torch.equal(here.assess(whole, seen_in(rows)), elsewhere.assess(only_roots(seeds, roots), seen_in(rows)))
+    assert here.looks_at_inputs is elsewhere.looks_at_inputs is False  # type: ignore[attr-defined]
 
 
 # What a row adds to a covariance depends on all others: one that added nothing may add something later.

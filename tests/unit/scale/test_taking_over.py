@@ -155,7 +155,7 @@ class OfAUser:
 
 
 def test_criteria_of_users_may_look_at_inputs_and_ours_do_not() -> None:
-    assert not planted().looks_at_inputs
+    assert not planted().looks_at_inputs  # laws/test_feedback_laws.py: none of ours does
     assert Admission(Corpus(SEEDS), [FarFromSeen([], threshold=0.5), OfAUser()], []).looks_at_inputs
 
 
