@@ -303,6 +303,7 @@ def test_four_workers_on_two_processors_are_warned_of_and_all_work(
     check_folder(driver.out)
 
 
+@only_in_soak
 def test_a_worker_of_another_version_is_refused_in_one_line(
     head: Nodes, start: Callable[..., Driver], tmp_path: Path
 ) -> None:
