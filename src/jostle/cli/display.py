@@ -85,6 +85,8 @@ def rate_text(rate: float) -> str:
 
 def workers_text(workers: WorkersSoFar) -> str:
     """Their rates, who was silent longest, what synchronising takes and leaves out, and who died."""
+    if not workers.rates:
+        return "starting"
     rates = ", ".join(rate_text(rate) for rate in list(workers.rates.values())[:MOST_RATES])
     more = ", …" if len(workers.rates) > MOST_RATES else ""
     unassessed = f", {workers.unassessed:.0%} not assessed" if workers.unassessed >= LEAST_UNASSESSED else ""

@@ -56,7 +56,8 @@ def run_session(open_session: Open, as_json: bool) -> Exit:
         say(console, line)
     if ended.stopped:
         say(console, "interrupted; the same command goes on from here")
-    if session.nothing_found is not None and ended.summary.corpus and not ended.summary.findings:
+    found_nothing = ended.summary.corpus and not ended.summary.findings and not ended.nothing_ran
+    if session.nothing_found is not None and found_nothing:
         say(moving, session.nothing_found(ended.summary))
     excesses = _report(session, ended, as_json)
     for excess in excesses or ():
@@ -121,4 +122,4 @@ def _exit(ended: Ended, excesses: list[Excess] | None) -> Exit:
         return Exit.INTERRUPTED
     if ended.summary.findings if excesses is None else excesses:
         return Exit.FINDINGS
-    return Exit.CLEAN if ended.ran else Exit.NOTHING_RAN
+    return Exit.NOTHING_RAN if ended.nothing_ran else Exit.CLEAN

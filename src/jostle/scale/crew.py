@@ -136,8 +136,8 @@ class RemoteCrew:
         every = self._figures()
         elapsed = sum(one.elapsed for one in every)
         return WorkersSoFar(
-            rates={member.number: member.rate for member in self._members},
-            oldest=max((now - member.heard for member in self._members if member.calls), default=0.0),
+            rates={member.number: member.rate for member in self._members if member.begun},
+            oldest=max((now - member.heard for member in self._members if member.begun and member.calls), default=0.0),
             synchronising=1 - sum(one.busy for one in every) / elapsed if elapsed else 0.0,
             unassessed=sum(one.unassessed for one in every) / max(1, self._handed_over),
             duplicates=self._duplicates,

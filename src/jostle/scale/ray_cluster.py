@@ -21,7 +21,6 @@ from jostle.errors import UsageError
 from jostle.scale.cluster import WorkerLost
 
 MISSING = "--workers and --ray-address need Ray, which is not installed: pip install 'jostle[ray]'"
-LOOPBACK = "127.0.0.1"
 PATIENCE = 10.0  # seconds in which a cluster must answer
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # in what Ray says
 PARTS = 10_000  # of a processor, the smallest that Ray deals out
@@ -112,9 +111,13 @@ def _reason(error: Exception) -> str:
 
 
 def _start_here() -> None:
-    """Ray of this process alone, with which nobody else can speak: on loopback, and with a token that only it knows."""
-    os.environ.setdefault("RAY_AUTH_MODE", "token")
-    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    """Ray of this process alone, with which nobody else can speak, because only it knows the token.
+
+    Ray listens on an address of this machine also where it is told to take loopback.
+    """
+    if os.environ.get("RAY_AUTH_MODE") != "token":
+        os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    os.environ.setdefault("RAY_worker_niceness", "0")  # else workers have what other processes leave
     import ray
 
     with _handlers_kept():
@@ -123,8 +126,6 @@ def _start_here() -> None:
                 address="local",
                 num_gpus=0,
                 include_dashboard=False,
-                dashboard_host=LOOPBACK,
-                _node_ip_address=LOOPBACK,
                 **_silent(),
             )
         except (*OF_RAY, ray.exceptions.RayError) as error:

@@ -100,6 +100,12 @@ class Ended:
     stopped: bool  # somebody asked for it
     finished: int = 0  # findings that this run finished
 
+    @property
+    def nothing_ran(self) -> bool:
+        """Whether no input ran, or none but seeds because every worker died before it had done a step."""
+        workers = self.summary.workers
+        return not self.ran or (workers is not None and workers.lost > 0 and not self.summary.steps)
+
     def as_json(self, session: Session) -> dict[str, Any]:
         return {**self.summary.as_json(), **session.figures(), "out": str(session.archive.folder)}
 
@@ -115,6 +121,7 @@ def remarks_on(session: Session, ended: Ended) -> Iterator[str]:
     if workers is not None and workers.lost:
         died = f"{counted(workers.lost, 'worker')} died and {'was' if workers.lost == 1 else 'were'} replaced"
         yield f"{died}; of their work at most the last {workers.lost_seconds:.1f} s were not handed over and are lost"
+        yield "if it is the model that ends its process, --isolate makes a finding of that"
     if ended.full:
         yield f"{session.archive.folder} has reached --max-disk: give more to go on"
     elif not ended.ran and not ended.stopped:

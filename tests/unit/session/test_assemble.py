@@ -13,8 +13,8 @@ import torch
 from jostle.errors import UsageError
 from jostle.session.assemble import assemble
 from jostle.session.load import load
-from jostle.session.session import Session
-from jostle.step_records import Summary
+from jostle.session.session import Ended, Session
+from jostle.step_records import Summary, WorkersSoFar
 from jostle.storage.campaign_record import read_campaign
 from making import options, run_session
 
@@ -189,3 +189,13 @@ def test_names_for_fewer_classes_than_the_model_has_are_told_before_it_runs(nets
     again = assembled(classes="names.txt", out="out")
     again.release()
     assert not any("--classes" in warning for warning in again.warnings)
+
+
+def test_a_run_in_which_every_worker_died_before_a_step_ran_nothing() -> None:
+    """Though its seeds did, so that it does not pass for a run that found nothing."""
+    workers = WorkersSoFar({}, 0.0, 0.0, 0.0, 0, lost=2, lost_seconds=1.0)
+    seeds_only = Summary(0, 200, 1.0, 6, 0.0, {}, {}, {}, {}, {}, {}, workers=workers)
+    assert Ended(seeds_only, 200, full=False, stopped=False).nothing_ran
+    assert Ended(replace(seeds_only, workers=None), 0, full=False, stopped=False).nothing_ran
+    for ran in (replace(seeds_only, steps=1), replace(seeds_only, workers=replace(workers, lost=0))):
+        assert not Ended(ran, 200, full=False, stopped=False).nothing_ran
