@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import resource
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 import torch
 from torch import Tensor, nn
 
+FLAGS_OF, SET_FLAGS = 0x80086601, 0x40086602  # FS_IOC_GETFLAGS, FS_IOC_SETFLAGS
 PLACE = (
     "JOSTLE_CANARIES"  # in the environment: a folder that is not the model's, with a file, services and a port in it
 )
@@ -62,6 +66,19 @@ def _append() -> None:
         file.write("!")
 
 
+def _set_attributes() -> None:
+    """Those that it has; a file system that knows of none was at least asked."""
+    with _place("precious").open("rb") as file:
+        flags = bytearray(8)
+        with suppress(OSError):
+            fcntl.ioctl(file, FLAGS_OF, flags)
+        try:
+            fcntl.ioctl(file, SET_FLAGS, bytes(flags))
+        except OSError as error:
+            if error.errno == errno.EACCES:
+                raise
+
+
 CANARIES: dict[str, Callable[[], object]] = {
     "make a file": lambda: _place("made").write_text("here"),
     "write to a file": _append,
@@ -75,6 +92,9 @@ CANARIES: dict[str, Callable[[], object]] = {
     "send by UDP": _send,
     "connect to a service": lambda: _connect(socket.AF_UNIX, str(_place("service"))),
     "signal the parent": lambda: os.kill(os.getppid(), signal.SIGCONT),
+    "limit the parent": lambda: resource.prlimit(os.getppid(), resource.RLIMIT_CORE, (0, 0)),
+    "slow the parent down": lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), os.getpriority(os.PRIO_PROCESS, 0)),
+    "keep a file from being changed": _set_attributes,
     "signal through a child": lambda: _in_child(f"kill -CONT {os.getppid()}"),
     "write through a child": lambda: _in_child(f"echo here > {_place('by-child')}"),
 }

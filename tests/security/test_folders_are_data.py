@@ -154,6 +154,25 @@ def test_no_command_executes_what_a_folder_names(name: str, spelling: str, proje
             path.write_bytes(content)
 
 
+@pytest.mark.parametrize("place", ["run", "run/findings", "run/findings/{finding}"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_folder_is_no_project_of_the_users_although_they_stand_in_it(
+    place: str, whole: bool, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a jostle.toml that names its code, and also where the campaign's own configuration was left out."""
+    run = project / "run"
+    rewrite(run, model=f"{run}/evil.py:thing")
+    here = project / place.format(finding=sorted(one.name for one in (run / "findings").iterdir())[0])
+    (here / "jostle.toml").write_text(f'model = "{run}/evil.py:thing"\n', encoding="utf-8")
+    if not whole:
+        (run / "config.json").unlink()
+    monkeypatch.chdir(here)
+    for spelled in (".", str(here), f"../{here.name}"):
+        ended = command("replay", spelled)
+        assert ended.code == 4 and "Traceback" not in ended.err, ended
+        assert not (project / "fired").exists(), spelled
+
+
 @pytest.mark.parametrize("name", [*(one for one in READING if one != "inspect"), SLOW_INSPECT])
 def test_commands_that_read_a_folder_execute_nothing_whatever_names_what(name: str, project: Path) -> None:
     run = project / "run"

@@ -62,6 +62,16 @@ def test_code_that_came_with_a_finding_is_not_promoted_unasked(sent: Path, optio
     assert not (sent / "fired").exists(), "promoting runs nothing"
 
 
+def test_a_finding_is_named_from_where_the_user_stands_and_not_from_where_it_was_found(
+    sent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(sent, elsewhere / "received")
+    monkeypatch.chdir(elsewhere)
+    case = promote(Path("received"), Path("cases"))
+    assert (elsewhere / case).is_dir()
+
+
 def test_names_of_a_campaign_that_ran_elsewhere_are_not_promoted_unasked(sent: Path) -> None:
     rewrite(sent, sent.parent / "gone")
     (sent.parent / "net.py").write_text(NET + "\n# another one\n", encoding="utf-8")

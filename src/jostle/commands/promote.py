@@ -49,9 +49,9 @@ def promote(finding: Path, to: Path, changes: Given = NOTHING_ELSE) -> Path:
     kept = kept_finding(finding, record)
     _refuse_objects(finding, kept.campaign)
     named = kept.campaign.but_for(*(() if model is None else ("model", "weights"))).naming_only(*REPLAYED)
-    trust = FolderTrust.of(changes)
+    trust, whole_path = FolderTrust.of(changes), finding.resolve()  # from here, and not from where the campaign ran
     with named.in_its_folder(trust):
-        trust.check(named.given.over(**NO_CONSENT), [finding.resolve()])
+        trust.check(named.given.over(**NO_CONSENT), [whole_path])
     case = _portable(DefectCase(_defect(finding, kept.campaign.record), record, kept.campaign.record), model)
     place = _place(to, case, finding)
     write_case(place, case, finding)

@@ -157,7 +157,7 @@ def refuse_silence(address: str) -> None:
         except (OSError, OverflowError) as error:
             raise UsageError(f"{silent} ({error}): check address and port") from error
     left = PATIENCE - (time.monotonic() - began)
-    with subprocess.Popen([sys.executable, "-c", ASKING, address], **PIPES) as asking:
+    with subprocess.Popen([sys.executable, "-P", "-c", ASKING, address], **PIPES) as asking:
         assert asking.stdout is not None, "a pipe"
         asking.stdout.readline()  # it has imported Ray, which may take seconds
         try:

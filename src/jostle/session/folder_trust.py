@@ -23,6 +23,7 @@ from jostle.options.campaign import FolderOptions, ModelOptions
 from jostle.options.named_campaigns import tables_in
 from jostle.options.schema import Given
 from jostle.storage.campaign_record import CONFIG
+from jostle.storage.findings import FINDINGS, FLAKY
 from jostle.storage.trusted_campaigns import ExecutedCode, KnownCode, TrustedCampaign, known_code, remember
 from jostle.subjects.registry import is_file
 from jostle.zoo import __all__ as SHIPPED
@@ -175,9 +176,15 @@ def _means(here: Path, spec: str, code: NamedCode, file: Path) -> bool:
 
 
 def enclosing_folders(folders: Iterable[Path]) -> list[Path]:
-    """Folders, and of those of findings the campaign's: all that came together."""
-    campaigns = (folder.absolute().parent.parent for folder in folders)
-    return list(dict.fromkeys([*folders, *(one for one in campaigns if (one / CONFIG).exists())]))
+    """Folders, and of those of findings the campaign's: all that came together, also without a configuration."""
+    folders = list(folders)
+    places = [Path(os.path.normpath(folder.absolute())) for folder in folders]
+    campaigns = [
+        place.parent.parent
+        for place in places
+        if place.parent.name in (FINDINGS, FLAKY) or (place.parent.parent / CONFIG).exists()
+    ]
+    return list(dict.fromkeys([*folders, *campaigns]))
 
 
 def lies_in(path: Path, folder: Path) -> bool:

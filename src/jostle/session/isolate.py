@@ -23,6 +23,7 @@ from jostle.named_objects import names_object
 from jostle.options.campaign import InputOptions, ModelOptions, PanelOptions, WatchOptions
 from jostle.options.resources import OFF, STRICT, IsolationOptions
 from jostle.options.schema import Given
+from jostle.session.folder_trust import ships
 from jostle.storage.own_folders import TWINS
 from jostle.subjects.instrument import Instrumented
 from jostle.subjects.registry import is_file
@@ -59,8 +60,10 @@ def limits_of(given: Given) -> Limits | None:
 def sandbox_of(given: Given, twins: Path) -> dict[str, Any] | None:
     """What the models' own process must give up; None where it keeps the user's rights."""
     policy = given.of(IsolationOptions).sandbox
-    named = (*named_models(given), *filter(None, (given.of(WatchOptions).metadata, given.of(InputOptions).tokenizer)))
-    if not wants_sandbox(policy, named):
+    model, *others = named_models(given)
+    beside = (*others, *filter(None, (given.of(WatchOptions).metadata, given.of(InputOptions).tokenizer)))
+    # What ships with Jostle is no Python of the user's: a folder may name it, and must not open the sandbox so.
+    if not wants_sandbox(policy, (model, *(one for one in beside if not ships(one)))):
         return None
     return {"writable": [str(twins)], "strict": policy == STRICT}
 

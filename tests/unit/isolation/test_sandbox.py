@@ -105,6 +105,12 @@ def test_who_gets_a_sandbox_depends_on_what_runs_in_the_process(tmp_path: Path) 
     assert not has(model="net.py:build") and has(model="net.py:build", sandbox="strict")
     for mine in ({"twin": ["net.py:build"]}, {"metadata": "net.py:loss"}, {"tokenizer": "net.py:tokens"}):
         assert not has(model="net.onnx", **mine)
+    for shipped in (
+        {"twin": ["jostle.zoo:lenet1"]},
+        {"metadata": "jostle.zoo:lenet1"},
+        {"tokenizer": "jostle.zoo:lenet1"},
+    ):
+        assert has(model="net.onnx", **shipped), "a folder may name what ships"
 
 
 def test_strict_refuses_what_is_not_had_in_full() -> None:
