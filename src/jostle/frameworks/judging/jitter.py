@@ -21,7 +21,7 @@ def jittered(graph: Graph, tensors: Mapping[str, Array], seed: int, sign: float 
     With the other sign, everything is moved the other way, so that what lies near a jump takes it once of two times.
     With `extremes`, those too small to be normal become 0 and those whose square overflows infinite, as happens in
     frameworks that flush, or that square on the way; what is normalised by next to nothing is no number, and
-    computed zeros have the other sign.
+    computed zeros have the other sign, but the same slope.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         return _Jitter(graph, tensors, np.random.default_rng(seed), sign, extremes).graph()
@@ -116,14 +116,28 @@ class _Jitter:
         if self.extremes:
             values = np.asarray(self.tensors[value], np.float64).reshape(type_.shape)
             factor = _to_extremes(factor, values, type_.dtype)
-            if value not in self.original.leaves:  # nobody says which zero a maximum or a product is
-                factor = np.where(values == 0, -1.0, factor)
+            if value not in self.original.leaves and (values == 0).any():
+                source = self._with_other_zeros(source, name, values, type_.dtype)
         self.leaves[f"{name}_jostle_factor"] = Leaf(CONSTANT, factor.astype(type_.dtype))
         product = f"{name}_jostle_product" if floor else name
         self.nodes.append(Node(product, "mul", (source, f"{name}_jostle_factor")))
         if floor:
             self.leaves[f"{name}_jostle_shift"] = Leaf(CONSTANT, (floor * self._noise(type_)).astype(type_.dtype))
             self.nodes.append(Node(name, "add", (product, f"{name}_jostle_shift")))
+
+    def _with_other_zeros(self, source: str, name: str, values: Array, dtype: str) -> str:
+        """`source`, with its slopes, but -0 where these values are 0, and 0 where they are -0.
+
+        Nobody says which zero a maximum or a product is. Of both zeros x, x + 0 is 0 and -(-x + 0) is -0.
+        """
+        stem = f"{name}_jostle_zeros"
+        sign = np.where((values == 0) & ~np.signbit(values), -1.0, 1.0)
+        self.leaves[f"{stem}_sign"] = Leaf(CONSTANT, sign.astype(dtype))
+        self.leaves[f"{stem}_shift"] = Leaf(CONSTANT, np.zeros(values.shape, dtype))
+        self.nodes.append(Node(f"{stem}_turned", "mul", (source, f"{stem}_sign")))
+        self.nodes.append(Node(f"{stem}_shifted", "add", (f"{stem}_turned", f"{stem}_shift")))
+        self.nodes.append(Node(stem, "mul", (f"{stem}_shifted", f"{stem}_sign")))
+        return stem
 
     def _noise(self, type_: TensorType) -> Array:
         return self.rng.choice([-1.0, -0.5, 0.5, 1.0], type_.shape) * self.sign * ULPS * epsilon_of(type_)
