@@ -11,6 +11,7 @@ from jostle.frameworks.graph import CONSTANT, Array, Graph, Leaf, Node, TensorTy
 from jostle.frameworks.judging.rounding import epsilon_of, is_degenerate, rounds, too_large, too_small
 from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 from jostle.frameworks.operators.operator import Rounding
+from jostle.frameworks.operators.subtracted import typical
 
 ULPS = 2
 
@@ -101,15 +102,16 @@ class _Jitter:
         own = np.divide(made, sizes, out=np.zeros_like(made), where=np.isfinite(made / np.where(sizes, sizes, np.nan)))
         return steepness + np.minimum(own, 1e6)
 
-    def _floor(self, node: Node) -> float:
+    def _floor(self, node: Node) -> Array | float:
         """The size of the numbers that a node subtracts."""
-        if not OPERATORS[node.operator].rounding.cancels:
+        operator, read = OPERATORS[node.operator], [self.tensors[name] for name in node.inputs]
+        if operator.rounding is Rounding.LOGARITHMIC:
+            return 1.0 + typical(np.abs(read[0]))
+        if operator.subtracts is None:
             return 0.0
-        read = [np.abs(self.tensors[name]) for name in node.inputs if self.types[name].is_float]
-        finite = [array[np.isfinite(array)] for array in read]
-        return 1.0 + max((typical(array) for array in finite), default=0.0)
+        return np.nan_to_num(operator.subtracts(read, node.attributes), nan=0.0, posinf=0.0)
 
-    def _move(self, source: str, name: str, value: str, floor: float) -> None:
+    def _move(self, source: str, name: str, value: str, floor: Array | float) -> None:
         """`name` is `source`, whose exact value is known, moved a little."""
         type_ = self.types[value]
         factor = 1 + self._noise(type_)
@@ -119,9 +121,9 @@ class _Jitter:
             if value not in self.original.leaves and (values == 0).any():
                 source = self._with_other_zeros(source, name, values, type_.dtype)
         self.leaves[f"{name}_jostle_factor"] = Leaf(CONSTANT, factor.astype(type_.dtype))
-        product = f"{name}_jostle_product" if floor else name
+        product = f"{name}_jostle_product" if np.any(floor) else name
         self.nodes.append(Node(product, "mul", (source, f"{name}_jostle_factor")))
-        if floor:
+        if np.any(floor):
             self.leaves[f"{name}_jostle_shift"] = Leaf(CONSTANT, (floor * self._noise(type_)).astype(type_.dtype))
             self.nodes.append(Node(name, "add", (product, f"{name}_jostle_shift")))
 
@@ -145,9 +147,3 @@ class _Jitter:
 
 def _to_extremes(factor: Array, values: Array, dtype: str) -> Array:
     return np.where(too_large(values, dtype), np.inf, np.where(too_small(values, dtype), 0.0, factor))
-
-
-def typical(sizes: Array) -> float:
-    """The largest of some sizes, but not one that towers over the others."""
-    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    return float(min(sizes.max(), 1000 * np.median(sizes))) if sizes.size else 0.0

@@ -28,6 +28,14 @@ from jostle.frameworks.operators.operator import (
     require,
     same_dtype,
 )
+from jostle.frameworks.operators.subtracted import (
+    Sizes,
+    alpha_below_0,
+    itself,
+    one_and_itself_above_0,
+    one_and_itself_below_0,
+    one_below_0,
+)
 
 Accepts = Callable[[TensorType], bool]
 
@@ -58,6 +66,7 @@ def _unary(
     flat: bool = False,
     infer: Infer = _same,
     rounding: Rounding = Rounding.RELATIVE,
+    subtracts: Sizes | None = None,
     **domains: OperandDomain,
 ) -> Operator:
     """`flat`: jumps between values, so that its gradient is zero or none."""
@@ -70,7 +79,12 @@ def _unary(
         differentiable=not flat,
         discontinuous=flat,
         rounding=rounding,
+        subtracts=subtracts,
     )
+
+
+def _saturating(name: str, meaning: str, subtracts: Sizes | None = None, **domains: OperandDomain) -> Operator:
+    return _unary(name, meaning, rounding=Rounding.SATURATING, subtracts=subtracts, **domains)
 
 
 def _clip(types: Types, attributes: Attributes) -> TensorType:
@@ -83,22 +97,22 @@ UNARY = (
     _unary("relu", "max(x, 0)", rounding=Rounding.EXACT),
     _unary("relu6", "min(max(x, 0), 6)", rounding=Rounding.EXACT),
     _unary("leaky_relu", "x where x > 0 else alpha x", alpha=ALPHA),
-    _unary("elu", "x where x > 0 else alpha (exp(x) - 1)", alpha=ALPHA, rounding=Rounding.CANCELLING),
-    _unary(
-        "selu", "1.0507009873554805 (x where x > 0 else 1.6732632423543772 (exp(x) - 1))", rounding=Rounding.CANCELLING
+    _saturating("elu", "x where x > 0 else alpha (exp(x) - 1)", alpha=ALPHA, subtracts=alpha_below_0),
+    _saturating(
+        "selu", "1.0507009873554805 (x where x > 0 else 1.6732632423543772 (exp(x) - 1))", subtracts=alpha_below_0
     ),
-    _unary("celu", "max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)", alpha=ALPHA, rounding=Rounding.CANCELLING),
-    _unary("gelu", "x (1 + erf(x / √2)) / 2", rounding=Rounding.CANCELLING),
-    _unary("gelu_tanh", "x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2", rounding=Rounding.CANCELLING),
-    _unary("sigmoid", "1 / (1 + exp(-x))", rounding=Rounding.CANCELLING),
-    _unary("log_sigmoid", "-log(1 + exp(-x))", rounding=Rounding.CANCELLING),
-    _unary("tanh", "tanh(x)", rounding=Rounding.CANCELLING),
-    _unary("softplus", "log(1 + exp(x))", rounding=Rounding.CANCELLING),
+    _saturating("celu", "max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)", alpha=ALPHA, subtracts=alpha_below_0),
+    _saturating("gelu", "x (1 + erf(x / √2)) / 2", subtracts=itself),
+    _saturating("gelu_tanh", "x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2", subtracts=itself),
+    _saturating("sigmoid", "1 / (1 + exp(-x))", subtracts=one_below_0),
+    _saturating("log_sigmoid", "-log(1 + exp(-x))", subtracts=one_and_itself_above_0),
+    _saturating("tanh", "tanh(x)"),
+    _saturating("softplus", "log(1 + exp(x))", subtracts=one_and_itself_below_0),
     _unary("softsign", "x / (1 + |x|)"),
-    _unary("hardsigmoid", "min(max(x / 6 + 1/2, 0), 1)", rounding=Rounding.CANCELLING),
-    _unary("hardswish", "x min(max(x / 6 + 1/2, 0), 1)", rounding=Rounding.CANCELLING),
-    _unary("silu", "x sigmoid(x)", rounding=Rounding.CANCELLING),
-    _unary("mish", "x tanh(softplus(x))", rounding=Rounding.CANCELLING),
+    _saturating("hardsigmoid", "min(max(x / 6 + 1/2, 0), 1)"),
+    _saturating("hardswish", "x min(max(x / 6 + 1/2, 0), 1)"),
+    _saturating("silu", "x sigmoid(x)", subtracts=itself),
+    _saturating("mish", "x tanh(softplus(x))", subtracts=itself),
     _unary(
         "hardshrink", "x where |x| > threshold else 0", threshold=Real((0.5, 1.0)), flat=True, rounding=Rounding.EXACT
     ),
@@ -120,12 +134,12 @@ UNARY = (
     _unary("asin", "arc sine"),
     _unary("acos", "arc cosine"),
     _unary("atan", "arc tangent"),
-    _unary("sinh", "hyperbolic sine", rounding=Rounding.CANCELLING),
-    _unary("cosh", "hyperbolic cosine", rounding=Rounding.CANCELLING),
-    _unary("asinh", "its inverse", rounding=Rounding.CANCELLING),
-    _unary("acosh", "inverse of cosh", rounding=Rounding.CANCELLING),
-    _unary("atanh", "inverse of tanh", rounding=Rounding.CANCELLING),
-    _unary("erf", "error function", rounding=Rounding.CANCELLING),
+    _saturating("sinh", "hyperbolic sine"),
+    _saturating("cosh", "hyperbolic cosine"),
+    _saturating("asinh", "its inverse"),
+    _saturating("acosh", "inverse of cosh"),
+    _saturating("atanh", "inverse of tanh"),
+    _saturating("erf", "error function"),
     _unary(
         "clip",
         "min(max(x, low), high)",

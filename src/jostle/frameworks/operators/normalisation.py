@@ -108,7 +108,7 @@ NORMALISATION = (
         is_channelled,
         {"epsilon": EPSILON},
         _with_statistics,
-        rounding=Rounding.CANCELLING,
+        rounding=Rounding.SATURATING,
         variance=_given_variance,
     ),
     Operator(
@@ -118,7 +118,7 @@ NORMALISATION = (
         is_channelled,
         {"epsilon": EPSILON},
         _scale_and_bias,
-        rounding=Rounding.CANCELLING,
+        rounding=Rounding.SATURATING,
         variance=_variance_per_channel,
     ),
     Operator(
@@ -128,7 +128,7 @@ NORMALISATION = (
         is_image,
         {"epsilon": EPSILON},
         _scale_and_bias,
-        rounding=Rounding.CANCELLING,
+        rounding=Rounding.SATURATING,
         variance=_variance_per_sample,
     ),
     Operator(
@@ -138,7 +138,7 @@ NORMALISATION = (
         is_channelled,
         {"groups": Drawn(any_divisor), "epsilon": EPSILON},
         _scale_and_bias,
-        rounding=Rounding.CANCELLING,
+        rounding=Rounding.SATURATING,
         variance=_variance_per_group,
     ),
     Operator(
@@ -148,7 +148,7 @@ NORMALISATION = (
         is_filled_rows,
         {"axis": AXIS, "epsilon": EPSILON},
         _layer_norm_extras,
-        rounding=Rounding.CANCELLING,
+        rounding=Rounding.SATURATING,
         variance=_variance_per_row,
     ),
     Operator(
