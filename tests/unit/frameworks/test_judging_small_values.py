@@ -97,3 +97,23 @@ def test_sizes_are_known_of_any_inputs_of_an_operator_that_subtracts(operator: s
         sizes = np.asarray(subtracts(read, graph.nodes[0].attributes))
         assert sizes.shape in ((), graph.leaves["x"].type.shape)
         assert not (sizes < 0).any()
+
+
+@pytest.mark.parametrize("mean", [0.0, 1.0, 20.0, 200.0])
+def test_a_normalisation_by_a_variance_in_one_pass_is_not_reported(mean: float) -> None:
+    x = (mean + np.random.default_rng(4).standard_normal((5, 40))).astype(np.float32)
+    variance = (x * x).mean(1, keepdims=True) - x.mean(1, keepdims=True) ** 2
+    seen = x / np.sqrt(variance) - x.mean(1, keepdims=True) / np.sqrt(variance)
+    assert symptoms(normalised(x), seen) == []
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_a_thousandth_too_much_of_what_is_normalised_is_found(size: float) -> None:
+    graph = normalised((size * np.random.default_rng(5).standard_normal((5, 40))).astype(np.float32))
+    assert symptoms(graph, result(graph, PREDICT)["y"] * 1.001) == [Symptom.VALUES]
+
+
+def normalised(x: Array) -> Graph:
+    leaves = {"x": x, "scale": np.ones(x.shape[1:], np.float32), "bias": np.zeros(x.shape[1:], np.float32)}
+    node = Node("y", "layer_norm", tuple(leaves), {"axis": 1, "epsilon": 1e-12})
+    return Graph({name: Leaf(INPUT, array) for name, array in leaves.items()}, (node,), ("y",))

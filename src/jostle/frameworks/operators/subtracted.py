@@ -1,7 +1,7 @@
 """How large the numbers are that formulas subtract: frameworks keep no more of a small result than of those.
 
-Only what good implementations were seen to lose counts, on values from 1e-20 to 600 of both signs: `tanh`, `erf`, `sinh`
-and the inverses of hyperbolic functions are exact relative to small results nearly everywhere, `exp(x) - 1` is not.
+Only what good implementations were seen to lose counts, on values from 1e-20 to 600 of both signs: tanh, erf, sinh and
+the inverses of hyperbolic functions are exact relative to small results nearly everywhere, exp(x) - 1 is not.
 """
 
 from __future__ import annotations
