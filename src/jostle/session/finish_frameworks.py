@@ -13,7 +13,7 @@ from jostle.frameworks.backends.all_backends import lowering_named
 from jostle.frameworks.backends.program import TRAIN
 from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
 from jostle.frameworks.graph import Graph, decode, graph_as_json
-from jostle.frameworks.judging.compare import compare, judge
+from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.signature import Signature, parse
 from jostle.frameworks.observations import REFERENCE, Status
@@ -89,8 +89,8 @@ class GraphFinisher:
     def _guilty_part(self, graph: Graph, phase: str, signature: Signature) -> Graph:
         """The part of the graph that shows the defect, or all of it if it does not show it just now."""
         (observed,) = self.backends.run([graph], phase)
-        judgement = judge(graph, phase, observed, REFERENCE_BOUNDS)
-        parts = (fault.part for fault in self.examiner.faults(graph, judgement) if fault.signature == signature)
+        found = judge(graph, phase, observed, REFERENCE_BOUNDS).alike(signature.symptom)
+        parts = (fault.part for fault in self.examiner.faults(graph, found) if fault.signature == signature)
         return next(parts, graph if signature.phase == TRAIN else graph.without_training())
 
     def _reduced(self, graph: Graph, signature: Signature) -> Graph:
@@ -104,7 +104,7 @@ class GraphFinisher:
         """The script and the issue; none if the graph no longer shows anything."""
         backend, phase = signature.backend, signature.phase
         (observed,) = self.backends.run([graph], phase, [REFERENCE, backend])
-        found = compare(graph, phase, observed, REFERENCE_BOUNDS)
+        found = judge(graph, phase, observed, REFERENCE_BOUNDS).alike(signature.symptom)
         if not found:
             return {}
         seen = observed[backend].arrays if observed[backend].status is Status.OK else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from jostle.frameworks.backends.program import GRADIENT, TRAIN
 from jostle.frameworks.graph import Graph
-from jostle.frameworks.judging.compare import compare
+from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
 from jostle.frameworks.observations import REFERENCE, Runner
@@ -45,7 +45,8 @@ class _Trial:
         backend = self.disagreement.backend
         observed = self.runner.run(graphs, phase, [REFERENCE, backend])
         pairs = zip(graphs, observed, strict=True)
-        return [next(iter(compare(graph, phase, one, self.bounds)), None) for graph, one in pairs]
+        judged = [judge(graph, phase, one, self.bounds).alike(self.disagreement.symptom) for graph, one in pairs]
+        return [next(iter(found), None) for found in judged]
 
 
 def _in_graph(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> Located | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jostle.frameworks.graph import Array, Graph, Invalid
-from jostle.frameworks.judging.compare import compare
+from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
 from jostle.frameworks.judging.signature import Signature, frame_of
 from jostle.frameworks.observations import REFERENCE, Observation, Runner
@@ -60,7 +60,7 @@ class SameDefect:
         return [shown.get(id(graph), False) for graph in graphs]
 
     def _shows(self, graph: Graph, observations: Mapping[str, Observation]) -> bool:
-        found = compare(graph, self.signature.phase, observations, self.bounds)
+        found = judge(graph, self.signature.phase, observations, self.bounds).alike(self.signature.symptom)
         wanted = self.signature.symptom, self.signature.frame
         return any((str(one.symptom), frame_of(one.crash)) == wanted for one in found)
 

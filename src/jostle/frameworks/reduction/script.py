@@ -139,6 +139,7 @@ WHAT = {
     Symptom.VALUES: "computes wrong values",
     Symptom.GRADIENT: "has a wrong gradient",
     Symptom.TRAINING: "trains to wrong parameters",
+    Symptom.UNSPECIFIED: "does with NaN or infinity what documentation leaves open",
 }
 
 
