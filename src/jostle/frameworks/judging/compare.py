@@ -10,6 +10,7 @@ from jostle.frameworks.backends.program import GRADIENT, TRAIN
 from jostle.frameworks.graph import Array, Graph, TensorType
 from jostle.frameworks.judging.case import Case, Observations
 from jostle.frameworks.judging.disagreement import Disagreement, GraphJudgement, Symptom, family_of
+from jostle.frameworks.judging.eager_twin import against_eager, eager_twin
 from jostle.frameworks.judging.reference_bounds import SEED, ReferenceBounds, distance
 from jostle.frameworks.judging.tolerances import allowance, floor, is_certain, kinds, near_overflow, rounded
 from jostle.frameworks.observations import REFERENCE, Status
@@ -32,7 +33,7 @@ def judge(graph: Graph, phase: str, observations: Observations, bounds: Referenc
     case = Case(graph, phase, observations, bounds)
     found, doubted, unspecified = [], [], []
     for backend in case.backends:
-        disagreement = next(_faults(case, backend), None)
+        disagreement = next(_faults(case, backend), None) or _against_eager(case, backend)
         if disagreement is None:
             doubted.extend(_shared_faults(case, backend))
         elif disagreement.symptom is Symptom.UNSPECIFIED:
@@ -62,6 +63,14 @@ def _faults(case: Case, backend: str) -> Iterator[Disagreement]:
     for check in (_nonfinite, _values):
         for name in case.results:
             yield from check(case, backend, name)
+
+
+def _against_eager(case: Case, backend: str) -> Disagreement | None:
+    """What a compiled backend makes of it that its eager twin does not, which is right itself."""
+    twin = eager_twin(backend)
+    if twin not in case.successful or backend not in case.successful or next(_faults(case, twin), None) is not None:
+        return None
+    return against_eager(case, backend)
 
 
 def _shared_faults(case: Case, backend: str) -> list[Disagreement]:
@@ -165,7 +174,7 @@ def _reference_is_doubtful(case: Case, disagreement: Disagreement) -> bool:
     """Whether at least three families agree with each other against it, or nobody but it could run the graph."""
     if disagreement.symptom in (Symptom.CRASH, Symptom.HANG):
         return len({family_of(name) for name in case.backends}) > 1 and not case.successful
-    if disagreement.symptom is Symptom.TYPE:
+    if disagreement.symptom in (Symptom.TYPE, Symptom.COMPILED):
         return False
     agreeing = {family_of(name) for name in case.successful if _agrees(case, disagreement, name)}
     families = {family_of(name) for name in case.successful}

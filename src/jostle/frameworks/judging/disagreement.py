@@ -18,6 +18,7 @@ class Symptom(StrEnum):
     VALUES = "values"
     GRADIENT = "gradient"
     TRAINING = "training"
+    COMPILED = "compiled"  # other results than the same framework's eager mode
     UNSPECIFIED = "unspecified"  # any of the above values, where documentation leaves open what NaN or infinity makes
 
 

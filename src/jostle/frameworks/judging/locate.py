@@ -9,8 +9,9 @@ from jostle.frameworks.backends.program import GRADIENT, TRAIN
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom
+from jostle.frameworks.judging.eager_twin import witnesses
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
-from jostle.frameworks.observations import REFERENCE, Runner
+from jostle.frameworks.observations import Runner
 from jostle.frameworks.reduction.simplifications import with_gradient_descent
 from jostle.frameworks.reduction.subgraphs import Tensors, ancestors, subgraph
 
@@ -42,8 +43,8 @@ class _Trial:
     bounds: ReferenceBounds
 
     def __call__(self, graphs: Sequence[Graph], phase: str) -> list[Disagreement | None]:
-        backend = self.disagreement.backend
-        observed = self.runner.run(graphs, phase, [REFERENCE, backend])
+        needed = witnesses(self.disagreement.symptom, self.disagreement.backend)
+        observed = self.runner.run(graphs, phase, needed)
         pairs = zip(graphs, observed, strict=True)
         judged = [judge(graph, phase, one, self.bounds).alike(self.disagreement.symptom) for graph, one in pairs]
         return [next(iter(found), None) for found in judged]

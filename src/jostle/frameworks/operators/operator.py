@@ -50,6 +50,7 @@ class Rounding(Enum):
 
     EXACT = auto()  # nothing is rounded, so a framework must get it right to the last bit
     NARROWING = auto()  # only what becomes float32 is rounded, unless it was a bool
+    ONCE = auto()  # IEEE 754 says to which number a result is rounded, such as a sum of two
     RELATIVE = auto()  # a result is off by a share of its own size
     # The gradient subtracts numbers of the size of the gradient that comes in, however small the result is.
     SATURATING = auto()

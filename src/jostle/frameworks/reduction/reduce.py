@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from jostle.frameworks.graph import Array, Graph, Invalid
 from jostle.frameworks.judging.compare import judge
+from jostle.frameworks.judging.eager_twin import witnesses
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
 from jostle.frameworks.judging.signature import Signature, frame_of
-from jostle.frameworks.observations import REFERENCE, Observation, Runner
+from jostle.frameworks.observations import Observation, Runner
 from jostle.frameworks.operators.all_operators import types_of
 from jostle.frameworks.reduction.simplifications import (
     Simplification,
@@ -54,7 +55,7 @@ class SameDefect:
 
     def __call__(self, graphs: Sequence[Graph]) -> list[bool]:
         guilty = [graph for graph in graphs if _holds(graph, self.signature)]
-        backends = [REFERENCE, self.signature.backend]
+        backends = witnesses(self.signature.symptom, self.signature.backend)
         observed = self.runner.run(guilty, self.signature.phase, backends) if guilty else []
         shown = {id(graph): self._shows(graph, one) for graph, one in zip(guilty, observed, strict=True)}
         return [shown.get(id(graph), False) for graph in graphs]
