@@ -66,7 +66,6 @@ def _unary(
     flat: bool = False,
     infer: Infer = _same,
     rounding: Rounding = Rounding.RELATIVE,
-    subtracts: Sizes | None = None,
     **domains: OperandDomain,
 ) -> Operator:
     """`flat`: jumps between values, so that its gradient is zero or none."""
@@ -79,12 +78,12 @@ def _unary(
         differentiable=not flat,
         discontinuous=flat,
         rounding=rounding,
-        subtracts=subtracts,
     )
 
 
 def _saturating(name: str, meaning: str, subtracts: Sizes | None = None, **domains: OperandDomain) -> Operator:
-    return _unary(name, meaning, rounding=Rounding.SATURATING, subtracts=subtracts, **domains)
+    infer, rounding = _checked(_same, is_float), Rounding.SATURATING
+    return Operator(name, meaning, infer, is_float, domains, rounding=rounding, subtracts=subtracts)
 
 
 def _clip(types: Types, attributes: Attributes) -> TensorType:

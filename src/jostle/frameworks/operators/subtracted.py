@@ -61,4 +61,4 @@ def all_inputs(inputs: Sequence[Array], attributes: Attributes) -> float:
 
 def neighbours(inputs: Sequence[Array], attributes: Attributes) -> float:
     """Pixels, weighed by a position minus the pixel's own, which is as large as the image."""
-    return typical(np.abs(inputs[0])) * max(inputs[0].shape[2:])
+    return typical(np.abs(inputs[0])) * float(max(inputs[0].shape[2:]))
