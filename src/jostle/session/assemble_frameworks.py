@@ -70,7 +70,7 @@ def open_backends(settings: Settings, say: Callable[[str], None] = lambda line: 
         say(f"starting {', '.join(options.backends)}: frameworks take seconds to import")
         backends.open()
         undone.pop_all()
-    return Opened(settings, graphs, backends, Examiner(backends, known))
+    return Opened(settings, graphs, backends, Examiner(backends, known, options.unspecified))
 
 
 def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None) -> Session:
@@ -111,6 +111,7 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         return {
             "known": examiner.known_seen + elsewhere["known"],
             "doubted": examiner.doubted + elsewhere["doubted"],
+            "unspecified": examiner.unspecified + elsewhere["unspecified"],
         }
 
     return Session(
@@ -133,7 +134,7 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         first=partial(keep_graphs, store, files),
         last=lambda record: composed.target.forget(),
         figures=seen,
-        remarks=lambda: _remarks(**seen()),
+        remarks=lambda: _remarks(**seen(), reported=options.unspecified),
     )
 
 
@@ -156,8 +157,10 @@ def _versions(backends: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
         yield f"{backend}: {', '.join(f'{package} {number}' for package, number in versions.items())}"
 
 
-def _remarks(known: int, doubted: int) -> Iterator[str]:
+def _remarks(known: int, doubted: int, unspecified: int, *, reported: bool) -> Iterator[str]:
     if known:
         yield f"{known} times a finding was met that --known lists"
     if doubted:
         yield f"{doubted} times most backends agreed against the float64 reference: not reported"
+    if unspecified and not reported:
+        yield f"{unspecified} times NaN or infinity made what documentation leaves open: --unspecified reports it"

@@ -13,8 +13,9 @@ from jostle.frameworks.backends.all_backends import lowering_named
 from jostle.frameworks.backends.program import TRAIN
 from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
 from jostle.frameworks.graph import Graph, decode, graph_as_json
-from jostle.frameworks.judging.compare import compare, judge
+from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.disagreement import Symptom
+from jostle.frameworks.judging.eager_twin import eager_twin, witnesses
 from jostle.frameworks.judging.signature import Signature, parse
 from jostle.frameworks.observations import REFERENCE, Status
 from jostle.frameworks.reduction.reduce import SameDefect, reduce
@@ -89,8 +90,8 @@ class GraphFinisher:
     def _guilty_part(self, graph: Graph, phase: str, signature: Signature) -> Graph:
         """The part of the graph that shows the defect, or all of it if it does not show it just now."""
         (observed,) = self.backends.run([graph], phase)
-        judgement = judge(graph, phase, observed, REFERENCE_BOUNDS)
-        parts = (fault.part for fault in self.examiner.faults(graph, judgement) if fault.signature == signature)
+        found = judge(graph, phase, observed, REFERENCE_BOUNDS).alike(signature.symptom)
+        parts = (fault.part for fault in self.examiner.faults(graph, found) if fault.signature == signature)
         return next(parts, graph if signature.phase == TRAIN else graph.without_training())
 
     def _reduced(self, graph: Graph, signature: Signature) -> Graph:
@@ -103,18 +104,17 @@ class GraphFinisher:
     def _reproducer(self, graph: Graph, signature: Signature) -> Mapping[str, bytes]:
         """The script and the issue; none if the graph no longer shows anything."""
         backend, phase = signature.backend, signature.phase
-        (observed,) = self.backends.run([graph], phase, [REFERENCE, backend])
-        found = compare(graph, phase, observed, REFERENCE_BOUNDS)
+        (observed,) = self.backends.run([graph], phase, witnesses(signature.symptom, backend))
+        found = judge(graph, phase, observed, REFERENCE_BOUNDS).alike(signature.symptom)
         if not found:
             return {}
         seen = observed[backend].arrays if observed[backend].status is Status.OK else None
         lowering = lowering_named(self.backends.place(backend).backend)
-        expected = observed[
-            REFERENCE
-        ].arrays  # none where the result has no meaning, but its computation ends a process
+        judge_of_it = eager_twin(backend) if found[0].symptom is Symptom.COMPILED else REFERENCE
+        expected = observed[judge_of_it or REFERENCE].arrays  # none where what ends a process has no meaning
         if found[0].tensor:
             expected = {found[0].tensor: expected[found[0].tensor]}
-        text = script(graph, phase, lowering, expected, seen)
+        text = script(graph, phase, lowering, expected, seen, eager=found[0].symptom is Symptom.COMPILED)
         issue = issue_text(graph, found[0], signature.operator, self.backends.versions()[backend], text)
         return {SCRIPT: text.encode(), ISSUE: issue.encode()}
 

@@ -8,7 +8,7 @@ from jostle.errors import JostleError
 from jostle.frameworks.campaign.target import Fault, Observed
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.compare import judge
-from jostle.frameworks.judging.disagreement import Disagreement, GraphJudgement, Symptom
+from jostle.frameworks.judging.disagreement import Disagreement, Symptom
 from jostle.frameworks.judging.known_issues import KnownIssue, reason_for
 from jostle.frameworks.judging.locate import locate
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
@@ -27,19 +27,25 @@ def _is_chain_of_infinities(fault: Fault) -> bool:
 
 
 class Examiner:
-    """Judges a graph, locates the guilty operator of every disagreement, and leaves out what is known."""
+    """Judges a graph, locates the guilty operator of every disagreement, and leaves out what is known.
 
-    def __init__(self, runner: Runner, known: Sequence[KnownIssue]):
-        self._runner, self._known = runner, known
+    What documentation leaves open is counted, and a defect only if `report_unspecified`.
+    """
+
+    def __init__(self, runner: Runner, known: Sequence[KnownIssue], report_unspecified: bool = False):
+        self._runner, self._known, self._report_unspecified = runner, known, report_unspecified
         self.known_seen = 0  # disagreements that were left out
         self.doubted = 0  # disagreements in which the reference stood alone
+        self.unspecified = 0  # disagreements where documentation leaves open what is right
 
     def __call__(self, graph: Graph, phase: str, observed: Observed) -> Sequence[Fault]:
         if observed[REFERENCE].status is Status.CRASHED:
             raise JostleError(f"our reference fails on a model, which is a defect of ours: {observed[REFERENCE].crash}")
         verdict = judge(graph, phase, observed, REFERENCE_BOUNDS)
         self.doubted += len(verdict.doubted)
-        faults = self.faults(graph, verdict)
+        self.unspecified += len(verdict.unspecified)
+        unspecified = verdict.unspecified if self._report_unspecified else ()
+        faults = self.faults(graph, (*verdict.found, *unspecified))
         chains = [fault for fault in faults if _is_chain_of_infinities(fault)]
         self.doubted += len(chains)
         faults = [fault for fault in faults if fault not in chains]
@@ -47,9 +53,9 @@ class Examiner:
         self.known_seen += len(faults) - len(new)
         return new
 
-    def faults(self, graph: Graph, judgement: GraphJudgement) -> list[Fault]:
-        """All defects of a judgement, known or not."""
-        return [self._fault(graph, one) for one in judgement.found]
+    def faults(self, graph: Graph, found: Sequence[Disagreement]) -> list[Fault]:
+        """The defects that disagreements show, known or not."""
+        return [self._fault(graph, one) for one in found]
 
     def _fault(self, graph: Graph, disagreement: Disagreement) -> Fault:
         located = locate(graph, disagreement, self._runner, REFERENCE_BOUNDS)

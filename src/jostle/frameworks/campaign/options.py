@@ -130,6 +130,13 @@ class FrameworkOptions:
     known: str | None = option(
         TEXT, "TOML file of findings that are known, by signature, with a reason", Theme.DEFECTS, names_file=True
     )
+    unspecified: bool = option(
+        FLAG,
+        "Report also what NaN and infinity make where documentation leaves it open",
+        Theme.DEFECTS,
+        default=False,
+        flags="--unspecified",
+    )
     batch: int = option(HELD, "Models run at once", Theme.BUDGET, default=8)
     timeout: float = option(
         WAITED, "Longest time for one model on one backend", Theme.SAFETY, default=30.0, may_change=True

@@ -12,12 +12,12 @@ from jostle.frameworks.backends.program import GRADIENT, TRAIN, differentiated
 from jostle.frameworks.graph import Array, Graph, TensorType
 from jostle.frameworks.judging.disagreement import family_of
 from jostle.frameworks.judging.documented import documented
-from jostle.frameworks.judging.jitter import typical
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds, distance
 from jostle.frameworks.judging.rounding import precision
 from jostle.frameworks.judging.tolerances import VANISHING, coarser, kinds, peers_error, rounded
 from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.frameworks.operators.all_operators import types_of
+from jostle.frameworks.operators.subtracted import typical
 
 Observations = Mapping[str, Observation]
 

@@ -10,6 +10,7 @@ from jostle.frameworks.backends.program import GRADIENT, TRAIN
 from jostle.frameworks.graph import Array, Graph, TensorType
 from jostle.frameworks.judging.case import Case, Observations
 from jostle.frameworks.judging.disagreement import Disagreement, GraphJudgement, Symptom, family_of
+from jostle.frameworks.judging.eager_twin import against_eager, eager_twin
 from jostle.frameworks.judging.reference_bounds import SEED, ReferenceBounds, distance
 from jostle.frameworks.judging.tolerances import allowance, floor, is_certain, kinds, near_overflow, rounded
 from jostle.frameworks.observations import REFERENCE, Status
@@ -26,18 +27,22 @@ def compare(graph: Graph, phase: str, observations: Observations, bounds: Refere
 
 
 def judge(graph: Graph, phase: str, observations: Observations, bounds: ReferenceBounds) -> GraphJudgement:
-    """The same, with the disagreements in which the reference stands alone."""
+    """The same, with the disagreements that are counted only."""
     if observations[REFERENCE].status is not Status.OK:
         return GraphJudgement(tuple(_deaths(phase, observations)))
     case = Case(graph, phase, observations, bounds)
-    found, doubted = [], []
+    found, doubted, unspecified = [], [], []
     for backend in case.backends:
-        disagreement = next(_faults(case, backend), None)
-        if disagreement is not None and not _reference_is_doubtful(case, disagreement):
-            found.append(disagreement)
+        disagreement = next(_faults(case, backend), None) or _against_eager(case, backend)
+        if disagreement is None:
+            doubted.extend(_shared_faults(case, backend))
+        elif disagreement.symptom is Symptom.UNSPECIFIED:
+            unspecified.append(disagreement)
+        elif _reference_is_doubtful(case, disagreement):
+            doubted.append(disagreement)
         else:
-            doubted.extend([disagreement] if disagreement is not None else _shared_faults(case, backend))
-    return GraphJudgement(tuple(found), tuple(doubted))
+            found.append(disagreement)
+    return GraphJudgement(tuple(found), tuple(doubted), tuple(unspecified))
 
 
 def _deaths(phase: str, observations: Observations) -> Iterator[Disagreement]:
@@ -60,11 +65,20 @@ def _faults(case: Case, backend: str) -> Iterator[Disagreement]:
             yield from check(case, backend, name)
 
 
+def _against_eager(case: Case, backend: str) -> Disagreement | None:
+    """What a compiled backend makes of it that its eager twin does not, which is right itself."""
+    twin = eager_twin(backend)
+    if twin not in case.successful or backend not in case.successful or next(_faults(case, twin), None) is not None:
+        return None
+    return against_eager(case, backend)
+
+
 def _shared_faults(case: Case, backend: str) -> list[Disagreement]:
     """What would be wrong with one backend if its peers did not err as much."""
     if case.observations[backend].status is not Status.OK:
         return []
-    return [one for name in case.results for one in _values(case, backend, name, alone=True)][:1]
+    shared = (one for name in case.results for one in _values(case, backend, name, alone=True))
+    return [one for one in shared if one.symptom is not Symptom.UNSPECIFIED][:1]
 
 
 def _wrong_type(case: Case, backend: str, name: str) -> Disagreement:
@@ -74,7 +88,7 @@ def _wrong_type(case: Case, backend: str, name: str) -> Disagreement:
 
 
 def _nonfinite(case: Case, backend: str, name: str) -> Iterator[Disagreement]:
-    """Elements that are NaN or infinite on one side only, and not for a rounding or by documentation."""
+    """Elements that are NaN or infinite on one side only, and not for a rounding."""
     if not case.results[name].is_float:
         return
     dtype = case.results[name].dtype
@@ -83,10 +97,11 @@ def _nonfinite(case: Case, backend: str, name: str) -> Iterator[Disagreement]:
     if name not in case.graph.outputs or case.phase == TRAIN:
         # There are conventions, but no law, of infinite slopes, and of slopes where something is infinite.
         differ &= np.isfinite(rounded(expected, dtype)) & case.all_finite
-    if not np.any(differ) or case.documented(backend):
+    if not np.any(differ):
         return
     differ &= is_certain(expected, case.spread[name]) & case.sides_with_reference(backend, name)
-    yield from _worst(case, backend, name, Symptom.NONFINITE, np.where(differ, np.inf, 0.0))
+    symptom = Symptom.UNSPECIFIED if case.documented(backend) else Symptom.NONFINITE
+    yield from _worst(case, backend, name, symptom, np.where(differ, np.inf, 0.0))
 
 
 def _has_kink(case: Case) -> bool:
@@ -102,19 +117,19 @@ def _values(case: Case, backend: str, name: str, *, alone: bool = False) -> Iter
         return
     expected, seen = case.expected(name), case.seen(backend, name)
     if not case.results[name].is_float:
-        if (expected != seen).any() and not case.documented(backend):
+        if (expected != seen).any():
             wrong = (expected != seen) & (case.spread[name] == 0)
-            yield from _worst(case, backend, name, _symptom(name, case), wrong)
+            yield from _worst(case, backend, name, _symptom(case, backend, name), wrong)
         return
     expected, dtype = expected.astype(np.float64), case.dtype(name)
     error = np.where(np.isfinite(seen) & np.isfinite(expected), distance(seen, expected), 0.0)
     error[near_overflow(expected, dtype) | (np.abs(expected) > np.finfo(dtype).max)] = 0.0
-    if (error <= floor(expected, dtype) + case.vanishing(name)).all() or case.documented(backend):
+    if (error <= floor(expected, dtype) + case.vanishing(name)).all():
         return
     peers = np.zeros(expected.shape) if alone else case.peers_error(backend, name)
     granted = (allowance(expected, dtype, case.spread[name], peers) + case.vanishing(name)) * _steps(case)
     excess = np.divide(error, granted, out=np.zeros_like(error), where=np.isfinite(granted))
-    yield from _worst(case, backend, name, _symptom(name, case), np.where(excess > 1, excess, 0.0))
+    yield from _worst(case, backend, name, _symptom(case, backend, name), np.where(excess > 1, excess, 0.0))
 
 
 def _steps(case: Case) -> int:
@@ -122,7 +137,9 @@ def _steps(case: Case) -> int:
     return case.graph.training.steps if case.phase == TRAIN and case.graph.training is not None else 1
 
 
-def _symptom(name: str, case: Case) -> Symptom:
+def _symptom(case: Case, backend: str, name: str) -> Symptom:
+    if case.documented(backend):
+        return Symptom.UNSPECIFIED
     if case.phase == TRAIN:
         return Symptom.TRAINING
     return Symptom.VALUES if name in case.graph.outputs else Symptom.GRADIENT
@@ -157,7 +174,7 @@ def _reference_is_doubtful(case: Case, disagreement: Disagreement) -> bool:
     """Whether at least three families agree with each other against it, or nobody but it could run the graph."""
     if disagreement.symptom in (Symptom.CRASH, Symptom.HANG):
         return len({family_of(name) for name in case.backends}) > 1 and not case.successful
-    if disagreement.symptom is Symptom.TYPE:
+    if disagreement.symptom in (Symptom.TYPE, Symptom.COMPILED):
         return False
     agreeing = {family_of(name) for name in case.successful if _agrees(case, disagreement, name)}
     families = {family_of(name) for name in case.successful}

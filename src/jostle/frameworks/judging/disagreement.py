@@ -18,6 +18,8 @@ class Symptom(StrEnum):
     VALUES = "values"
     GRADIENT = "gradient"
     TRAINING = "training"
+    COMPILED = "compiled"  # other results than the same framework's eager mode
+    UNSPECIFIED = "unspecified"  # any of the above values, where documentation leaves open what NaN or infinity makes
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,15 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class GraphJudgement:
-    """What is wrong with a graph, and the disagreements in which the reference stands alone: counted, not reported."""
+    """What is wrong with a graph, apart from what is counted only."""
 
     found: tuple[Disagreement, ...] = ()
-    doubted: tuple[Disagreement, ...] = ()
+    doubted: tuple[Disagreement, ...] = ()  # the reference stands alone
+    unspecified: tuple[Disagreement, ...] = ()  # documentation leaves open what is right
+
+    def alike(self, symptom: str) -> tuple[Disagreement, ...]:
+        """Those among which one of this symptom is told: what is wrong, or what is unspecified, never both."""
+        return self.unspecified if symptom == Symptom.UNSPECIFIED else self.found
 
 
 # Backends of one family share their kernels, so they are one voice.

@@ -1,4 +1,4 @@
-"""Differences that documentation leaves open, which are therefore not reported."""
+"""Differences that documentation leaves open, which are therefore not told among those that are wrong."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from jostle.frameworks.graph import CONSTANT, Array, Graph, Leaf, Node, TensorTy
 from jostle.frameworks.judging.rounding import epsilon_of, is_degenerate, rounds, too_large, too_small
 from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 from jostle.frameworks.operators.operator import Rounding
+from jostle.frameworks.operators.subtracted import typical
 
 ULPS = 2
 
@@ -21,7 +22,7 @@ def jittered(graph: Graph, tensors: Mapping[str, Array], seed: int, sign: float 
     With the other sign, everything is moved the other way, so that what lies near a jump takes it once of two times.
     With `extremes`, those too small to be normal become 0 and those whose square overflows infinite, as happens in
     frameworks that flush, or that square on the way; what is normalised by next to nothing is no number, and
-    computed zeros have the other sign.
+    computed zeros have the other sign, but the same slope.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         return _Jitter(graph, tensors, np.random.default_rng(seed), sign, extremes).graph()
@@ -101,29 +102,44 @@ class _Jitter:
         own = np.divide(made, sizes, out=np.zeros_like(made), where=np.isfinite(made / np.where(sizes, sizes, np.nan)))
         return steepness + np.minimum(own, 1e6)
 
-    def _floor(self, node: Node) -> float:
+    def _floor(self, node: Node) -> Array | float:
         """The size of the numbers that a node subtracts."""
-        if not OPERATORS[node.operator].rounding.cancels:
+        operator, read = OPERATORS[node.operator], [self.tensors[name] for name in node.inputs]
+        if operator.rounding is Rounding.LOGARITHMIC:
+            return 1.0 + typical(np.abs(read[0]))
+        if operator.subtracts is None:
             return 0.0
-        read = [np.abs(self.tensors[name]) for name in node.inputs if self.types[name].is_float]
-        finite = [array[np.isfinite(array)] for array in read]
-        return 1.0 + max((typical(array) for array in finite), default=0.0)
+        return np.nan_to_num(operator.subtracts(read, node.attributes), nan=0.0, posinf=0.0)
 
-    def _move(self, source: str, name: str, value: str, floor: float) -> None:
+    def _move(self, source: str, name: str, value: str, floor: Array | float) -> None:
         """`name` is `source`, whose exact value is known, moved a little."""
         type_ = self.types[value]
         factor = 1 + self._noise(type_)
         if self.extremes:
             values = np.asarray(self.tensors[value], np.float64).reshape(type_.shape)
             factor = _to_extremes(factor, values, type_.dtype)
-            if value not in self.original.leaves:  # nobody says which zero a maximum or a product is
-                factor = np.where(values == 0, -1.0, factor)
+            if value not in self.original.leaves and (values == 0).any():
+                source = self._with_other_zeros(source, name, values, type_.dtype)
         self.leaves[f"{name}_jostle_factor"] = Leaf(CONSTANT, factor.astype(type_.dtype))
-        product = f"{name}_jostle_product" if floor else name
+        product = f"{name}_jostle_product" if np.any(floor) else name
         self.nodes.append(Node(product, "mul", (source, f"{name}_jostle_factor")))
-        if floor:
+        if np.any(floor):
             self.leaves[f"{name}_jostle_shift"] = Leaf(CONSTANT, (floor * self._noise(type_)).astype(type_.dtype))
             self.nodes.append(Node(name, "add", (product, f"{name}_jostle_shift")))
+
+    def _with_other_zeros(self, source: str, name: str, values: Array, dtype: str) -> str:
+        """`source`, with its slopes, but -0 where these values are 0, and 0 where they are -0.
+
+        Nobody says which zero a maximum or a product is. Of both zeros x, x + 0 is 0 and -(-x + 0) is -0.
+        """
+        stem = f"{name}_jostle_zeros"
+        sign = np.where((values == 0) & ~np.signbit(values), -1.0, 1.0)
+        self.leaves[f"{stem}_sign"] = Leaf(CONSTANT, sign.astype(dtype))
+        self.leaves[f"{stem}_shift"] = Leaf(CONSTANT, np.zeros(values.shape, dtype))
+        self.nodes.append(Node(f"{stem}_turned", "mul", (source, f"{stem}_sign")))
+        self.nodes.append(Node(f"{stem}_shifted", "add", (f"{stem}_turned", f"{stem}_shift")))
+        self.nodes.append(Node(stem, "mul", (f"{stem}_shifted", f"{stem}_sign")))
+        return stem
 
     def _noise(self, type_: TensorType) -> Array:
         return self.rng.choice([-1.0, -0.5, 0.5, 1.0], type_.shape) * self.sign * ULPS * epsilon_of(type_)
@@ -131,9 +147,3 @@ class _Jitter:
 
 def _to_extremes(factor: Array, values: Array, dtype: str) -> Array:
     return np.where(too_large(values, dtype), np.inf, np.where(too_small(values, dtype), 0.0, factor))
-
-
-def typical(sizes: Array) -> float:
-    """The largest of some sizes, but not one that towers over the others."""
-    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    return float(min(sizes.max(), 1000 * np.median(sizes))) if sizes.size else 0.0

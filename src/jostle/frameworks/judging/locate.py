@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from jostle.frameworks.backends.program import GRADIENT, TRAIN
 from jostle.frameworks.graph import Graph
-from jostle.frameworks.judging.compare import compare
+from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom
+from jostle.frameworks.judging.eager_twin import witnesses
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
-from jostle.frameworks.observations import REFERENCE, Runner
+from jostle.frameworks.observations import Runner
 from jostle.frameworks.reduction.simplifications import with_gradient_descent
 from jostle.frameworks.reduction.subgraphs import Tensors, ancestors, subgraph
 
@@ -42,10 +43,11 @@ class _Trial:
     bounds: ReferenceBounds
 
     def __call__(self, graphs: Sequence[Graph], phase: str) -> list[Disagreement | None]:
-        backend = self.disagreement.backend
-        observed = self.runner.run(graphs, phase, [REFERENCE, backend])
+        needed = witnesses(self.disagreement.symptom, self.disagreement.backend)
+        observed = self.runner.run(graphs, phase, needed)
         pairs = zip(graphs, observed, strict=True)
-        return [next(iter(compare(graph, phase, one, self.bounds)), None) for graph, one in pairs]
+        judged = [judge(graph, phase, one, self.bounds).alike(self.disagreement.symptom) for graph, one in pairs]
+        return [next(iter(found), None) for found in judged]
 
 
 def _in_graph(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> Located | None:

@@ -13,6 +13,8 @@ from jostle.frameworks.operators.operator import Rounding
 LOST = 1e-3  # a deviation of this share of the numbers themselves leaves float32 about four digits
 EQUAL, LOST_OF_EQUAL = 1e-9, 0.1  # numbers with such a variance are all the same, so that only rounding is left
 
+DETERMINED = (Rounding.EXACT, Rounding.NARROWING, Rounding.ONCE)
+
 
 def rounds(node: Node, types: Mapping[str, TensorType]) -> bool:
     """Whether a node's floats depend on how it is computed."""
@@ -21,6 +23,23 @@ def rounds(node: Node, types: Mapping[str, TensorType]) -> bool:
         return False
     if rounding is Rounding.NARROWING:
         return types[node.name].dtype == "float32" and types[node.inputs[0]].dtype != "bool"
+    return True
+
+
+def is_determined(graph: Graph, name: str, types: Mapping[str, TensorType], tensors: Mapping[str, Array]) -> bool:
+    """Whether all that a tensor depends on has one right result, bit by bit, and none that may be flushed to 0."""
+    nodes, seen, left = {node.name: node for node in graph.nodes}, set[str](), [name]
+    while left:
+        one = left.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if types[one].is_float and too_small(tensors[one], types[one].dtype).any():
+            return False
+        if one in nodes:
+            if types[one].is_float and OPERATORS[nodes[one].operator].rounding not in DETERMINED:
+                return False
+            left.extend(nodes[one].inputs)
     return True
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jostle.frameworks.graph import Array
-from jostle.frameworks.judging.jitter import typical
+from jostle.frameworks.operators.subtracted import typical
 
 # Of the result's size: what good kernels stay within whatever the order of their sums and their approximations.
 RELATIVE = {"float32": 1e-5, "float64": 1e-12}

@@ -28,6 +28,14 @@ from jostle.frameworks.operators.operator import (
     require,
     same_dtype,
 )
+from jostle.frameworks.operators.subtracted import (
+    Sizes,
+    alpha_below_0,
+    itself,
+    one_and_itself_above_0,
+    one_and_itself_below_0,
+    one_below_0,
+)
 
 Accepts = Callable[[TensorType], bool]
 
@@ -73,6 +81,11 @@ def _unary(
     )
 
 
+def _saturating(name: str, meaning: str, subtracts: Sizes | None = None, **domains: OperandDomain) -> Operator:
+    infer, rounding = _checked(_same, is_float), Rounding.SATURATING
+    return Operator(name, meaning, infer, is_float, domains, rounding=rounding, subtracts=subtracts)
+
+
 def _clip(types: Types, attributes: Attributes) -> TensorType:
     require(attributes["low"] <= attributes["high"], "low is above high")
     return _same(types, attributes)
@@ -83,35 +96,35 @@ UNARY = (
     _unary("relu", "max(x, 0)", rounding=Rounding.EXACT),
     _unary("relu6", "min(max(x, 0), 6)", rounding=Rounding.EXACT),
     _unary("leaky_relu", "x where x > 0 else alpha x", alpha=ALPHA),
-    _unary("elu", "x where x > 0 else alpha (exp(x) - 1)", alpha=ALPHA, rounding=Rounding.CANCELLING),
-    _unary(
-        "selu", "1.0507009873554805 (x where x > 0 else 1.6732632423543772 (exp(x) - 1))", rounding=Rounding.CANCELLING
+    _saturating("elu", "x where x > 0 else alpha (exp(x) - 1)", alpha=ALPHA, subtracts=alpha_below_0),
+    _saturating(
+        "selu", "1.0507009873554805 (x where x > 0 else 1.6732632423543772 (exp(x) - 1))", subtracts=alpha_below_0
     ),
-    _unary("celu", "max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)", alpha=ALPHA, rounding=Rounding.CANCELLING),
-    _unary("gelu", "x (1 + erf(x / √2)) / 2", rounding=Rounding.CANCELLING),
-    _unary("gelu_tanh", "x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2", rounding=Rounding.CANCELLING),
-    _unary("sigmoid", "1 / (1 + exp(-x))", rounding=Rounding.CANCELLING),
-    _unary("log_sigmoid", "-log(1 + exp(-x))", rounding=Rounding.CANCELLING),
-    _unary("tanh", "tanh(x)", rounding=Rounding.CANCELLING),
-    _unary("softplus", "log(1 + exp(x))", rounding=Rounding.CANCELLING),
+    _saturating("celu", "max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)", alpha=ALPHA, subtracts=alpha_below_0),
+    _saturating("gelu", "x (1 + erf(x / √2)) / 2", subtracts=itself),
+    _saturating("gelu_tanh", "x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2", subtracts=itself),
+    _saturating("sigmoid", "1 / (1 + exp(-x))", subtracts=one_below_0),
+    _saturating("log_sigmoid", "-log(1 + exp(-x))", subtracts=one_and_itself_above_0),
+    _saturating("tanh", "tanh(x)"),
+    _saturating("softplus", "log(1 + exp(x))", subtracts=one_and_itself_below_0),
     _unary("softsign", "x / (1 + |x|)"),
-    _unary("hardsigmoid", "min(max(x / 6 + 1/2, 0), 1)", rounding=Rounding.CANCELLING),
-    _unary("hardswish", "x min(max(x / 6 + 1/2, 0), 1)", rounding=Rounding.CANCELLING),
-    _unary("silu", "x sigmoid(x)", rounding=Rounding.CANCELLING),
-    _unary("mish", "x tanh(softplus(x))", rounding=Rounding.CANCELLING),
+    _saturating("hardsigmoid", "min(max(x / 6 + 1/2, 0), 1)"),
+    _saturating("hardswish", "x min(max(x / 6 + 1/2, 0), 1)"),
+    _saturating("silu", "x sigmoid(x)", subtracts=itself),
+    _saturating("mish", "x tanh(softplus(x))", subtracts=itself),
     _unary(
         "hardshrink", "x where |x| > threshold else 0", threshold=Real((0.5, 1.0)), flat=True, rounding=Rounding.EXACT
     ),
     _unary("softshrink", "sign(x) max(|x| - threshold, 0)", threshold=Real((0.5, 1.0))),
     _unary("abs", "|x|", is_wide, rounding=Rounding.EXACT),
     _unary("neg", "-x", is_wide, rounding=Rounding.EXACT),
-    _unary("square", "x²", is_wide),
+    _unary("square", "x²", is_wide, rounding=Rounding.ONCE),
     _unary("exp", "eˣ"),
     _unary("expm1", "eˣ - 1, precise near 0"),
     _unary("log", "natural logarithm"),
     _unary("log1p", "log(1 + x), precise near 0"),
     _unary("log2", "logarithm to base 2"),
-    _unary("sqrt", "√x"),
+    _unary("sqrt", "√x", rounding=Rounding.ONCE),
     _unary("rsqrt", "1 / √x"),
     _unary("reciprocal", "1 / x"),
     _unary("sin", "sine"),
@@ -120,12 +133,12 @@ UNARY = (
     _unary("asin", "arc sine"),
     _unary("acos", "arc cosine"),
     _unary("atan", "arc tangent"),
-    _unary("sinh", "hyperbolic sine", rounding=Rounding.CANCELLING),
-    _unary("cosh", "hyperbolic cosine", rounding=Rounding.CANCELLING),
-    _unary("asinh", "its inverse", rounding=Rounding.CANCELLING),
-    _unary("acosh", "inverse of cosh", rounding=Rounding.CANCELLING),
-    _unary("atanh", "inverse of tanh", rounding=Rounding.CANCELLING),
-    _unary("erf", "error function", rounding=Rounding.CANCELLING),
+    _saturating("sinh", "hyperbolic sine"),
+    _saturating("cosh", "hyperbolic cosine"),
+    _saturating("asinh", "its inverse"),
+    _saturating("acosh", "inverse of cosh"),
+    _saturating("atanh", "inverse of tanh"),
+    _saturating("erf", "error function"),
     _unary(
         "clip",
         "min(max(x, low), high)",
@@ -210,10 +223,10 @@ def _binary(
 
 
 BINARY = (
-    _binary("add", "a + b"),
-    _binary("sub", "a - b"),
-    _binary("mul", "a b"),
-    _binary("div", "a / b", is_float),
+    _binary("add", "a + b", rounding=Rounding.ONCE),
+    _binary("sub", "a - b", rounding=Rounding.ONCE),
+    _binary("mul", "a b", rounding=Rounding.ONCE),
+    _binary("div", "a / b", is_float, rounding=Rounding.ONCE),
     _binary("pow", "a to the power of b", is_float),
     _binary("maximum", "the larger; NaN if one is", rounding=Rounding.EXACT),
     _binary("minimum", "the smaller; NaN if one is", rounding=Rounding.EXACT),

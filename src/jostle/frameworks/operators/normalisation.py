@@ -26,11 +26,13 @@ from jostle.frameworks.operators.operator import (
     Real,
     Rounding,
     Types,
+    Variance,
     Wanted,
     Whole,
     require,
     require_axis,
 )
+from jostle.frameworks.operators.subtracted import ONCE, Sizes, typical
 
 EPSILON = Real((1e-5, 1e-3, 1e-12))
 
@@ -100,6 +102,18 @@ def _variance_per_row(inputs: Sequence[Array], attributes: Attributes) -> Array:
     return np.asarray(np.var(inputs[0], axis=tuple(range(attributes["axis"], inputs[0].ndim))))
 
 
+def _moments(variance: Variance) -> Sizes:
+    """(x - mean) scale / deviation, whose variance may be mean x² - (mean x)²."""
+
+    def sizes(inputs: Sequence[Array], attributes: Attributes) -> float:
+        with np.errstate(all="ignore"):  # of what is not finite, which has no size
+            deviation = np.sqrt(np.min(variance(inputs, attributes)) + attributes["epsilon"])
+            far = typical(np.abs(inputs[0])) / deviation
+        return float(ONCE * typical(np.abs(inputs[1])) * max(far, far**2))
+
+    return sizes
+
+
 NORMALISATION = (
     Operator(
         "batch_norm",
@@ -108,7 +122,8 @@ NORMALISATION = (
         is_channelled,
         {"epsilon": EPSILON},
         _with_statistics,
-        rounding=Rounding.CANCELLING,
+        rounding=Rounding.SATURATING,
+        subtracts=_moments(_given_variance),
         variance=_given_variance,
     ),
     Operator(
@@ -118,7 +133,8 @@ NORMALISATION = (
         is_channelled,
         {"epsilon": EPSILON},
         _scale_and_bias,
-        rounding=Rounding.CANCELLING,
+        rounding=Rounding.SATURATING,
+        subtracts=_moments(_variance_per_channel),
         variance=_variance_per_channel,
     ),
     Operator(
@@ -128,7 +144,8 @@ NORMALISATION = (
         is_image,
         {"epsilon": EPSILON},
         _scale_and_bias,
-        rounding=Rounding.CANCELLING,
+        rounding=Rounding.SATURATING,
+        subtracts=_moments(_variance_per_sample),
         variance=_variance_per_sample,
     ),
     Operator(
@@ -138,7 +155,8 @@ NORMALISATION = (
         is_channelled,
         {"groups": Drawn(any_divisor), "epsilon": EPSILON},
         _scale_and_bias,
-        rounding=Rounding.CANCELLING,
+        rounding=Rounding.SATURATING,
+        subtracts=_moments(_variance_per_group),
         variance=_variance_per_group,
     ),
     Operator(
@@ -148,7 +166,8 @@ NORMALISATION = (
         is_filled_rows,
         {"axis": AXIS, "epsilon": EPSILON},
         _layer_norm_extras,
-        rounding=Rounding.CANCELLING,
+        rounding=Rounding.SATURATING,
+        subtracts=_moments(_variance_per_row),
         variance=_variance_per_row,
     ),
     Operator(

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from jostle.frameworks.graph import Array, Attributes, Invalid, TensorType
+from jostle.frameworks.operators.subtracted import Sizes
 
 Types = Sequence[TensorType]
 Infer = Callable[[Types, Attributes], TensorType]
@@ -49,21 +50,16 @@ class Rounding(Enum):
 
     EXACT = auto()  # nothing is rounded, so a framework must get it right to the last bit
     NARROWING = auto()  # only what becomes float32 is rounded, unless it was a bool
+    ONCE = auto()  # IEEE 754 says to which number a result is rounded, such as a sum of two
     RELATIVE = auto()  # a result is off by a share of its own size
     # The gradient subtracts numbers of the size of the gradient that comes in, however small the result is.
     SATURATING = auto()
-    # So it does, and the formula subtracts numbers near 1 or x: float32 keeps no more of a small result than of those.
-    CANCELLING = auto()
-    # So it does, with logarithms: what it keeps of e to the power of them depends on their size.
+    # So it does, with logarithms near 0 or x: what it keeps of e to the power of them depends on their size.
     LOGARITHMIC = auto()
 
     @property
-    def cancels(self) -> bool:
-        return self in (Rounding.CANCELLING, Rounding.LOGARITHMIC)
-
-    @property
     def saturates(self) -> bool:
-        return self is Rounding.SATURATING or self.cancels
+        return self in (Rounding.SATURATING, Rounding.LOGARITHMIC)
 
 
 @dataclass(frozen=True)
@@ -80,6 +76,7 @@ class Operator:
     discontinuous: bool = False  # its output may jump where its input hardly changes
     together: Together | None = None  # draws all attributes, where they depend on each other
     rounding: Rounding = Rounding.RELATIVE
+    subtracts: Sizes | None = None  # how large the numbers are of which the formula subtracts some
     variance: Variance | None = None  # of a normalisation by a variance and an attribute epsilon
     unspecified: str = ""  # why any result is right where an input is not finite; empty where that is specified
 

@@ -24,6 +24,7 @@ from jostle.frameworks.operators.operator import (
     require_axes,
     require_axis,
 )
+from jostle.frameworks.operators.subtracted import Sizes, all_inputs, squares
 
 Accepts = Callable[[TensorType], bool]
 
@@ -55,6 +56,7 @@ def _reduction(
     flat: bool = False,
     dtype: str | None = None,
     rounding: Rounding = Rounding.RELATIVE,
+    subtracts: Sizes | None = None,
     **domains: Choice,
 ) -> Operator:
     return Operator(
@@ -66,6 +68,7 @@ def _reduction(
         differentiable=not flat,
         discontinuous=flat,
         rounding=rounding,
+        subtracts=subtracts,
     )
 
 
@@ -130,9 +133,18 @@ REDUCTIONS = (
         is_float,
         empty=False,
         correction=CORRECTION,
-        rounding=Rounding.CANCELLING,
+        rounding=Rounding.SATURATING,
+        subtracts=squares,
     ),
-    _reduction("std", "square root of var", is_float, empty=False, correction=CORRECTION, rounding=Rounding.CANCELLING),
+    _reduction(
+        "std",
+        "square root of var",
+        is_float,
+        empty=False,
+        correction=CORRECTION,
+        rounding=Rounding.SATURATING,
+        subtracts=all_inputs,
+    ),
     _reduction("all", "whether all hold", is_bool, flat=True, rounding=Rounding.EXACT),
     _reduction("any", "whether one holds", is_bool, flat=True, rounding=Rounding.EXACT),
     _reduction("count_nonzero", "how many are not 0, as int64", flat=True, dtype="int64", rounding=Rounding.EXACT),

@@ -8,6 +8,7 @@ from jostle.frameworks.graph import Attributes, TensorType
 from jostle.frameworks.operators.kinds import Random, floats, is_image
 from jostle.frameworks.operators.operator import FLAG, Choice, Operator, Rounding, Types, Wanted, require
 from jostle.frameworks.operators.pooling import SIZE, of_given_size
+from jostle.frameworks.operators.subtracted import neighbours
 
 RESIZE_MODES = ("nearest", "nearest_exact", "linear", "linear_align_corners", "cubic", "cubic_align_corners")
 UNSPECIFIED = "No documentation of an interpolation says whether a neighbour of weight 0 is read, so whether 0 ∞ counts"
@@ -39,7 +40,8 @@ SAMPLING = (
         _resize,
         is_image,
         {**SIZE, "mode": Choice(RESIZE_MODES)},
-        rounding=Rounding.CANCELLING,
+        rounding=Rounding.SATURATING,
+        subtracts=neighbours,
         unspecified=UNSPECIFIED,
     ),
     Operator(
@@ -53,7 +55,8 @@ SAMPLING = (
             "align_corners": FLAG,
         },
         _grid,
-        rounding=Rounding.CANCELLING,
+        rounding=Rounding.SATURATING,
+        subtracts=neighbours,
         unspecified=UNSPECIFIED,
     ),
 )

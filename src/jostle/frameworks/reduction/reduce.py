@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jostle.frameworks.graph import Array, Graph, Invalid
-from jostle.frameworks.judging.compare import compare
+from jostle.frameworks.judging.compare import judge
+from jostle.frameworks.judging.eager_twin import witnesses
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
 from jostle.frameworks.judging.signature import Signature, frame_of
-from jostle.frameworks.observations import REFERENCE, Observation, Runner
+from jostle.frameworks.observations import Observation, Runner
 from jostle.frameworks.operators.all_operators import types_of
 from jostle.frameworks.reduction.simplifications import (
     Simplification,
@@ -54,13 +55,13 @@ class SameDefect:
 
     def __call__(self, graphs: Sequence[Graph]) -> list[bool]:
         guilty = [graph for graph in graphs if _holds(graph, self.signature)]
-        backends = [REFERENCE, self.signature.backend]
+        backends = witnesses(self.signature.symptom, self.signature.backend)
         observed = self.runner.run(guilty, self.signature.phase, backends) if guilty else []
         shown = {id(graph): self._shows(graph, one) for graph, one in zip(guilty, observed, strict=True)}
         return [shown.get(id(graph), False) for graph in graphs]
 
     def _shows(self, graph: Graph, observations: Mapping[str, Observation]) -> bool:
-        found = compare(graph, self.signature.phase, observations, self.bounds)
+        found = judge(graph, self.signature.phase, observations, self.bounds).alike(self.signature.symptom)
         wanted = self.signature.symptom, self.signature.frame
         return any((str(one.symptom), frame_of(one.crash)) == wanted for one in found)
 

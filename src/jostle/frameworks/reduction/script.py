@@ -11,6 +11,7 @@ import numpy as np
 from jostle.frameworks.backends.program import Lowering, arrays_of
 from jostle.frameworks.graph import Array, Graph
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom
+from jostle.frameworks.judging.eager_twin import eager_twin
 from jostle.frameworks.judging.reference_bounds import distance
 from jostle.frameworks.judging.tolerances import RELATIVE, rounded
 from jostle.frameworks.operators.all_operators import OPERATORS, types_of
@@ -26,11 +27,18 @@ for name, (values, dtype, tolerance) in expected.items():
 
 
 def script(
-    graph: Graph, phase: str, lowering: Lowering, expected: Mapping[str, Array], seen: Mapping[str, Array] | None
+    graph: Graph,
+    phase: str,
+    lowering: Lowering,
+    expected: Mapping[str, Array],
+    seen: Mapping[str, Array] | None,
+    *,
+    eager: bool = False,
 ) -> str:
     """A program that exits with 1 as long as the framework does what was seen, and with 0 once it is mended.
 
-    `seen` is None if the framework raised, which then ends the script as well.
+    `seen` is None if the framework raised, which then ends the script as well. `eager`: what is expected is what the
+    same framework computes eagerly, so that a tenth of any difference is too much.
     """
     program = lowering.program(graph, phase).strip("\n")
     arrays = [f"{name} = {array_literal(array)}" for name, array in arrays_of(graph, phase).items()]
@@ -39,9 +47,11 @@ def script(
     if not expected:
         return "\n".join(parts)
     listed = [
-        f'    "{name}": {_expected_literal(name, np.asarray(array), graph, seen)},' for name, array in expected.items()
+        f'    "{name}": {_expected_literal(name, np.asarray(array), graph, seen, eager)},'
+        for name, array in expected.items()
     ]
-    return "\n".join([*parts, "expected = {  # computed in float64", *listed, "}", CHECK.strip(), ""])
+    how = "eagerly" if eager else "in float64"
+    return "\n".join([*parts, f"expected = {{  # computed {how}", *listed, "}", CHECK.strip(), ""])
 
 
 def _split_imports(program: str) -> tuple[list[str], list[str]]:
@@ -57,12 +67,13 @@ def _imports(lines: Sequence[str], arrays: str) -> list[str]:
     return [*standard, *dict.fromkeys(["import numpy as np", *lines])]
 
 
-def _expected_literal(name: str, values: Array, graph: Graph, seen: Mapping[str, Array] | None) -> str:
+def _expected_literal(name: str, values: Array, graph: Graph, seen: Mapping[str, Array] | None, eager: bool) -> str:
     """A result's values, dtype, and how far it may lie from them, as a tuple in Python."""
     dtype = _dtype(name, graph)
     if dtype in RELATIVE:
         values = np.where(np.abs(values) > np.finfo(dtype).max, rounded(values, dtype), values)
-    return f'({array_literal(values)}, "{dtype}", {_tolerance(values, seen, name, dtype)!r})'
+    granted = 0.0 if eager else RELATIVE.get(dtype, 0.0)
+    return f'({array_literal(values)}, "{dtype}", {_tolerance(values, seen, name, granted)!r})'
 
 
 def _dtype(name: str, graph: Graph) -> str:
@@ -71,16 +82,16 @@ def _dtype(name: str, graph: Graph) -> str:
     return types[graph.outputs[0] if name == "loss" else name if name in types else name.removeprefix("d_")].dtype
 
 
-def _tolerance(expected: Array, seen: Mapping[str, Array] | None, name: str, dtype: str) -> float:
-    """Some roundings, or a tenth of what was seen if that was more."""
-    if dtype not in RELATIVE:
+def _tolerance(expected: Array, seen: Mapping[str, Array] | None, name: str, granted: float) -> float:
+    """Some roundings, or a tenth of what was seen if that was more than is granted."""
+    if expected.dtype.kind != "f":
         return 0.0
     size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
-    usual = 10 * RELATIVE[dtype] * size
+    usual = 10 * granted * size
     if seen is not None and name in seen and seen[name].shape == expected.shape:
         far = distance(seen[name], expected)
         largest = far[np.isfinite(far)].max(initial=0.0)
-        usual = largest / 10 if largest > RELATIVE[dtype] * size else usual
+        usual = largest / 10 if largest > granted * size else usual
     return float(f"{usual:.3g}")
 
 
@@ -139,6 +150,8 @@ WHAT = {
     Symptom.VALUES: "computes wrong values",
     Symptom.GRADIENT: "has a wrong gradient",
     Symptom.TRAINING: "trains to wrong parameters",
+    Symptom.COMPILED: "computes other values than eager mode",
+    Symptom.UNSPECIFIED: "does with NaN or infinity what documentation leaves open",
 }
 
 
@@ -160,4 +173,6 @@ def seen_text(found: Disagreement) -> str:
 def expected_text(found: Disagreement) -> str:
     if found.symptom in (Symptom.CRASH, Symptom.HANG):
         return "a result by the definition, and in any case a process that goes on:"
+    if found.symptom is Symptom.COMPILED:
+        return f"{found.expected}, as {eager_twin(found.backend)} computes it:"
     return f"{found.expected}, computed in float64 by the definition:"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
@@ -74,26 +74,22 @@ def at_places(x: Tensor, axis: int, places: Tensor, outside: float) -> Tensor:
     return taken if bool(inside.all()) else torch.where(along(inside, axis, x.dim()), taken, outside)
 
 
-def _check_indices(indices: Tensor, size: int) -> None:
+def _indices_inside(call: Call, x: Tensor, indices: Tensor, *updates: Tensor) -> None:
+    size = x.shape[call.attributes["axis"]]
     undefined_where((indices < 0) | (indices >= size), "an index outside the axis")
 
 
 def gather(call: Call, x: Tensor, indices: Tensor) -> Tensor:
-    axis = call.attributes["axis"]
-    _check_indices(indices, x.shape[axis])
-    return x.gather(axis, indices)
+    return x.gather(call.attributes["axis"], indices)
 
 
 def take(call: Call, x: Tensor, indices: Tensor) -> Tensor:
-    axis = call.attributes["axis"]
-    _check_indices(indices, x.shape[axis])
-    return x.index_select(axis, indices)
+    return x.index_select(call.attributes["axis"], indices)
 
 
 def scatter(call: Call, x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Every place combined with all updates that name it, and others with nothing that would change it."""
     axis, reduction, dtype = call.attributes["axis"], call.attributes["reduction"], call.type.dtype
-    _check_indices(indices, x.shape[axis])
     if indices.numel() == 0:
         return x
     x, indices, updates = (one.movedim(axis, -1) for one in (x, indices, updates))
@@ -115,6 +111,8 @@ def one_hot(call: Call, x: Tensor) -> Tensor:
     return (x.unsqueeze(-1) == torch.arange(call.attributes["depth"])).to(torch.float64)
 
 
+# Undefined where inputs have no meaning, also if the result is empty, so that no formula is computed.
+CHECKS: Mapping[str, Callable[..., None]] = dict.fromkeys(("gather", "take", "scatter"), _indices_inside)
 INDEXING: Mapping[str, Formula] = {
     "slice": slices,
     "flip": flip,

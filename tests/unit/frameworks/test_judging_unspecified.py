@@ -1,0 +1,65 @@
+"""What documentation leaves open of NaN is a symptom of its own, told apart from what is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from frameworks_planted import REFERENCE_BOUNDS, InProcess, Planted
+from jostle.frameworks.backends.program import GRADIENT, PREDICT
+from jostle.frameworks.campaign.examiner import Examiner
+from jostle.frameworks.graph import INPUT, Graph, Leaf, Node
+from jostle.frameworks.judging.compare import compare, judge
+from jostle.frameworks.judging.disagreement import Symptom
+from jostle.frameworks.judging.known_issues import KnownIssue
+from jostle.frameworks.reduction.reduce import SameDefect
+
+# relu that makes 0 of NaN, which ONNX leaves open and torch does not, and one that is wrong whatever it reads.
+SWALLOWING = Planted(wrong=(("relu", lambda call: f"torch.fmax({call[0]}, torch.zeros(1))"),))
+WRONG = Planted(wrong=(("relu", lambda call: f"F.relu({call[0]}) * 1.01"),))
+CRASHING = Planted(wrong=(("relu", lambda call: "1 / 0"),))
+
+
+def graph_of(*values: float) -> Graph:
+    x = np.array(values, np.float32)
+    nodes = (Node("a", "abs", ("x",)), Node("y", "relu", ("a",)))
+    return Graph({"x": Leaf(INPUT, x)}, nodes, ("y",))
+
+
+WITH_NAN, FINITE = graph_of(1.0, np.nan, -2.0), graph_of(1.0, 3.0, -2.0)
+
+
+@pytest.mark.parametrize("phase", [PREDICT, GRADIENT])
+def test_what_onnx_leaves_open_is_unspecified_and_nothing_else(phase: str) -> None:
+    runner = InProcess({"onnxruntime": SWALLOWING, "jax": Planted()})
+    (observed,) = runner.run([WITH_NAN], phase)
+    verdict = judge(WITH_NAN, phase, observed, REFERENCE_BOUNDS)
+    assert [(one.backend, one.symptom) for one in verdict.unspecified] == [("onnxruntime", Symptom.UNSPECIFIED)]
+    assert verdict.found == verdict.doubted == ()
+
+
+def test_the_same_is_wrong_where_it_is_specified() -> None:
+    runner = InProcess({"torch": SWALLOWING})
+    (observed,) = runner.run([WITH_NAN], PREDICT)
+    verdict = judge(WITH_NAN, PREDICT, observed, REFERENCE_BOUNDS)
+    assert [one.symptom for one in verdict.found] == [Symptom.NONFINITE]
+    assert verdict.unspecified == ()
+
+
+def test_wrong_values_without_nan_and_crashes_with_it_are_never_unspecified() -> None:
+    for graph, lowering, symptom in ((FINITE, WRONG, Symptom.VALUES), (WITH_NAN, CRASHING, Symptom.CRASH)):
+        (observed,) = InProcess({"onnxruntime": lowering}).run([graph], PREDICT)
+        assert [one.symptom for one in compare(graph, PREDICT, observed, REFERENCE_BOUNDS)] == [symptom]
+
+
+def test_it_is_counted_and_a_defect_only_if_asked_for() -> None:
+    runner = InProcess({"onnxruntime": SWALLOWING})
+    (observed,) = runner.run([WITH_NAN], PREDICT)
+    silent, asked = Examiner(runner, []), Examiner(runner, [], report_unspecified=True)
+    assert silent(WITH_NAN, PREDICT, observed) == []
+    (fault,) = asked(WITH_NAN, PREDICT, observed)
+    assert fault.signature.text.startswith("onnxruntime predict unspecified relu ")
+    assert silent.unspecified == asked.unspecified == 1
+    assert SameDefect(fault.signature, runner, REFERENCE_BOUNDS)([WITH_NAN, FINITE, fault.part]) == [True, False, True]
+    known = Examiner(runner, [KnownIssue("* unspecified *", "left open")], report_unspecified=True)
+    assert known(WITH_NAN, PREDICT, observed) == []
