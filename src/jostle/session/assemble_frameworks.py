@@ -108,11 +108,7 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
     def seen() -> dict[str, int]:
         """What was met and is no finding, here and by workers."""
         elsewhere = composed.campaign.counted_by_workers()
-        return {
-            "known": examiner.known_seen + elsewhere["known"],
-            "doubted": examiner.doubted + elsewhere["doubted"],
-            "unspecified": examiner.unspecified + elsewhere["unspecified"],
-        }
+        return {name: count + elsewhere[name] for name, count in examiner.counts().items()}
 
     return Session(
         campaign=composed.campaign,

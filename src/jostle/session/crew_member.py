@@ -191,7 +191,7 @@ def _frameworks(options: Mapping[str, Any], folder: Path, share: Share) -> Compo
         seeds=composed.seeds,
         budget=budget_of(settings),
         digest=opened.digest,
-        counts=lambda: {"known": opened.examiner.known_seen, "doubted": opened.examiner.doubted},
+        counts=opened.examiner.counts,
         listeners=(partial(keep_graphs, store, files), lambda record: composed.target.forget()),
         files_of=files_of,
     )

@@ -38,6 +38,10 @@ class Examiner:
         self.doubted = 0  # disagreements in which the reference stood alone
         self.unspecified = 0  # disagreements where documentation leaves open what is right
 
+    def counts(self) -> dict[str, int]:
+        """Disagreements that are no findings, by why they are none."""
+        return {"known": self.known_seen, "doubted": self.doubted, "unspecified": self.unspecified}
+
     def __call__(self, graph: Graph, phase: str, observed: Observed) -> Sequence[Fault]:
         if observed[REFERENCE].status is Status.CRASHED:
             raise JostleError(f"our reference fails on a model, which is a defect of ours: {observed[REFERENCE].crash}")
