@@ -13,9 +13,10 @@ from known_kernels import KERNELS, NotThere
 from frameworks_slopes import Settled, settle
 from jostle.frameworks.backends.program import calls, differentiated, float_outputs
 from jostle.frameworks.drawing import single
-from jostle.frameworks.graph import Graph, Leaf
+from jostle.frameworks.graph import DTYPES, Graph, Invalid, Leaf
 from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 from jostle.frameworks.reference.formulas import FORMULAS
+from jostle.frameworks.reference.numbers import held
 from jostle.frameworks.reference.run import evaluate, result
 from jostle.frameworks.reference.undefined import Undefined
 
@@ -58,6 +59,39 @@ def test_an_operator_computes_what_a_known_kernel_does(name: str) -> None:
         np.testing.assert_allclose(ours, known, rtol=rounding, atol=rounding, err_msg=f"{seed}: {graph.nodes[0]}")
         compared += 1
     assert compared > DRAWS / 2
+
+
+def of_dtype(graph: Graph, dtype: str) -> Graph | None:
+    """The same graph on leaves of another dtype where they had that of the first; None if no such graph is valid."""
+    before = graph.leaves["x"].array.dtype
+    leaves = {
+        name: Leaf(leaf.role, leaf.array.astype(dtype)) if leaf.array.dtype == before else leaf
+        for name, leaf in graph.leaves.items()
+    }
+    changed = replace(graph, leaves=leaves)
+    try:
+        types_of(changed)
+    except Invalid:
+        return None
+    return changed
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_an_operator_computes_is_held_as_its_dtype_whatever_it_is_given(dtype: str) -> None:
+    """Also what is never drawn for it, and only comes of mutating graphs."""
+    tried = 0
+    for name in OPERATORS:
+        for seed in range(4):
+            graph = of_dtype(single(name, np.random.default_rng(seed)), dtype)
+            if graph is None:
+                continue
+            try:
+                found = evaluate(graph)["y"]
+            except Undefined:
+                continue
+            assert found.dtype == held(np.zeros(0, types_of(graph)["y"].dtype)).numpy().dtype, graph.nodes[0]
+            tried += 1
+    assert tried > 50
 
 
 @pytest.mark.parametrize("name", [name for name, one in OPERATORS.items() if one.differentiable])

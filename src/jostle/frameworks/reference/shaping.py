@@ -21,11 +21,11 @@ def _beside_diagonal(x: Tensor) -> Tensor:
 
 
 def tril(call: Call, x: Tensor) -> Tensor:
-    return torch.where(_beside_diagonal(x) <= call.attributes["diagonal"], x, 0)
+    return x.masked_fill(_beside_diagonal(x) > call.attributes["diagonal"], 0)
 
 
 def triu(call: Call, x: Tensor) -> Tensor:
-    return torch.where(_beside_diagonal(x) >= call.attributes["diagonal"], x, 0)
+    return x.masked_fill(_beside_diagonal(x) < call.attributes["diagonal"], 0)
 
 
 def depth_to_space(call: Call, x: Tensor) -> Tensor:
