@@ -11,7 +11,7 @@ SOON = 0.1  # seconds after which a round ends that has found something
 ROUNDS_A_SECOND = 32  # that the campaign has time for: more workers than so many do longer ones
 DRIVERS_SHARE = 0.4  # of a processor, that a campaign's thread may spend on entries, besides what a round takes it
 WORKERS_SHARE = 0.05  # of its time, that a worker may spend on what others kept
-GUESSED = 200  # entries whose costs are guessed before any were measured
+GUESSED, GUESSED_BYTES = 200, 2**24  # entries at most, and their inputs, of the message whose cost is guessed at first
 LEAST_COST = 1e-7  # seconds
 
 
@@ -26,9 +26,9 @@ class Costs:
     products: float  # of entries and seconds
 
     @staticmethod
-    def guessed(entry: float) -> Costs:
-        """From so many seconds for an entry, as if a message with many and an empty one had shown it."""
-        return Costs(2, GUESSED, GUESSED * entry, GUESSED**2, GUESSED**2 * entry)
+    def guessed(entry: float, entries: int) -> Costs:
+        """From so many seconds for an entry, as if a message with so many and an empty one had shown it."""
+        return Costs(2, entries, entries * entry, entries**2, entries**2 * entry)
 
     def add(self, entries: float, seconds: float) -> None:
         self.messages += 1
@@ -60,9 +60,13 @@ class Pace:
 
     @staticmethod
     def guessed(workers: int, step: int, input_bytes: int) -> Pace:
-        """Before anything is known but how large an input is."""
+        """Before anything is known but how large an input is.
+
+        The guess weighs about as much as one message that is measured: a few of them take its place.
+        """
         taken, told = 3e-5 + 1e-8 * input_bytes, 5e-6 + 5e-9 * input_bytes
-        return Pace(workers, step, Costs.guessed(taken), Costs.guessed(told))
+        entries = min(GUESSED, 1 + GUESSED_BYTES // max(1, input_bytes))
+        return Pace(workers, step, Costs.guessed(taken, entries), Costs.guessed(told, entries))
 
     @property
     def longest_round(self) -> float:
@@ -87,7 +91,8 @@ class Pace:
         """How many entries a worker may keep in a round of so many seconds; None is any number."""
         if self.workers == 1:
             return None
-        a_second = min(DRIVERS_SHARE / self.taken.entry, WORKERS_SHARE / self.told.entry)
+        of_others = 1 - 1 / self.workers  # which is all that a worker takes in
+        a_second = min(DRIVERS_SHARE / self.taken.entry, WORKERS_SHARE / (of_others * self.told.entry))
         most = max(self.step, a_second * self.longest_round)
         self._room = most if self._filled is None else min(most, self._room + a_second * (now - self._filled))
         self._filled = now
