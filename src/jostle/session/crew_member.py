@@ -123,15 +123,14 @@ class CrewMember:
         return len(news.kept)
 
     def _steps(self, started: float, asked: RoundRequest) -> Iterator[DoneStep]:
-        """Steps until so many seconds are over, or fewer once something was found."""
+        """A step, and more until so many seconds are over, or fewer once something was found."""
         campaign, enough, size = self._composed.campaign, asked.seconds, 0
-        while size < ROUND_BYTES and time.monotonic() - started < enough:
-            done = campaign.step()
-            if done is None:
-                return
+        while (done := campaign.step()) is not None:
+            yield replace(done, by=OwnStep(self._number, campaign.steps)) if self._several else done
             size += _size(done)
             enough = min(enough, asked.soon) if done.findings or done.flaky else enough
-            yield replace(done, by=OwnStep(self._number, campaign.steps)) if self._several else done
+            if size >= ROUND_BYTES or time.monotonic() - started >= enough:
+                return
 
 
 def _answered(work: Callable[[], Parcel]) -> bytes:

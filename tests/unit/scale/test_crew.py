@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import random
 import tempfile
+import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from jostle.scale.parcel import Parcel
 from jostle.scale.requests import RoundRequest
 from jostle.scale.step_parcels import StepParcels
 from jostle.session import assemble as assembling
+from jostle.session import crew_member
 from jostle.session.crew_member import CrewMember
 from jostle.session.hiring import Hiring
 from jostle.session.session import Session
@@ -44,6 +46,7 @@ from making import options, seeds_of
 
 EXECUTIONS = 700
 SEEDS = 12
+STEP_SECONDS = 0.01  # that a step takes by the clock of workers
 PATIENCE = 1000  # turns in which nobody answers
 NAMES = tuple(f"seed {i}" for i in range(SEEDS))
 # Eight classes that lie close to each other, so that there are many pairs of labels to find.
@@ -168,12 +171,26 @@ def few_seeds(images: bool = False) -> Seeds:
     return seeds_of(torch.rand(SEEDS, 6, generator=randomness(3, 3)))
 
 
+class Ticking:
+    """A clock of workers that goes on each time it is looked at: a round has the same steps on every machine."""
+
+    thread_time = staticmethod(time.thread_time)
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def monotonic(self) -> float:
+        self._now += STEP_SECONDS
+        return self._now
+
+
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Short rounds, so that a campaign of a second has many."""
-    monkeypatch.setattr(pace, "ROUND_SECONDS", 0.03)
+    monkeypatch.setattr(crew_member, "time", Ticking())
+    monkeypatch.setattr(pace, "ROUND_SECONDS", 3 * STEP_SECONDS)
     monkeypatch.setattr(crew, "BULLETIN_SECONDS", 0.01)
-    monkeypatch.setattr(pace, "SOON", 0.01)
+    monkeypatch.setattr(pace, "SOON", STEP_SECONDS)
     monkeypatch.setattr(pace, "ROUNDS_A_SECOND", 1000)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where workers have their folders
     assert orphans.new_folder().parent == tmp_path
@@ -543,11 +560,11 @@ def test_what_entries_cost_is_measured_at_the_campaign_and_at_workers(
     assert measured.told.messages == 2 + len(rounds) and measured.told.seconds > 0 < measured.taken.seconds
 
 
-@pytest.mark.parametrize("longer", [1.0, 0.0])
-def test_a_round_ends_soon_after_something_was_found(longer: float, crewed: Crewed) -> None:
+@pytest.mark.parametrize("longer", [100, 5])
+def test_a_round_ends_soon_after_something_was_found(longer: int, crewed: Crewed) -> None:
     """So that it is safe soon; a round that has found nothing goes on."""
-    crewed.patch.setattr(pace, "ROUND_SECONDS", 0.05 + longer)
-    crewed.patch.setattr(pace, "FIRST_ROUND_SECONDS", 0.05 + longer)
+    crewed.patch.setattr(pace, "ROUND_SECONDS", longer * STEP_SECONDS)
+    crewed.patch.setattr(pace, "FIRST_ROUND_SECONDS", longer * STEP_SECONDS)
     crewed.patch.setattr(pace, "SOON", 0.0)
     cluster = ClusterHere()
     crewed.run(cluster, executions=None, findings=3)
@@ -684,8 +701,8 @@ def test_the_first_seed_stands_in_for_entries_of_several_workers_that_are_lost(c
 def test_rounds_that_keep_an_entry_and_its_parent_are_gone_through_again(recipe: str, crewed: Crewed) -> None:
     """By a worker that takes the place of a dead one, by a campaign that goes on, and by one without workers."""
     chosen, seeds = {**ALONE[recipe], "batch": 16}, few_seeds(images=True)
-    crewed.patch.setattr(pace, "ROUND_SECONDS", 0.5)
-    crewed.patch.setattr(pace, "FIRST_ROUND_SECONDS", 0.5)
+    crewed.patch.setattr(pace, "ROUND_SECONDS", 8 * STEP_SECONDS)
+    crewed.patch.setattr(pace, "FIRST_ROUND_SECONDS", 8 * STEP_SECONDS)
     cluster = ClusterHere(dies=dying(random.Random(3), 0.4))
     crewed.run(cluster, **chosen, executions=EXECUTIONS - 200)
     kept = read_kept(crewed.folder, seeds)
@@ -702,8 +719,8 @@ def test_rounds_that_keep_an_entry_and_its_parent_are_gone_through_again(recipe:
 
 
 def test_no_worker_draws_twice_what_it_has_drawn_before_in_any_run(crewed: Crewed) -> None:
-    crewed.patch.setattr(pace, "ROUND_SECONDS", 0.5)
-    crewed.patch.setattr(pace, "FIRST_ROUND_SECONDS", 0.5)
+    crewed.patch.setattr(pace, "ROUND_SECONDS", 8 * STEP_SECONDS)
+    crewed.patch.setattr(pace, "FIRST_ROUND_SECONDS", 8 * STEP_SECONDS)
     first, second = ClusterHere(random.Random(1)), ClusterHere(random.Random(2))
     crewed.run(first, executions=EXECUTIONS // 2)
     before = [line.by.step for line in crewed.lines if line.by]
