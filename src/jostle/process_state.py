@@ -169,7 +169,7 @@ class ProcessState:
             if redirected and not _lead_back(number):
                 raise ProcessSpoilt(f"the model closed {name} of its process for good")
             if closed:
-                before = io.TextIOWrapper(io.FileIO(number, "w", closefd=False), line_buffering=True)
+                before = _stream_to(number)
             if replaced or closed:
                 setattr(sys, name, before)
             if replaced or closed or redirected:
@@ -197,9 +197,26 @@ def _is_lower(limit: int, before: int) -> bool:
 
 
 def keep_streams() -> None:
-    """From now on, standard output and error can be had back once they were closed."""
-    for number in STREAMS.values():
+    """From now on, standard output and error can be had back once they were closed; those that never were lead nowhere.
+
+    Their numbers would else go to the next files that are opened, and what is printed into those.
+    """
+    for name, number in STREAMS.items():
+        if getattr(sys, name) is None:
+            setattr(sys, name, _to_nowhere(number))
         _copy_of(number)
+
+
+def _to_nowhere(number: int) -> TextIO:
+    opened = os.open(os.devnull, os.O_WRONLY)
+    if opened != number:
+        os.dup2(opened, number)
+        os.close(opened)
+    return _stream_to(number)
+
+
+def _stream_to(number: int) -> TextIO:
+    return io.TextIOWrapper(io.FileIO(number, "w", closefd=False), line_buffering=True)
 
 
 def _folder() -> str:

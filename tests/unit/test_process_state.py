@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -103,3 +105,16 @@ def test_a_timer_that_runs_out_while_all_is_put_back_keeps_nothing_from_it(monke
     assert not isinstance(ran, Crash)
     assert torch.get_default_dtype() == dtype
     assert list(meddling) == ["the timer of SIGPROF", "torch's default dtype"]
+
+
+@needs_posix
+def test_what_is_printed_into_a_stream_that_never_was_reaches_no_file(tmp_path: Path) -> None:
+    program = f"""
+from jostle.process_state import keep_streams
+keep_streams()
+with open({str(tmp_path / "file")!r}, "w") as file:
+    assert file.fileno() > 2
+    print("to nobody", flush=True)
+"""
+    subprocess.run(["sh", "-c", '"$0" -c "$1" >&- 2>&-', sys.executable, program], check=True)
+    assert (tmp_path / "file").read_text() == ""

@@ -16,12 +16,13 @@ from tempfile import TemporaryFile
 from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 from jostle.errors import IN_THE_WAY, NO_ROOM, OutputRefused, WriteFailed
-from jostle.process_state import in_foreign_hands
+from jostle.process_state import STREAMS, in_foreign_hands
 from jostle.untrusted.files import AT_ONCE, HEADER_LIMIT, NO_LINKS, read_plain
 from jostle.untrusted.json_text import parsed_json
 
 OF_THE_DISK = {*NO_ROOM, errno.EIO}  # nobody asked for the wrong thing
-TAKEN_AWAY = {errno.EMFILE, errno.EFBIG, errno.ENOMEM}  # by limits of the process, which a model in it can lower
+# By limits of the process, which a model in it can lower, and with descriptors, which it can close.
+TAKEN_AWAY = {errno.EMFILE, errno.EFBIG, errno.ENOMEM, errno.EBADF}
 READ_AND_WRITE = 0o666  # by all whom the user's umask does not keep out, as open() has it
 OWNER_ALONE = 0o600
 Opener = Callable[[str, int], int]
@@ -55,7 +56,7 @@ def write_whole(path: Path, content: bytes, synced: bool = False) -> int:
 
 
 def _once_more(write: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Tries again what limits of the process kept from being written, when no model runs that may have lowered them.
+    """Tries again what was kept from being written by what a model may do to the process, when none runs.
 
     For what leaves nothing behind when it fails. Writing goes on beside a model that runs in this process.
     """
@@ -119,11 +120,24 @@ def _opened_anew(path: Path, opener: Opener) -> BinaryIO:
 
 
 def _not_through_links(path: str, flags: int) -> int:
-    return os.open(path, flags | NO_LINKS | AT_ONCE, READ_AND_WRITE)
+    return _open(path, flags | NO_LINKS | AT_ONCE, READ_AND_WRITE)
 
 
 def _for_owner_alone(path: str, flags: int) -> int:
-    return os.open(path, flags | NO_LINKS, OWNER_ALONE)
+    return _open(path, flags | NO_LINKS, OWNER_ALONE)
+
+
+def _open(path: Path | str, flags: int, mode: int = 0) -> int:
+    """As the system opens, but never for long under the number of a stream that a model just closed.
+
+    When the model has run, the stream is put back under its number, over our file.
+    """
+    descriptor = os.open(path, flags, mode)
+    if descriptor in STREAMS.values():
+        with in_foreign_hands:
+            if not os.path.samestat(os.fstat(descriptor), Path(path).stat()):
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    return descriptor
 
 
 def temporary(path: Path) -> Path:
@@ -272,7 +286,7 @@ def sync_folders(folders: Iterable[Path]) -> None:
 def _sync(path: Path) -> None:
     if os.name == "nt" and path.is_dir():
         return  # Windows opens no folders, and keeps their entries safe by itself
-    descriptor = os.open(path, os.O_RDONLY | AT_ONCE)
+    descriptor = _open(path, os.O_RDONLY | AT_ONCE)
     try:
         os.fsync(descriptor)
     finally:

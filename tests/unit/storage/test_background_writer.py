@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from jostle.errors import WriteFailed
 from jostle.foreign import Crash, attempt, meddling
+from jostle.process_state import keep_streams
 from jostle.storage.background_writer import MOST_WAITING, BackgroundWriter
 from jostle.storage.files import Appended, write_whole
 
@@ -62,3 +64,35 @@ def test_what_a_model_takes_from_the_process_while_it_runs_is_waited_for(limit: 
     behind.close()
     assert ((tmp_path / "whole").read_bytes(), (tmp_path / "log").read_bytes()) == (b"whole", b"line")
     meddling.clear()
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_nothing_is_written_under_the_number_of_a_stream_that_a_model_closed(stream: int, tmp_path: Path) -> None:
+    keep_streams()
+    behind, log = BackgroundWriter(), Appended(tmp_path / "log")
+    led_to = os.fstat(stream)
+
+    def write() -> None:
+        write_whole(tmp_path / "whole", b"whole", synced=True)
+        log.append(b"line")
+
+    def model() -> None:
+        os.close(stream)
+        behind.do(write)
+        while not is_open(stream):  # by the writer, whose next file has the lowest number that is free
+            time.sleep(0.001)
+
+    assert not isinstance(attempt(model), Crash)
+    behind.wait()
+    behind.close()
+    assert os.path.samestat(os.fstat(stream), led_to)
+    assert ((tmp_path / "whole").read_bytes(), (tmp_path / "log").read_bytes()) == (b"whole", b"line")
+    meddling.clear()
+
+
+def is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
