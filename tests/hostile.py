@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import json
 import os
 import resource
 import shutil
@@ -298,6 +299,14 @@ def closed_files() -> None:
     os.closerange(0, 200)
 
 
+def function_replaced() -> None:
+    json.dumps = _end_cleanly
+
+
+def _end_cleanly(*of_the_call: object, **named: object) -> str:
+    raise SystemExit(0)
+
+
 def few_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 
@@ -310,6 +319,26 @@ class EvalRaises(nn.Linear):
 class AttributesRaise(nn.Linear):
     def __getattr__(self, name: str) -> Any:
         raise RuntimeError(f"no {name} here")
+
+
+class Mistrustful(Tensor):
+    """A tensor of a class of its own, which raises whatever is computed with it."""
+
+    @classmethod
+    def __torch_function__(cls, *of_the_call: object) -> Any:
+        raise RuntimeError("nobody computes with it")
+
+
+class Elsewhere(Tensor):
+    """A tensor whose numbers are where only its class could read them."""
+
+    @staticmethod
+    def __new__(cls, values: Tensor) -> Elsewhere:
+        return Tensor._make_wrapper_subclass(cls, values.shape, dtype=values.dtype)
+
+    @classmethod
+    def __torch_dispatch__(cls, *of_the_call: object) -> Any:
+        raise RuntimeError("nobody reads it")
 
 
 class NameRaises(nn.Linear):
@@ -427,6 +456,7 @@ MODELS: dict[str, Hostile] = {
     "memory_for_good": _deed(memory_for_good, "crash:Exit 1:"),
     "files_for_good": _deed(files_for_good, "crash:Exit 1:"),
     "closed_files": _deed(closed_files, "crash:Exit 1:"),
+    "function_replaced": _deed(function_replaced, "crash:Exit 0:"),
     "no_output": _answer(lambda scores: None, "crash:NotOneRowPerInput:"),
     "empty_output": _answer(lambda scores: torch.empty(0), "crash:NotOneRowPerInput:"),
     "output_without_columns": _answer(lambda scores: scores[:, :0], "crash:UnfitOutput:"),
@@ -435,6 +465,10 @@ MODELS: dict[str, Hostile] = {
     "output_of_other_shape": _answer(lambda scores: scores[:, :2], "crash:ShapeChanged:"),
     "output_of_other_rank": _answer(lambda scores: scores[:, :, None], "crash:ShapeChanged:"),
     "complex_output": _answer(lambda scores: scores.to(torch.complex64), "crash:UnfitOutput:"),
+    "output_elsewhere": _answer(Elsewhere, "crash:UnfitOutput:"),
+    "output_in_bytes": _answer(lambda scores: scores.to(torch.float8_e4m3fn), ""),
+    "always_mistrustful": Hostile(lambda inputs: (inputs * 2).as_subclass(Mistrustful), REFUSED, REFUSED),
+    "always_elsewhere": Hostile(Elsewhere, REFUSED, REFUSED),
     "always_empty": Hostile(lambda inputs: torch.empty(0), REFUSED, REFUSED),
     "always_without_columns": Hostile(lambda inputs: inputs[:, :0], REFUSED, REFUSED),
     "always_sparse": Hostile(lambda inputs: inputs.to_sparse(), REFUSED, REFUSED),

@@ -72,9 +72,9 @@ def run_command() -> int:
             code = _told(str(error), Exit.OUR_ERROR)
         except Interrupted:
             code = _told("interrupted", Exit.INTERRUPTED)
-        except SystemExit:
-            raise
         except BaseException as error:
+            if isinstance(error, SystemExit) and raised_by_user(error) is None:
+                raise
             code = _failed(error)
     return int(code or Exit.CLEAN)
 

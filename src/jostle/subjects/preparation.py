@@ -49,13 +49,19 @@ def answer_of(outputs: Mapping[str, Tensor], rows: int, wanted: str | None) -> t
     others = {
         f"output.{other}": as_floats(value)
         for other, value in outputs.items()
-        if other != name and value.shape[:1] == (rows,) and value.layout == torch.strided and not value.is_meta
+        if other != name
+        and value.shape[:1] == (rows,)
+        and value.layout == torch.strided
+        and not value.is_meta
+        and not _computes_itself(value)
     }
     return as_floats(answer), others
 
 
 def check_plain(answer: Tensor) -> None:
     """Refuses an answer that has no real numbers in memory."""
+    if _computes_itself(answer):
+        raise UnfitOutput(f"the output is a {type(answer).__name__}, not a plain tensor: return its values as one")
     if answer.layout != torch.strided or answer.is_nested:
         raise UnfitOutput("the output is a sparse tensor: return it with to_dense()")
     if answer.is_meta:
@@ -66,8 +72,16 @@ def check_plain(answer: Tensor) -> None:
         raise UnfitOutput(f"the output of shape {list(answer.shape)} holds no number: return one at least for an input")
 
 
+def _computes_itself(values: Tensor) -> bool:
+    """Whether the numbers are where only a class of its own can read them, as those of a quantised tensor."""
+    return type(values).__torch_dispatch__ is not Tensor.__torch_dispatch__
+
+
 def as_floats(values: Tensor) -> Tensor:
-    return values if values.is_floating_point() else values.float()
+    """A plain tensor of numbers that torch computes with; of floats of one byte it can only store most."""
+    with torch._C.DisableTorchFunctionSubclass():  # of a class of its own that makes something else of each call
+        plain = values.as_subclass(Tensor)
+    return plain if plain.is_floating_point() and plain.itemsize > 1 else plain.float()
 
 
 def scores_of(outputs: Tensor, before: Tensor) -> Tensor:
