@@ -34,10 +34,14 @@ ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")]
 
 LONGEST = 300.0  # seconds for what a busy machine may do in a few
-# Eight classes that lie close to each other. Once it is told to, it ends its process as the kernel does for memory.
+MUCH, GREED = 3 * 2**30, 5 * 2**30  # bytes that a node may have more than now, and that a model takes there
+THRESHOLD = "RAY_memory_usage_threshold"  # the share of a machine's memory above which Ray ends a worker
+# Eight classes that lie close to each other. Once it is told to, it ends its process as the kernel does for memory, or
+# takes memory on a node that has little.
 MODEL = """
 import os
 import signal
+import time
 
 import torch
 
@@ -47,8 +51,13 @@ class Voting(torch.nn.Module):
         if os.path.exists("armed"):
             os.rename("armed", "fired")
             os.kill(os.getpid(), signal.SIGKILL)
+        if "@THRESHOLD@" in os.environ and os.path.exists("greedy"):
+            os.rename("greedy", "greeded")
+            taken = torch.ones(@GREED@, dtype=torch.uint8)
+            while taken[0]:
+                time.sleep(1)
         return inputs @ torch.sin(torch.arange(48.0) * 1.7).reshape(6, 8)
-"""
+""".replace("@THRESHOLD@", THRESHOLD).replace("@GREED@", str(GREED))
 CALL = [
     *["fuzz", "voting.py:Voting", "--seeds", "vectors.npz", "--oracle", "flip", "--threshold", "0.3", "--sigma", "0.3"],
     *["--batch", "16", "--no-confirm", "--finishing", "1s", "--json"],
@@ -224,10 +233,7 @@ def check_folder(out: Path, killed: bool = False) -> None:
 def test_workers_and_a_node_are_killed_and_no_finding_is_lost(
     two_nodes: Nodes, start: Callable[..., Driver], place: Path, record_property: Count
 ) -> None:
-    """The first death is the model's own, by SIGKILL, as the kernel ends a process that takes all memory.
-
-    Really taking it would take it from whatever else runs on the machine.
-    """
+    """The first death is the model's own, by SIGKILL, as the kernel ends a process that takes all memory."""
     chance, kills = random.Random(0), times(2, 20)
     driver = start(*CALL, *WITHOUT_END, "--workers", "2", *two_nodes.address)
     driver.wait_until(lambda: who(driver.lines) == {0, 1})
@@ -259,6 +265,29 @@ def test_workers_and_a_node_are_killed_and_no_finding_is_lost(
     for node in list(two_nodes.cluster.worker_nodes):
         two_nodes.cluster.remove_node(node)
     record_property("kills of Ray's workers", kills + 2)
+
+
+@only_in_soak
+@pytest.mark.skipif(psutil.virtual_memory().available < 2 * GREED, reason="takes 5 GB of memory")
+def test_a_worker_that_takes_too_much_memory_is_ended_by_ray_and_replaced(
+    head: Nodes, start: Callable[..., Driver], place: Path
+) -> None:
+    memory = psutil.virtual_memory()
+    threshold = (memory.total - memory.available + MUCH) / memory.total
+    node = head.cluster.add_node(num_cpus=1, env_vars={THRESHOLD: str(threshold)})
+    try:
+        driver = start(*CALL, *WITHOUT_END, "--workers", "2", *head.address)
+        wait_for_both(driver, head)
+        before = set(head.workers())
+        (place / "greedy").touch()
+        driver.wait_until(lambda: (place / "greeded").exists() and not before <= set(head.workers()))
+        wait_for_both(driver, head)
+        ended = driver.interrupted()
+    finally:
+        head.cluster.remove_node(node)
+    assert ended.code == Exit.INTERRUPTED, ended.err
+    assert ended.json()["workers"]["lost"] >= 1
+    check_folder(driver.out)
 
 
 @pytest.mark.soak
