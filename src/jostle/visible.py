@@ -7,6 +7,8 @@ KEPT = "\n\t"  # besides what can be seen
 
 def visible(text: str, kept: str = KEPT) -> str:
     """The text with signs that cannot be seen written out; what comes back can be encoded, and stand in XML."""
+    if text.isprintable():
+        return text
     return "".join(sign if sign.isprintable() or sign in kept else repr(sign)[1:-1] for sign in text)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import Any
 
+from jostle.visible import visible
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -218,7 +220,10 @@ class Contents:
 
 
 def as_json(value: Any) -> Any:
-    """Dataclasses as JSON objects, pictures as short lists; left out is what is empty and may be missing."""
+    """Dataclasses as JSON objects, pictures as short lists, texts with nothing in them that cannot be seen.
+
+    Left out is what is empty and may be missing.
+    """
     if isinstance(value, Picture):
         return [value.sheet, value.x, value.y, value.width, value.height]
     if is_dataclass(value):
@@ -228,7 +233,7 @@ def as_json(value: Any) -> Any:
         return {str(name): as_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [as_json(item) for item in value]
-    return value
+    return visible(value) if isinstance(value, str) else value
 
 
 def _left_out(declared: Field[Any], value: Any) -> bool:

@@ -21,6 +21,7 @@ from markupsafe import Markup
 from jostle.report.compare import MOST_LISTED, CampaignComparison
 from jostle.report.contents import Contents, as_json
 from jostle.storage.files import portable
+from jostle.visible import visible
 
 PAGE = Path(__file__).parent / "page"
 SCRIPTS = ("dom.js", "sheets.js", "charts.js", "filters.js", "matrix.js", "cards.js", "page.js")  # in this order
@@ -107,5 +108,15 @@ def _text(path: Path) -> str:
 @cache
 def _environment() -> Environment:
     return Environment(
-        loader=FileSystemLoader(PAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(PAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+
+
+def _shown(value: Any) -> Any:
+    """Texts of strangers with nothing in them that cannot be seen."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value

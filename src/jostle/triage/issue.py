@@ -9,6 +9,7 @@ from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.defect_record import Defect
 from jostle.storage.finding_record import FindingRecord
 from jostle.triage.model_traceback import model_traceback
+from jostle.visible import one_line, visible
 
 LONGEST = 4_000  # characters of a traceback
 FENCE = "~~~~~~"
@@ -29,7 +30,8 @@ def _lines(defect: Defect, record: FindingRecord, campaign: CampaignRecord, scri
     yield f"Recorded: {plain(record.summary)}"
     traceback = record.details.get("traceback")
     if isinstance(traceback, str) and traceback:
-        yield from ("", FENCE, model_traceback(traceback)[-LONGEST:].replace("~~~", "~ ~ ~").rstrip(), FENCE)
+        told = visible(model_traceback(traceback)[-LONGEST:]).replace("~~~", "~ ~ ~").rstrip()
+        yield from ("", FENCE, told, FENCE)
     yield ""
     if script is None:
         yield "No script: it is of a gradient that is not finite, which a run of the model alone does not show."
@@ -39,4 +41,4 @@ def _lines(defect: Defect, record: FindingRecord, campaign: CampaignRecord, scri
 
 def plain(text: str) -> str:
     """One line in which nothing is markup."""
-    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|!~@" else sign for sign in " ".join(text.split()))
+    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|!~@" else sign for sign in one_line(text))

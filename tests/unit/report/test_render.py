@@ -11,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from campaign_folders import written_campaign
+from campaign_folders import campaign_record, defect, finding_record, written_campaign
 from jostle.commands.report import contents_of
 from jostle.report.compare import compared
-from jostle.report.render import Live, embedded, rendered, rendered_comparison
+from jostle.report.render import Live, data_of, embedded, plotly_source, rendered, rendered_comparison
+from jostle.triage.issue import issue_of
+from jostle.visible import visible
 
-HOSTILE = "</script><img src=x onerror=alert(1)><!-- & {{7*7}} \u2028"
+HOSTILE = "</script><img src=x onerror=alert(1)><!-- & {{7*7}} \u2028\x1b[31m\x9b\u202e"
+UNSEEN = set("\u2028\x1b\x9b\u202e")
 REACHING_OUT = re.compile(
     r"""(?:src|href|action)\s*=\s*["']?\s*(?:https?:)?//|@import|url\(\s*["']?http""", re.IGNORECASE
 )
@@ -56,7 +59,16 @@ def test_hostile_words_make_no_elements(page: str) -> None:
     elements = Elements(page)
     assert [tag for tag, _ in elements.tags].count("script") == 3 and "img" not in dict(elements.tags)
     data = json.loads(dict(elements.scripts)["application/json"])
-    assert HOSTILE in data["defects"][0]["title"] and HOSTILE in data["findings"][0]["summary"]
+    assert visible(HOSTILE) in data["defects"][0]["title"] and visible(HOSTILE) in data["findings"][0]["summary"]
+
+
+def test_nothing_in_a_page_or_an_issue_is_there_and_cannot_be_seen(page: str, tmp_path: Path) -> None:
+    """Such signs command terminals, and turn round what stands beside them."""
+    assert not UNSEEN & set(page.replace(plotly_source(), ""))
+    assert not UNSEEN & set(data_of(contents_of(written_campaign(tmp_path, 2, HOSTILE))).decode())
+    assert not UNSEEN & set(
+        issue_of(defect(0, ["1"], HOSTILE), finding_record(0, HOSTILE), campaign_record(HOSTILE), None)
+    )
 
 
 def test_only_our_scripts_may_run_and_nothing_may_be_fetched(page: str) -> None:
