@@ -85,7 +85,8 @@ def is_degenerate(node: Node, inputs: Sequence[Array]) -> bool:
     smallest = float(np.min(variances, where=np.isfinite(variances), initial=np.inf))
     deviation = np.sqrt(smallest + node.attributes["epsilon"])
     size = float(np.abs(inputs[0][np.isfinite(inputs[0])]).max(initial=0.0))
-    return bool(deviation < (LOST_OF_EQUAL if smallest < EQUAL * size**2 else LOST) * size)
+    nearly_equal = np.sqrt(smallest) < np.sqrt(EQUAL) * size  # rather than squares, which are too large for a float
+    return bool(deviation < (LOST_OF_EQUAL if nearly_equal else LOST) * size)
 
 
 def jumping(graph: Graph, tensors: Mapping[str, Array]) -> set[str]:

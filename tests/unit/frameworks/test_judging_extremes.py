@@ -1,0 +1,65 @@
+"""Numbers at the edges of what floats hold never keep the judge from judging."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from jostle.frameworks.backends.program import GRADIENT, PREDICT
+from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS
+from jostle.frameworks.drawing import single
+from jostle.frameworks.graph import Array, Graph, Invalid, Leaf
+from jostle.frameworks.judging.compare import judge
+from jostle.frameworks.observations import REFERENCE, Observation, Status
+from jostle.frameworks.operators.all_operators import OPERATORS, types_of
+from jostle.frameworks.reference.run import result
+from jostle.frameworks.reference.undefined import Undefined
+
+EXTREMES: Mapping[str, Callable[[Array], Array]] = {
+    "huge float32": lambda x: x * np.float32(1e38),
+    "huge float64": lambda x: x.astype(np.float64) * 1e300,
+    "tiny float64": lambda x: x.astype(np.float64) * 1e-300,
+    "zero": np.zeros_like,
+}
+
+
+def with_extremes(graph: Graph, extreme: Callable[[Array], Array]) -> Graph | None:
+    """None where no operator takes such numbers."""
+    with np.errstate(over="ignore"):
+        leaves = {
+            name: Leaf(leaf.role, extreme(leaf.array)) if leaf.type.is_float else leaf
+            for name, leaf in graph.leaves.items()
+        }
+    changed = replace(graph, leaves=leaves)
+    try:
+        types_of(changed)
+    except Invalid:
+        return None
+    return changed
+
+
+@pytest.mark.parametrize("phase", [PREDICT, GRADIENT])
+@pytest.mark.parametrize("extreme", EXTREMES)
+def test_a_disagreement_about_extreme_numbers_is_judged(extreme: str, phase: str) -> None:
+    judged = 0
+    for operator in OPERATORS:
+        graph = with_extremes(single(operator, np.random.default_rng(0)), EXTREMES[extreme])
+        try:
+            right = {} if graph is None else result(graph, phase)
+        except Undefined:
+            continue
+        if graph is None:
+            continue
+        with np.errstate(all="ignore"):
+            wrong = {name: np.asarray(values + 1, graph.leaves["x"].array.dtype) for name, values in right.items()}
+        judge(
+            graph,
+            phase,
+            {REFERENCE: Observation(Status.OK, right), "torch": Observation(Status.OK, wrong)},
+            REFERENCE_BOUNDS,
+        )
+        judged += 1
+    assert judged > 50
