@@ -18,6 +18,7 @@ from jostle.scale.cluster import Cluster, Handle
 from jostle.scale.crew import ROUND
 from jostle.scale.parcel import Parcel
 from jostle.scale.ray_cluster import RayCluster
+from jostle.scale.requests import RoundFigures
 from jostle.session import assemble
 from jostle.session.crew_member import CrewMember
 from jostle.session.hiring import Hiring
@@ -111,6 +112,7 @@ class Counted:
     def _hear(self, content: bytes, worker: int, bulletins: int) -> None:
         now = clocks()
         processor, fields = now[1], Parcel.decoded(content).fields
+        figures = RoundFigures.of(fields["figures"])
         busy, elapsed, kept_before = self._last.get(worker, (0.0, 0.0, 0))
         kept = sum(len(step["mutations"]["kept"]) for step in fields["steps"])
         if self.began is None:
@@ -123,15 +125,15 @@ class Counted:
                 kept_before=kept_before,
                 bytes_in=len(content),
                 bulletins=bulletins,
-                told=fields["told"],
-                taking_in=fields["taking_in"],
-                busy=fields["busy"] - busy,
-                elapsed=fields["elapsed"] - elapsed,
+                told=figures.told,
+                taking_in=figures.taking_in,
+                busy=figures.busy - busy,
+                elapsed=figures.elapsed - elapsed,
                 put_out=len(self.told.bulletins) - self._put_out,
                 driver=processor - self._processor,
             )
         )
-        self._last[worker] = fields["busy"], fields["elapsed"], kept
+        self._last[worker] = figures.busy, figures.elapsed, kept
         self._processor, self._put_out = processor, len(self.told.bulletins)
 
 
