@@ -23,6 +23,9 @@ class Handle(Protocol):
 class Cluster(Protocol):
     """Starts workers, and waits for their answers."""
 
+    processors: int
+    free: int  # workers that it has room for now
+
     def start(self, number: int) -> Handle: ...
 
     def share(self, content: bytes) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,7 @@ class RemoteCrew:
         self._failure: JostleError | None = None  # to be raised when all else was taken over
         self._began: float | None = None  # when the first worker had begun, by the clock
         self._gone: list[RoundFigures] = []  # of workers that died
+        self._files: list[Any] = []  # of the folder, for all who begin before another step is given
         self._handed_over = 0  # executions
         self._duplicates = self._lost = 0
         self._lost_seconds = 0.0
@@ -76,8 +77,7 @@ class RemoteCrew:
         self._bugs, self._flaky = set(standing.bugs), set(standing.flaky)
         if self._work.executions is not None:
             self._grants.left = max(0, self._work.executions - standing.executions)
-        files = self._folder_files()
-        self._members = [self._hired(number, files) for number in range(self._workers)]
+        self._members = [self._hired(number) for number in range(self._workers)]
 
     def begun(self) -> bool:
         return self._began is not None
@@ -89,6 +89,7 @@ class RemoteCrew:
         if not self._steps:
             self._raise_failure()
             return None
+        self._files = []
         self._given, done = self._steps.popleft()
         self._executions += done.ran
         self._handed_over += done.ran
@@ -150,16 +151,17 @@ class RemoteCrew:
         return [*self._gone, *(member.figures for member in self._members)]
 
     def _folder_files(self) -> list[Any]:
-        """All that a worker begins from, where any number of them can get it."""
-        self._work.written()
-        return [
-            self._cluster.share(parcel.encoded()) for parcel in folder_parcels(self._work.folder, *self._work.files)
-        ]
+        """All that a worker begins from, where any number of them can get it; read once for all who begin together."""
+        if not self._files:
+            self._work.written()
+            parcels = folder_parcels(self._work.folder, *self._work.files)
+            self._files = [self._cluster.share(parcel.encoded()) for parcel in parcels]
+        return self._files
 
-    def _hired(self, number: int, files: Sequence[Any], deaths: int = 0) -> Member:
+    def _hired(self, number: int, deaths: int = 0) -> Member:
         """A worker that begins from all that is in the campaign's folder; it gets work when it has begun."""
         self._publish()  # to those that were there before
-        now = time.monotonic()
+        files, now = self._folder_files(), time.monotonic()
         handle, ids = self._cluster.start(number), CorpusIds(self._entries)
         member = Member(number, handle, ids, self._executions, deaths, heard=now)
         for file in files:
@@ -236,21 +238,26 @@ class RemoteCrew:
     def _hear_of(self, member: Member) -> None:
         """Takes the answer that a worker has given, or that it is gone."""
         self._turn_began = time.thread_time()
+        call = member.calls[0]
         try:
-            content = self._cluster.answer(member.calls[0].answer)
+            parcel = Parcel.decoded(self._cluster.answer(call.answer))
         except WorkerLost as lost:
             self._replace(member, lost)
+            return
+        failure = _failure_in(parcel)
+        if failure is not None and call.method != ROUND and self.begun():
+            self._replace(member, WorkerLost(str(failure)))  # what is wrong where this one is need not end the others
+            return
+        member.calls.popleft()
+        if failure is None:
+            self._heard(member, call, parcel)
         else:
-            self._heard(member, member.calls.popleft(), Parcel.decoded(content))
+            self._fail(member, failure)
 
     def _heard(self, member: Member, call: Request, parcel: Parcel) -> None:
         """Takes an answer."""
         member.heard = time.monotonic()
-        if REFUSED in parcel.fields:
-            self._fail(member, UsageError(parcel.fields[REFUSED]))
-        elif FAILED in parcel.fields:
-            self._fail(member, JostleError(parcel.fields[FAILED]))
-        elif call.method == BEGIN:
+        if call.method == BEGIN:
             self._began = self._began or member.heard
             member.begun = True
             self._ask(member)
@@ -313,8 +320,15 @@ class RemoteCrew:
                 ),
             )
         else:
-            self._members[place] = self._hired(member.number, self._folder_files(), member.deaths + 1)
+            self._members[place] = self._hired(member.number, member.deaths + 1)
         self._ask_everybody()
+
+
+def _failure_in(parcel: Parcel) -> JostleError | None:
+    """What a worker says that it cannot do."""
+    if REFUSED in parcel.fields:
+        return UsageError(parcel.fields[REFUSED])
+    return JostleError(parcel.fields[FAILED]) if FAILED in parcel.fields else None
 
 
 def _in_campaigns_ids(ids: CorpusIds, done: DoneStep) -> DoneStep:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from jostle.errors import UsageError
+from jostle.errors import JostleError, UsageError
 from jostle.scale.cluster import WorkerLost
 
 MISSING = "--workers and --ray-address need Ray, which is not installed: pip install 'jostle[ray]'"
@@ -45,7 +45,8 @@ class RayWorker:
         self._actor = actor
 
     def call(self, method: str, content: bytes, *shared: Any) -> Any:
-        return getattr(self._actor, method).remote(content, *shared)
+        with _cluster_there():
+            return getattr(self._actor, method).remote(content, *shared)
 
     def end(self) -> None:
         import ray
@@ -55,7 +56,7 @@ class RayWorker:
 
 
 class RayCluster:
-    """Ray on this machine alone, reachable from nowhere else, or a cluster that is there already."""
+    """Ray on this machine alone, with which nobody else can speak, or a cluster that is there already."""
 
     def __init__(self, member: Callable[[int], Any], workers: int, address: str | None):
         """`member` makes a worker of its number, in the worker's own process; it must be importable there."""
@@ -66,26 +67,31 @@ class RayCluster:
             _connect(address)
         import ray
 
-        self.processors = int(ray.cluster_resources().get("CPU", 0))
-        self._share = min(1.0, int(PARTS * self.processors / workers) / PARTS)  # of one processor
+        of_machines = [machine["Resources"].get("CPU", 0.0) for machine in ray.nodes() if machine["Alive"]]
+        self.processors = int(sum(of_machines))
+        self._share = processors_each(of_machines, workers)
+        self.free = int(ray.available_resources().get("CPU", 0.0) / self._share) if self._share else workers  # places
 
     def start(self, number: int) -> RayWorker:
         import ray
 
         actor = ray.remote(self._member).options(num_cpus=self._share, max_restarts=0, scheduling_strategy="SPREAD")
-        return RayWorker(actor.remote(number))
+        with _cluster_there():
+            return RayWorker(actor.remote(number))
 
     def share(self, content: bytes) -> Any:
         import ray
 
-        return ray.put(content)
+        with _cluster_there():
+            return ray.put(content)
 
     def first_ready(self, calls: Sequence[Any], seconds: float) -> list[Any]:
         import ray
 
-        ready, _ = ray.wait(list(calls), num_returns=len(calls), timeout=0, fetch_local=False)
-        if not ready:
-            ready, _ = ray.wait(list(calls), num_returns=1, timeout=seconds, fetch_local=False)
+        with _cluster_there():
+            ready, _ = ray.wait(list(calls), num_returns=len(calls), timeout=0, fetch_local=False)
+            if not ready:
+                ready, _ = ray.wait(list(calls), num_returns=1, timeout=seconds, fetch_local=False)
         return list(ready)
 
     def answer(self, call: Any) -> bytes:
@@ -101,6 +107,29 @@ class RayCluster:
         import ray
 
         ray.shutdown()
+
+
+def processors_each(of_machines: Sequence[float], workers: int) -> float:
+    """The largest share of a processor, up to one, of which the machines have as many as there are workers."""
+    shares = {min(1.0, processors / places) for processors in set(of_machines) for places in range(1, workers + 1)}
+    for share in sorted((int(PARTS * one) / PARTS for one in shares), reverse=True):
+        if share and sum(int(processors / share) for processors in of_machines) >= workers:
+            return share
+    return 0.0
+
+
+@contextmanager
+def _cluster_there() -> Iterator[None]:
+    """One line in place of what Ray raises when a cluster is gone, or has no room for what it is given."""
+    import ray
+
+    try:
+        yield
+    except (*OF_RAY, ray.exceptions.RayError) as error:
+        raise JostleError(
+            f"the cluster of Ray fails ({_reason(error)}): what was found is safe, and the same command goes on once "
+            f"that is mended"
+        ) from error
 
 
 def _reason(error: Exception) -> str:
@@ -154,7 +183,7 @@ def refuse_silence(address: str) -> None:
     if address != "auto":
         try:
             socket.create_connection((host, int(port)), timeout=PATIENCE / 2).close()
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, UnicodeError) as error:  # the last where a part of a name is empty or too long
             raise UsageError(f"{silent} ({error}): check address and port") from error
     left = PATIENCE - (time.monotonic() - began)
     with subprocess.Popen([sys.executable, "-P", "-c", ASKING, address], **PIPES) as asking:

@@ -64,9 +64,7 @@ class CrewMember:
 
     def receive(self, content: bytes, *files: bytes) -> bytes:
         """Takes files of the campaign's folder."""
-        for some in files:
-            put_files(Parcel.decoded(some).arrays, self._folder)
-        return Parcel().encoded()
+        return _answered(lambda: self._received(files))
 
     def begin(self, content: bytes) -> bytes:
         """Composes the campaign and goes through all that it has done so far."""
@@ -75,6 +73,11 @@ class CrewMember:
     def round(self, content: bytes, *bulletins: bytes) -> bytes:
         """Takes the news of others, and does steps for some time."""
         return _answered(lambda: self._round(RoundRequest.of(Parcel.decoded(content)), bulletins))
+
+    def _received(self, files: Sequence[bytes]) -> Parcel:
+        for some in files:
+            put_files(Parcel.decoded(some).arrays, self._folder)
+        return Parcel()
 
     def _begun(self, asked: BeginRequest) -> Parcel:
         setup, share = asked.setup, Share(self._number, asked.workers)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from jostle.errors import UsageError
+from jostle.held import was_held
 from jostle.isolation.orphans import clean_up
 from jostle.options.resources import ScaleOptions, ThreadOptions
 from jostle.options.schema import Given
@@ -16,7 +18,6 @@ from jostle.scale.ray_cluster import RayCluster, refuse_without_ray
 from jostle.scale.requests import WorkerSetup
 from jostle.scale.step_parcels import StepParcels
 from jostle.session.crew_versions import versions
-from jostle.session.isolate import any_held
 from jostle.step_records import COUNTED_CORPUS
 from jostle.triage.words import counted
 
@@ -49,7 +50,12 @@ class Hiring:
         if self.cluster is None or self.workers == 1:
             return ()
         shared = f"{self.workers} workers share {self.cluster.processors} processors: more than one each is not faster"
-        return (*([shared] if self.workers > self.cluster.processors else []), NOT_REPRODUCIBLE)
+        free = f"there is room for {self.cluster.free} of {self.workers} workers now: others begin when it is freed"
+        return (
+            *([shared] if self.workers > self.cluster.processors else []),
+            *([free] if self.workers > self.cluster.free else []),
+            NOT_REPRODUCIBLE,
+        )
 
     def close(self) -> None:
         """Ends all workers."""
@@ -68,10 +74,17 @@ def refuse_unshareable(given: Given) -> None:
     """Refuses what workers cannot have: objects of this process, and coverage of inputs that nobody hands over."""
     if given.of(ScaleOptions).number is None:
         return
-    if any_held(given):
-        raise UsageError("workers cannot have objects of this process: name the model as FILE.py:function for them")
+    if any(was_held(text) for text in _texts(given)):
+        raise UsageError(
+            "workers cannot have objects of this process: name what stands for them, as FILE.py:function or a file"
+        )
     if given.get("count_coverage", COUNTED_CORPUS) != COUNTED_CORPUS:
         raise UsageError("--count-coverage run and failing need all inputs in one process: leave it or --workers out")
+
+
+def _texts(given: Given) -> Iterator[str]:
+    for value in given.values.values():
+        yield from filter(lambda one: isinstance(one, str), value if isinstance(value, list | tuple) else [value])
 
 
 def hire(options: ScaleOptions) -> Hiring:

@@ -27,7 +27,7 @@ from jostle.randomness import randomness
 from jostle.records import Bug, Candidates, Seeds
 from jostle.scale import crew, pace
 from jostle.scale.cluster import WorkerLost
-from jostle.scale.crew import BEGIN, MOST_DEATHS, ROUND, ROUNDS_AHEAD
+from jostle.scale.crew import BEGIN, MOST_DEATHS, REFUSED, ROUND, ROUNDS_AHEAD
 from jostle.scale.parcel import Parcel
 from jostle.scale.requests import RoundRequest
 from jostle.scale.step_parcels import StepParcels
@@ -104,6 +104,7 @@ class ClusterHere:
     at_once: bool = False  # whoever is asked answers, although nobody may hear of it for a while
     idle: int = 0  # turns in a row in which nobody could answer
     processors: int = 2
+    free: int = 100
     workers: list[WorkerHere] = field(default_factory=list)
     queues: dict[WorkerHere, deque[Call]] = field(default_factory=lambda: defaultdict(deque))
     log: list[tuple[str, Any]] = field(default_factory=list)  # what was asked, heard and taken, in order
@@ -672,6 +673,28 @@ def test_a_worker_without_the_folder_of_the_campaign_is_refused_in_one_line(
     place.rmdir()
     with pytest.raises(UsageError, match=r"is not there on .*: put model and seeds at the same place there"):
         crewed.run_session(session, cluster)
+
+
+def test_a_place_where_no_worker_can_begin_ends_nothing_while_others_work(
+    crewed: Crewed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a machine without the model, or with a full disk, to which the place of a dead one falls."""
+    begin, begun = CrewMember.begin, itertools.count()
+
+    def where_it_is_missing(self: CrewMember, content: bytes) -> bytes:
+        return Parcel({REFUSED: "it is not there"}).encoded() if next(begun) in (2, 3) else begin(self, content)
+
+    monkeypatch.setattr(CrewMember, "begin", where_it_is_missing)
+    summary = crewed.run(ClusterHere(dies=dying(random.Random(1), 0.3)))
+    assert summary.executions == EXECUTIONS and next(begun) > 4
+    assert summary.workers is not None and summary.workers.lost > 2
+    check_folder(crewed)
+
+
+def test_more_workers_than_there_is_room_for_are_warned_of(crewed: Crewed) -> None:
+    session = crewed.session(ClusterHere(free=1), 2)
+    session.release()
+    assert sum("there is room for 1 of 2 workers now" in line for line in session.warnings) == 1
 
 
 def test_more_workers_than_processors_are_warned_of_and_fewer_are_not(crewed: Crewed) -> None:
