@@ -91,9 +91,10 @@ def hire(options: ScaleOptions) -> Hiring:
     """Connects with what runs the workers that options ask for."""
     if options.number is None:
         return Hiring()
-    from jostle.session.crew_member import CrewMember  # here, because it composes campaigns as those who hire do
+    from jostle.session.crew_member import CrewMemberProcess  # here, because it composes campaigns as those who hire do
 
-    return Hiring(RayCluster(CrewMember, options.number, options.ray_address), options.number, options.ray_address)
+    cluster = RayCluster(CrewMemberProcess, options.number, options.ray_address)
+    return Hiring(cluster, options.number, options.ray_address)
 
 
 def on_one_thread_each(given: Given) -> Given:
