@@ -370,7 +370,7 @@ def test_one_worker_writes_the_journal_of_one_process_also_when_the_campaign_is_
 ) -> None:
     """First with a Ray of the campaign's own, which ends with it, and then on a cluster."""
     monkeypatch.chdir(place)
-    whole, call = tmp_path / "whole", [*CALL, "--threads", "1", "--executions", "8000"]
+    whole, call = tmp_path / "whole", [*CALL, "--threads", "1", "--executions", "24000"]
     assert in_this_process(*call, "--out", str(whole)).code == Exit.FINDINGS
     driver = start(*call, "--workers", "1")
     driver.wait_until(lambda: len(driver.lines) > 100)
@@ -381,6 +381,20 @@ def test_one_worker_writes_the_journal_of_one_process_also_when_the_campaign_is_
     wait_for(lambda: not any(is_alive(one) for one in started))
     ended = start(*call, *head.address).ended()
     assert ended.code == Exit.FINDINGS, ended.err
+    assert (driver.out / "journal.jsonl").read_bytes() == (whole / "journal.jsonl").read_bytes()
+    assert fingerprints(driver.out) == fingerprints(whole)
+
+
+@only_in_soak
+def test_one_worker_writes_the_journal_of_one_process_of_frameworks_too(
+    start: Callable[..., Driver], tmp_path: Path
+) -> None:
+    call = ["frameworks", "mlp", "attention", "--backends", "torch,onnxruntime", "--executions", "150", "--json"]
+    whole = tmp_path / "whole"
+    alone = in_this_process(*call, "--out", str(whole))
+    driver = start(*call, "--workers", "1")
+    ended = driver.ended()
+    assert ended.code == alone.code, ended.err
     assert (driver.out / "journal.jsonl").read_bytes() == (whole / "journal.jsonl").read_bytes()
     assert fingerprints(driver.out) == fingerprints(whole)
 
