@@ -7,12 +7,14 @@ from pathlib import Path
 
 from jostle.cli.flags import AsJson, Flags, taking
 from jostle.cli.fuzz import say_code
+from jostle.cli.node_table import print_nodes
 from jostle.cli.run import run_session
-from jostle.cli.terminal import Exit
+from jostle.cli.terminal import Exit, output
 from jostle.frameworks.campaign.options import FRAMEWORKS, settled
 from jostle.options.toml_files import code_named, given_by
 from jostle.progress import Progress
 from jostle.session.assemble_frameworks import assemble
+from jostle.session.node_comparison import read_table
 from jostle.session.session import Session
 
 TABLE = "frameworks"  # of jostle.toml and [tool.jostle]
@@ -29,8 +31,15 @@ def frameworks(flags: Flags, as_json: AsJson = False) -> Exit:
     interpreters = [] if flags["backends"] else [one.partition("@")[2] for one in given.texts("backends") if "@" in one]
     code = [*code_named(FRAMEWORKS, given, flags), *interpreters]
 
+    folders: list[Path] = []
+
     def opened(progress: Progress, say: Callable[[str], None]) -> Session:
         say_code(code, say)
-        return assemble(settled(given), say)
+        session = assemble(settled(given), say)
+        folders.append(session.archive.folder)
+        return session
 
-    return run_session(opened, as_json)
+    done = run_session(opened, as_json)
+    if given.get("no_mutation") and not as_json:
+        print_nodes(output(), read_table(folders[0]))
+    return done

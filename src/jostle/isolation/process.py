@@ -49,6 +49,7 @@ class Limits:
 
     seconds: float  # for one request
     memory: int  # bytes, of the worker and all its children
+    answer: int = LONGEST_ANSWER  # bytes
 
 
 class Died(Exception):
@@ -123,7 +124,7 @@ class Worker:
                 chunk = self._connection.recv(LONGEST_CHUNK)
                 self._received += chunk
                 ended = not chunk
-            if ended or len(self._received) > LONGEST_ANSWER:
+            if ended or len(self._received) > self.limits.answer:
                 raise EOFError
             if time.monotonic() > asked + seconds:
                 raise self._died(self._hung(seconds))

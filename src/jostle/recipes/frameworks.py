@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 import torch
 
-from jostle.campaign import Campaign
+from jostle.campaign import Budget, Campaign
 from jostle.composition.compose import budget_of
-from jostle.frameworks.campaign.examiner import Examiner
 from jostle.frameworks.campaign.feedback import LibraryCoverage, RaisedInconsistency
 from jostle.frameworks.campaign.graph_store import GraphStore
 from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.options import FrameworkOptions
 from jostle.frameworks.campaign.oracle import BackendAgrees
 from jostle.frameworks.campaign.scheduler import SeedScores
-from jostle.frameworks.campaign.target import BackendComparison
+from jostle.frameworks.campaign.target import BackendComparison, Examine
 from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.disagreement import Symptom
@@ -41,7 +40,7 @@ class FrameworkCampaign:
 
 def frameworks(
     backends: BackendPool,
-    examiner: Examiner,
+    examine: Examine,
     store: GraphStore,
     graphs: dict[str, Graph],
     settings: Settings,
@@ -50,10 +49,11 @@ def frameworks(
 ) -> FrameworkCampaign:
     """Edits of models, guided by what worked in the libraries and by how inconsistent their results are.
 
-    A `crew` does the campaign's steps; with a `share`, it is itself what one worker of a crew runs.
+    With `--no-mutation` it ends when all models have run. A `crew` does the campaign's steps; with a `share`, it is
+    itself what one worker of a crew runs.
     """
     options, seeds = settings[FrameworkOptions], graph_seeds(store, graphs)
-    target = BackendComparison(store, backends, options.phases, examiner, options.sampled)
+    target = BackendComparison(store, backends, options.phases, examine, options.sampled)
     plan, edits = Plan(), edits_with([OPERATORS[name] for name in options.operators or OPERATORS])
     strategy = EDIT_STRATEGIES[options.strategy](list(edits))
     campaign = Campaign(
@@ -63,13 +63,18 @@ def frameworks(
         oracles=_oracles(target, backends),
         scheduler=SeedScores(strategy, plan, options.weights, options.order),
         seeds=seeds,
-        budget=budget_of(settings),
+        budget=frameworks_budget(settings, len(graphs)),
         seed=settings[RunOptions].seed,
         batch=options.batch,
         share=share,
         crew=crew(seeds),
     )
     return FrameworkCampaign(campaign, target, seeds)
+
+
+def frameworks_budget(settings: Settings, graphs: int) -> Budget:
+    """What the user gave; without mutation, all graphs run once."""
+    return Budget(executions=graphs) if settings[FrameworkOptions].no_mutation else budget_of(settings)
 
 
 def graph_seeds(store: GraphStore, graphs: dict[str, Graph]) -> Seeds:

@@ -13,23 +13,28 @@ from jostle.composition.compose import budget_of
 from jostle.frameworks.campaign.examiner import Examiner
 from jostle.frameworks.campaign.graph_store import GraphStore, graph_number
 from jostle.frameworks.campaign.options import FrameworkOptions
-from jostle.frameworks.campaign.seed_graphs import seed_graphs
+from jostle.frameworks.campaign.parts import parts_of
+from jostle.frameworks.campaign.seed_graphs import ModelForm, read_models
 from jostle.frameworks.graph import Graph
+from jostle.frameworks.importing.onnx_inputs import GivenInputs
 from jostle.frameworks.judging.known_issues import known_in
 from jostle.frameworks.operators.all_operators import OPERATORS
+from jostle.frameworks.reference.run import evaluate_anyhow
 from jostle.frameworks.workers.backend_pool import BackendPool
+from jostle.inputs.array_files import arrays_in
 from jostle.interfaces import Crew
 from jostle.isolation.process import Limits, most_memory
 from jostle.options.campaign import RunOptions
 from jostle.options.resources import BudgetOptions, ScaleOptions
 from jostle.options.schema import Settings
-from jostle.recipes.frameworks import FrameworkCampaign, frameworks
+from jostle.recipes.frameworks import FrameworkCampaign, frameworks, frameworks_budget
 from jostle.records import Seeds, Share
 from jostle.scale.crew import Work
 from jostle.session.finish_frameworks import GraphFinisher
 from jostle.session.hiring import FRAMEWORKS_COMMAND, hire, refuse_missing_ray, worker_setup
 from jostle.session.identity import folder_of, record_of
-from jostle.session.session import Session
+from jostle.session.node_comparison import NodeComparison, read_table
+from jostle.session.session import SPENT_BEFORE, Session
 from jostle.step_records import StepRecord
 from jostle.storage.archive import open_campaign
 from jostle.storage.finding_record import InputType
@@ -38,15 +43,26 @@ from jostle.storage.history import read_history
 from jostle.storage.own_folders import GRAPHS
 from jostle.storage.ownership import check_folder
 
+ALL_COMPARED = "all nodes were compared before, so {}: give another --out to compare them again"
+SEEDS_FAIL = "every model to begin from shows a defect, so there was nothing to mutate"
+PARTS_FAIL = "every node shows a defect"
+
 
 @dataclass(frozen=True)
 class Opened:
-    """What `jostle frameworks` begins from: models, and backends that are running."""
+    """What `jostle frameworks` begins from: models or their parts, and backends that are running."""
 
     settings: Settings
     graphs: dict[str, Graph]
     backends: BackendPool
     examiner: Examiner
+    comparison: NodeComparison | None = None  # without mutation
+
+    @property
+    def introduction(self) -> str:
+        if self.comparison is None:
+            return f"models to begin from: {len(self.graphs)}"
+        return f"nodes and whole models to compare: {len(self.graphs)}"
 
     @property
     def digest(self) -> str:
@@ -56,21 +72,39 @@ class Opened:
     def composed(
         self, store: GraphStore, crew: Callable[[Seeds], Crew | None] = lambda seeds: None, share: Share | None = None
     ) -> FrameworkCampaign:
-        return frameworks(self.backends, self.examiner, store, self.graphs, self.settings, crew, share)
+        return frameworks(
+            self.backends, self.comparison or self.examiner, store, self.graphs, self.settings, crew, share
+        )
 
 
 def open_backends(settings: Settings, say: Callable[[str], None] = lambda line: None) -> Opened:
     """Reads the models and starts the backends, which takes seconds and is said."""
     options = settings[FrameworkOptions]
     known = known_in(Path(options.known)) if options.known else []
-    graphs = seed_graphs(options.begin_from, options.operators or tuple(OPERATORS), settings[RunOptions].seed)
+    models = read_models(options.begin_from, _form(settings))
+    parts = parts_of(models, evaluate_anyhow) if options.no_mutation else []
     backends = BackendPool(options.places, limits_of(options), line_coverage=options.line_coverage)
+    examiner = Examiner(backends, known, options.unspecified)
     with ExitStack() as undone:
         undone.callback(backends.close)
         say(f"starting {', '.join(options.backends)}: frameworks take seconds to import")
         backends.open()
         undone.pop_all()
-    return Opened(settings, graphs, backends, Examiner(backends, known, options.unspecified))
+    if not options.no_mutation:
+        return Opened(settings, {name: model.graph for name, model in models.items()}, backends, examiner)
+    graphs = {part.name: part.graph for part in parts}
+    return Opened(settings, graphs, backends, examiner, NodeComparison(models, parts, examiner, say))
+
+
+def _form(settings: Settings) -> ModelForm:
+    options = settings[FrameworkOptions]
+    arrays = arrays_in(Path(options.inputs)) if options.inputs else {}
+    return ModelForm(
+        options.operators or tuple(OPERATORS),
+        settings[RunOptions].seed,
+        GivenInputs(options.sizes, arrays),
+        partly=options.no_mutation,
+    )
 
 
 def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None) -> Session:
@@ -110,11 +144,21 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         elsewhere = composed.campaign.counted_by_workers()
         return {name: count + elsewhere[name] for name, count in examiner.counts().items()}
 
+    def figures() -> dict[str, object]:
+        comparison = opened.comparison
+        return {**seen(), **({} if comparison is None else {"nodes": read_table(archive.folder).as_json()})}
+
+    def first(record: StepRecord) -> None:
+        """What a step kept is on disk before its line is in the journal."""
+        keep_graphs(store, files, record)
+        if opened.comparison is not None:
+            opened.comparison.write(archive.folder)
+
     return Session(
         campaign=composed.campaign,
         archive=archive,
         history=history,
-        budget=budget_of(settings),
+        budget=frameworks_budget(settings, len(opened.graphs)),
         finisher=GraphFinisher(archive.folder, backends, examiner, files, options.timeout),
         close=backends.close,
         dismiss=hiring.close,
@@ -122,20 +166,22 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         report=settings[RunOptions].report,
         introduction=(
             *_versions(backends.versions()),
-            f"models to begin from: {len(opened.graphs)}",
+            opened.introduction,
             *hiring.introduction,
         ),
         warnings=hiring.warnings,
-        nothing_to_mutate="every model to begin from shows a defect, so there was nothing to mutate",
-        first=partial(keep_graphs, store, files),
+        nothing_to_mutate=SEEDS_FAIL if opened.comparison is None else PARTS_FAIL,
+        spent_before=SPENT_BEFORE if opened.comparison is None else ALL_COMPARED,
+        first=first,
         last=lambda record: composed.target.forget(),
-        figures=seen,
+        figures=figures,
         remarks=lambda: _remarks(**seen(), reported=options.unspecified),
     )
 
 
 def limits_of(options: FrameworkOptions) -> Limits:
-    return Limits(options.timeout, options.rss_limit or most_memory())
+    memory = options.rss_limit or most_memory()
+    return Limits(options.timeout, memory, answer=memory)
 
 
 def keep_graphs(store: GraphStore, files: GraphFiles, record: StepRecord) -> None:

@@ -18,6 +18,8 @@ from jostle.triage.deadline import never
 from jostle.triage.gate import Gate
 from jostle.triage.words import counted
 
+SPENT_BEFORE = "the budget was spent before, so {}: give more to go on"
+
 
 class Finisher(Protocol):
     """Completes the findings of a campaign when its budget is spent; those completed before are left alone."""
@@ -45,6 +47,7 @@ class Session:
     gate: Gate | None = None  # what makes it fail, other than any finding
     introduction: tuple[str, ...] = ()  # what a person should know before it runs
     warnings: tuple[str, ...] = ()
+    spent_before: str = SPENT_BEFORE  # what to say when nothing was left to do
     nothing_to_mutate: str = "every seed violates an oracle, so there was nothing to mutate"
     first: Listener | None = None  # told of each step before the archive
     last: Listener | None = None  # told of each step after everybody
@@ -127,7 +130,7 @@ def remarks_on(session: Session, ended: Ended) -> Iterator[str]:
     elif not ended.ran and not ended.stopped:
         left_open = f"this run only finished {counted(ended.finished, 'finding')} that had been left open"
         done = left_open if ended.finished else "nothing more ran"
-        yield f"the budget was spent before, so {done}: give more to go on"
+        yield session.spent_before.format(done)
     if not ended.summary.corpus:
         yield session.nothing_to_mutate
 

@@ -13,7 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
 from jostle.errors import ModelRefused, UsageError
-from jostle.frameworks.campaign.seed_graphs import MOST_ELEMENTS, seed_graphs
+from jostle.frameworks import size_limit
+from jostle.frameworks.campaign.seed_graphs import seed_graphs
 from jostle.frameworks.graph import Graph, Leaf, Node, encode, graph_as_json
 from jostle.frameworks.importing.onnx_files import graph_from_onnx
 from jostle.frameworks.importing.torch_modules import graph_from_module
@@ -31,16 +32,18 @@ def described(path: Path, shape: tuple[int, ...], *nodes: Node) -> Path:
     return path
 
 
-def test_a_seed_as_large_as_it_may_be_is_taken_and_a_larger_one_refused(tmp_path: Path) -> None:
-    path = described(tmp_path / "x.json", (MOST_ELEMENTS,), Node("y", "neg", ("x",)))
+def test_a_model_may_be_as_large_as_memory_is_enough_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = described(tmp_path / "x.json", (2**20 + 1,), Node("y", "neg", ("x",)))
     assert list(seed_graphs([str(path)], [], 0)) == [str(path)]
-    larger = described(tmp_path / "x.json", (MOST_ELEMENTS + 1,), Node("y", "neg", ("x",)))
-    assert "the tensor x has 1,048,577 elements, and 1,048,576 is the limit" in refusal(larger)
+    monkeypatch.setattr(size_limit, "most_memory", lambda: 2**21 * size_limit.BYTES)
+    assert "its tensors have 2,097,154 elements, and this machine's memory is enough to compare 2,097,152" in refusal(
+        path
+    )
 
 
 def test_a_seed_that_computes_something_large_is_refused(tmp_path: Path) -> None:
     wide = Node("y", "expand", ("x",), {"shape": [2**31, 2**30]})
-    assert "the tensor y has" in refusal(described(tmp_path / "x.json", (1, 1), wide))
+    assert "its tensors have" in refusal(described(tmp_path / "x.json", (1, 1), wide))
 
 
 def test_all_unknown_operators_are_told(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from jostle.frameworks.backends.onnx.signals import prepare
 from jostle.frameworks.backends.program import PREDICT, Unsupported, arrays_of
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Graph
-from jostle.frameworks.importing.onnx_files import graph_from_onnx
+from jostle.frameworks.importing.onnx_files import graph_from_onnx, partial_onnx
+from jostle.frameworks.importing.onnx_inputs import GivenInputs, arrays_for, symbols_of
 from jostle.frameworks.workers.backend_server import MISSING
 
 Nodes = list[onnx.NodeProto]
@@ -87,7 +88,7 @@ def test_a_convolutional_network_computes_the_same_with_the_batch_asked_for(tmp_
     path = saved(tmp_path, nodes, constants, ["batch", 3, 8, 8])
     graph = agreed(path, RNG)
     assert graph.leaves["x"].array.shape == (2, 3, 8, 8)
-    assert graph_from_onnx(path, RNG, batch=1).leaves["x"].array.shape == (1, 3, 8, 8)
+    assert graph_from_onnx(path, RNG, GivenInputs({"batch": 1})).leaves["x"].array.shape == (1, 3, 8, 8)
     assert {"w1", "w2", "w3"} <= set(graph.named(PARAMETER))
     assert [node.operator for node in graph.nodes] == [
         *["conv", "batch_norm", "relu", "max_pool", "conv", "pad", "avg_pool", "reshape", "linear", "softmax"]
@@ -224,13 +225,39 @@ def test_data_in_other_files_is_refused(tmp_path: Path) -> None:
 
 def test_inputs_without_sizes_and_huge_ones_are_refused(tmp_path: Path) -> None:
     nodes = [helper.make_node("Relu", ["x"], ["y"])]
-    assert "axes without sizes" in refusal(saved(tmp_path, nodes, {}, ["batch", "width"]))
+    assert "give --shape width=N" in refusal(saved(tmp_path, nodes, {}, ["batch", "width"]))
     assert "too large" in refusal(saved(tmp_path, nodes, {}, [100_000, 100_000]))
+
+
+def test_axes_get_the_sizes_that_were_given_and_the_batch_has_one_size_wherever_its_name_stands(tmp_path: Path) -> None:
+    shapes = {"x": ["batch", "width"], "y": ["width", "batch", 3], "z": [-1, "?", None]}
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+    assert symbols_of(inputs) == {"batch", "width", "z.0", "z.1", "z.2"}
+    arrays = arrays_for(inputs, GivenInputs({"width": 5, "z.1": 4, "z.2": 6}), RNG)
+    assert {name: array.shape for name, array in arrays.items()} == {"x": (2, 5), "y": (5, 2, 3), "z": (2, 4, 6)}
+
+
+def test_what_has_a_counterpart_is_read_on_values_of_the_rest(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["places"]),  # whose size is known only when the model runs
+        helper.make_node("Cast", ["places"], ["floats"], to=TensorProto.FLOAT),
+        helper.make_node("Cast", ["floats"], ["halves"], to=TensorProto.FLOAT16),
+        helper.make_node("Neg", ["halves"], ["negated"], name="of_halves"),
+        helper.make_node("Cast", ["negated"], ["back"], to=TensorProto.FLOAT),
+        helper.make_node("Relu", ["back"], ["y"]),
+    ]
+    imported = partial_onnx(saved(tmp_path, nodes, {}, [2, 2]), RNG)
+    assert [node.operator for node in imported.graph.nodes] == ["relu"]
+    assert set(imported.left_out) == {"places", "halves", "of_halves", "back"}
+    assert imported.left_out["of_halves"] == "Neg of halves, which our graphs do not hold"
+    assert imported.origins == {imported.graph.nodes[0].name: "y"} and imported.folded == 1
 
 
 def test_results_that_are_huge_are_refused(tmp_path: Path) -> None:
     nodes = [helper.make_node("Expand", ["x", "shape"], ["y"])]
-    assert "more than 50,000,000" in refusal(saved(tmp_path, nodes, {"shape": np.array([2**20, 2**20])}, [1, 1]))
+    assert "more than this machine's memory is enough for" in refusal(
+        saved(tmp_path, nodes, {"shape": np.array([2**20, 2**20])}, [1, 1])
+    )
 
 
 def test_weights_that_lie_about_their_size_are_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
 from jostle.frameworks.workers.backend_process import Place
 from jostle.options.campaign import RunOptions
-from jostle.options.declaration import Facts, Theme, option
+from jostle.options.declaration import Derived, Facts, Theme, flag_of, option
 from jostle.options.kinds import (
     BYTES,
     COUNT,
@@ -36,6 +37,9 @@ from jostle.options.resources import WAITED, BudgetOptions, ScaleOptions
 from jostle.options.schema import Given, Schema, Settings
 
 SAMPLED = "torch-inductor"  # compiles for seconds, so it gets a sample
+RUNTIMES = ("onnxruntime", "openvino")  # of .onnx files
+# What says how models are mutated, or for how long
+OF_MUTATION = ("strategy", "order", "score", "budget", "executions", "findings", "workers", "ray_address")
 SAMPLE = 20  # models to each one that it gets
 # What users call a phase -> what backends do in it
 PHASES: Mapping[str, tuple[str, ...]] = {"predict": (PREDICT,), "train": (GRADIENT, TRAIN)}
@@ -67,6 +71,16 @@ WEIGHTS = Kind(
     bounds=Bounds(0, FARTHEST),
     spelled=lambda number: f"{number!r},1,1",
 )
+
+
+def _sizes(value: Any) -> tuple[str, ...]:
+    parts: tuple[str, ...] = NAMES.check(value)
+    if not all(re.fullmatch(r"[^=]+=[1-9][0-9]{0,8}", part) for part in parts):
+        raise ValueError("give NAME=SIZE, such as height=224,width=224")
+    return parts
+
+
+SIZES = Kind("NAME=SIZE", NAMES.read, _sizes, ("224", "height=0", "height=", "=3", "a=3x4", 3, *NAMES.bad))
 BACKENDS = Kind("NAMES", NAMES.read, _backends, ("torhc", "torch,torch", "torch@", *NAMES.bad))
 
 
@@ -87,7 +101,29 @@ class FrameworkOptions:
         BACKENDS,
         "Who is compared, such as torch,jax,onnxruntime@/other/bin/python",
         Theme.FIRST,
-        default=("torch", "onnxruntime"),
+        default=Derived(
+            lambda facts: RUNTIMES if facts.given.get("no_mutation") else ("torch", "onnxruntime"),
+            f"torch,onnxruntime; {','.join(RUNTIMES)} with --no-mutation",
+        ),
+    )
+    no_mutation: bool = option(
+        FLAG,
+        "Compare the models as they are, node by node, and mutate nothing",
+        Theme.FIRST,
+        default=False,
+        flags="--no-mutation",
+    )
+    shape: tuple[str, ...] = option(
+        SIZES,
+        "Sizes that .onnx files leave open, by their names there: height=224,width=224",
+        Theme.WHAT,
+        default=(),
+    )
+    inputs: str | None = option(
+        TEXT,
+        "An .npz file with arrays for .onnx files, by the names of their inputs (drawn)",
+        Theme.WHAT,
+        names_file=True,
     )
     phase: tuple[str, ...] = option(
         choices(lambda: PHASES, "a phase"),
@@ -150,6 +186,11 @@ class FrameworkOptions:
         return [Place.parse(text) for text in self.backends]
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """Of axes, by the names that a file has for them."""
+        return {name: int(size) for name, _, size in (text.rpartition("=") for text in self.shape)}
+
+    @property
     def phases(self) -> list[str]:
         """In which backends run."""
         return [phase for name in PHASES if name in self.phase for phase in PHASES[name]]
@@ -186,6 +227,9 @@ def _refuse_contradictions(given: Given, options: FrameworkOptions) -> None:
         raise UsageError(
             f"--score weighs models, which --order {options.order} does not look at: leave one of them out"
         )
+    needless = [name for name in OF_MUTATION if name in given] if options.no_mutation else []
+    if needless:
+        raise UsageError(f"--no-mutation compares every node once, without {flag_of(needless[0])}: leave it out")
     if "sample" in given and SAMPLED not in backends:
         raise UsageError(f"--sample is of {SAMPLED}, which is not among the backends: add it, or leave --sample out")
     trained = [name for name in backends if GRADIENT in lowering_named(name).phases]

@@ -2,63 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from torch import Tensor, nn
 
-from jostle.errors import ModelRefused
+from jostle.errors import ModelRefused, UsageError
 from jostle.foreign import Crash, attempt
 from jostle.frameworks.drawing import single
 from jostle.frameworks.edits.parameters import drawn_training
 from jostle.frameworks.graph import Graph, Invalid, decode
+from jostle.frameworks.importing.imported import Imported, as_it_is
+from jostle.frameworks.importing.onnx_inputs import NOTHING_GIVEN, GivenInputs
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.all_operators import require_known, types_of
+from jostle.frameworks.size_limit import refuse_beyond_memory
 from jostle.frameworks.training import check_training
 from jostle.named_objects import find_object, names_object
 from jostle.randomness import seeded
 from jostle.untrusted.files import check_regular, read_bounded
 
 SUFFIXES = (".onnx", ".json")
-MOST_ELEMENTS = 2**20  # of any tensor of a seed
 LARGEST_DESCRIPTION = 256 * 2**20  # bytes
 EACH_OPERATOR = "operators"  # a model of its own for every operator
 
 
+@dataclass(frozen=True)
+class ModelForm:
+    """How models are read."""
+
+    operators: Sequence[str] = ()  # of which there is a model each, where those are asked for
+    seed: int = 0
+    given: GivenInputs = NOTHING_GIVEN  # of .onnx files
+    partly: bool = False  # .onnx files are taken also if something in them has no counterpart
+
+
 def seed_graphs(specs: Sequence[str], operators: Sequence[str], seed: int) -> dict[str, Graph]:
-    """Graphs by name, each with a training if it has parameters and an output that a loss can be taken of."""
-    rng = np.random.default_rng(seed)
-    graphs = {}
+    return {name: model.graph for name, model in read_models(specs, ModelForm(operators, seed)).items()}
+
+
+def read_models(specs: Sequence[str], form: ModelForm) -> dict[str, Imported]:
+    """Models by name, each with a training if it has parameters and an output that a loss can be taken of."""
+    rng = np.random.default_rng(form.seed)
+    models = {}
     for spec in specs:
-        for name, graph in _graphs(spec, operators, seed, rng):
-            _refuse_large(name, graph)
-            graphs[name] = _trained(graph, rng)
-    return graphs
+        for name, imported in _models(spec, form, rng):
+            _refuse_large(name, imported.graph)
+            models[name] = replace(imported, graph=_trained(imported.graph, rng))
+    _refuse_unknown_names(form.given, models.values())
+    return models
 
 
 def _refuse_large(name: str, graph: Graph) -> None:
     """A seed is also computed in the campaign's own process."""
-    for tensor, type_ in types_of(graph).items():
-        if type_.size > MOST_ELEMENTS:
-            raise ModelRefused(
-                f"{name}: the tensor {tensor} has {type_.size:,} elements, and {MOST_ELEMENTS:,} is the limit; "
-                "give a smaller model or batch"
-            )
+    try:
+        refuse_beyond_memory(types_of(graph).values())
+    except ModelRefused as error:
+        raise ModelRefused(f"{name}: {error}") from error
 
 
-def _graphs(spec: str, operators: Sequence[str], seed: int, rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
+def _refuse_unknown_names(given: GivenInputs, models: Collection[Imported]) -> None:
+    """Each size and each array must be of some model."""
+    symbols = sorted(frozenset().union(*(model.symbols for model in models)))
+    inputs = sorted(frozenset().union(*(model.inputs for model in models)))
+    for option, names, known in (("shape", given.sizes, symbols), ("inputs", given.arrays, inputs)):
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            what = "leaves a size of this name open" if option == "shape" else "has an input of this name"
+            fix = f"; there are {', '.join(known)}" if known else ", which is of .onnx files"
+            raise UsageError(f"--{option} {unknown[0]}: no model {what}{fix}")
+
+
+def _models(spec: str, form: ModelForm, rng: np.random.Generator) -> Iterator[tuple[str, Imported]]:
     path = Path(spec)
     if spec in MODELS:
-        yield spec, MODELS[spec](rng)
+        yield spec, as_it_is(MODELS[spec](rng))
     elif spec == EACH_OPERATOR:
-        yield from ((name, single(name, rng)) for name in operators)
+        yield from ((name, as_it_is(single(name, rng))) for name in form.operators)
     elif names_object(spec):
-        yield spec, _of_function(spec, seed)
+        yield spec, as_it_is(_of_function(spec, form.seed))
     elif path.is_dir():
-        yield from _of_folder(path, rng)
+        yield from _of_folder(path, form, rng)
     elif path.is_file():
-        yield spec, _of_file(path, rng)
+        yield spec, _of_file(path, form, rng)
     else:
         known = ", ".join([*MODELS, EACH_OPERATOR])
         raise ModelRefused(
@@ -66,7 +94,7 @@ def _graphs(spec: str, operators: Sequence[str], seed: int, rng: np.random.Gener
         )
 
 
-def _of_folder(folder: Path, rng: np.random.Generator) -> Iterator[tuple[str, Graph]]:
+def _of_folder(folder: Path, form: ModelForm, rng: np.random.Generator) -> Iterator[tuple[str, Imported]]:
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
     except OSError as error:
@@ -74,12 +102,12 @@ def _of_folder(folder: Path, rng: np.random.Generator) -> Iterator[tuple[str, Gr
     if not files:
         raise ModelRefused(f"{folder} holds no models: put {' or '.join(SUFFIXES)} files there")
     for path in files:
-        yield path.name, _of_file(path, rng)
+        yield path.name, _of_file(path, form, rng)
 
 
-def _of_file(path: Path, rng: np.random.Generator) -> Graph:
+def _of_file(path: Path, form: ModelForm, rng: np.random.Generator) -> Imported:
     if path.suffix == ".onnx":
-        return _of_onnx(path, rng)
+        return _of_onnx(path, form, rng)
     if path.suffix != ".json":
         raise ModelRefused(f"{path} is no model that can be imported: give {' or '.join(SUFFIXES)}")
     try:
@@ -88,7 +116,7 @@ def _of_file(path: Path, rng: np.random.Generator) -> Graph:
         check_training(graph, types_of(graph))
     except (OSError, ValueError, Invalid) as error:
         raise ModelRefused(f"{path} describes no graph that can run: {error}") from error
-    return graph
+    return as_it_is(graph)
 
 
 def _content(path: Path) -> bytes:
@@ -98,14 +126,15 @@ def _content(path: Path) -> bytes:
     return read_bounded(path, LARGEST_DESCRIPTION)
 
 
-def _of_onnx(path: Path, rng: np.random.Generator) -> Graph:
+def _of_onnx(path: Path, form: ModelForm, rng: np.random.Generator) -> Imported:
     try:
         import onnx  # noqa: F401
     except ImportError as error:
         raise ModelRefused(f"{path} needs onnx to be read: pip install 'jostle[onnx]'") from error
-    from jostle.frameworks.importing.onnx_files import graph_from_onnx
+    from jostle.frameworks.importing.onnx_files import partial_onnx, whole_onnx
 
-    return _as_written(graph_from_onnx(path, rng))
+    imported = (partial_onnx if form.partly else whole_onnx)(path, rng, form.given)
+    return replace(imported, graph=_as_written(imported.graph))
 
 
 def _of_function(spec: str, seed: int) -> Graph:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jostle.errors import ModelRefused
-from jostle.frameworks.graph import INPUT, Array, Graph, Invalid
+from jostle.frameworks.graph import DTYPES, INPUT, Array, Graph, Invalid
+from jostle.frameworks.importing.imported import Imported
 from jostle.frameworks.importing.onnx_convolutions import CONVOLUTIONS
-from jostle.frameworks.importing.onnx_elementwise import DTYPE_OF, ELEMENTWISE
+from jostle.frameworks.importing.onnx_elementwise import ELEMENTWISE
 from jostle.frameworks.importing.onnx_indexing import INDEXING
+from jostle.frameworks.importing.onnx_inputs import NOTHING_GIVEN, GivenInputs, arrays_for, symbols_of
 from jostle.frameworks.importing.onnx_layers import LAYERS
+from jostle.frameworks.importing.onnx_loading import first_line, loaded
 from jostle.frameworks.importing.onnx_normalisation import NORMALISATION
 from jostle.frameworks.importing.onnx_pooling import POOLING
-from jostle.frameworks.importing.onnx_reading import MOST_ELEMENTS, SMALL, NoCounterpart, Read, Reading
+from jostle.frameworks.importing.onnx_reading import SMALL, NoCounterpart, Read, Reading
 from jostle.frameworks.importing.onnx_reductions import REDUCTIONS
 from jostle.frameworks.importing.onnx_sampling import SAMPLING
 from jostle.frameworks.importing.onnx_shaping import SHAPING
 from jostle.frameworks.operators.all_operators import types_of
-from jostle.untrusted.files import check_regular, read_bounded
+from jostle.frameworks.size_limit import most_elements
+from jostle.frameworks.workers.onnx_values import OnnxValues
 
 COUNTERPARTS = {
     **ELEMENTWISE,
@@ -35,116 +41,147 @@ COUNTERPARTS = {
     **LAYERS,
 }
 # Arithmetic of shapes, which is done while reading.
-FOLDED = {"Gather", "Unsqueeze", "Squeeze", "Concat", "Cast", "Slice", "Add", "Sub", "Mul", "Div"}
-LARGEST_FILE = 512 * 2**20  # bytes
+FOLDED = {
+    *("Gather", "Unsqueeze", "Squeeze", "Concat", "Cast", "Slice", "Reshape", "Transpose", "Add", "Sub", "Mul", "Div")
+}
+READ_HERE = {"Constant", "Shape", "ConstantOfShape"}
 OLDEST_OPSET = 9
 # What onnx's own evaluator and our reading raise on models that are none.
 BROKEN = (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, AssertionError, RuntimeError)
 
 
-def graph_from_onnx(path: Path, rng: np.random.Generator, batch: int = 2) -> Graph:
-    """The model in a file, with random inputs; a first axis without a size becomes the batch."""
+class LacksInput(NoCounterpart):
+    """A node that reads what has no counterpart, or what our graphs cannot hold."""
+
+
+# Values of tensors in the file by name; of those that our graphs cannot hold the dtype.
+Values = Callable[[Sequence[str]], Mapping[str, Array | str]]
+
+
+def graph_from_onnx(path: Path, rng: np.random.Generator, given: GivenInputs = NOTHING_GIVEN) -> Graph:
+    return whole_onnx(path, rng, given).graph
+
+
+def whole_onnx(path: Path, rng: np.random.Generator, given: GivenInputs = NOTHING_GIVEN) -> Imported:
+    """The model in a file; refused, with all that is lacking, where something has no counterpart."""
     try:
-        return _graph(_loaded(path), rng, batch)
+        reader = _Reader(loaded(path), rng, given)
+        return reader.whole()
     except ModelRefused as error:
         raise ModelRefused(f"{path}: {error}") from error
 
 
-def _loaded(path: Path) -> Any:
-    """The model, found sound by the checker of onnx."""
-    import onnx
-    from google.protobuf.message import DecodeError
-
+def partial_onnx(path: Path, rng: np.random.Generator, given: GivenInputs = NOTHING_GIVEN) -> Imported:
+    """What of it has a counterpart, on values that ONNX Runtime computes where something has none."""
     try:
-        check_regular(path)
-        if path.stat().st_size > LARGEST_FILE:
-            raise ModelRefused(f"is larger than {LARGEST_FILE // 2**20} MiB")
-        model = onnx.load_model_from_string(read_bounded(path, LARGEST_FILE))
-        _refuse_external(model)
-        onnx.checker.check_model(model)
-    except (OSError, ValueError, DecodeError, onnx.checker.ValidationError) as error:
-        raise ModelRefused(f"is no ONNX model ({_first_line(error)})") from error
-    return model
+        reader = _Reader(loaded(path), rng, given)
+        with OnnxValues(path, reader.given) as values:
+            return reader.partly(values)
+    except ModelRefused as error:
+        raise ModelRefused(f"{path}: {error}") from error
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+class _Reader:
+    """Reads one model node by node."""
 
+    def __init__(self, model: Any, rng: np.random.Generator, given: GivenInputs):
+        self._model, self._g = model, Reading()
+        self._opset = next((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), 0)
+        if self._opset < OLDEST_OPSET or model.graph.sparse_initializer:
+            raise ModelRefused(f"is of opset {self._opset} or sparse; {OLDEST_OPSET} is the oldest that is read")
+        try:
+            self._g.arrays = {tensor.name: _array(tensor) for tensor in model.graph.initializer}
+            self._inputs = [value for value in model.graph.input if value.name not in self._g.arrays]
+            self.given = arrays_for(self._inputs, given, rng)
+            for theirs, array in self.given.items():
+                self._g.names[theirs] = self._g.add_leaf(INPUT, array, theirs)
+        except (NoCounterpart, Invalid, *BROKEN) as error:
+            raise ModelRefused(f"has an input or weight that cannot be: {first_line(error)}") from error
+        self._named = Counter(node.name for node in model.graph.node)
+        self._origins: dict[str, str] = {}
+        self._folded = 0
 
-def _refuse_external(model: Any) -> None:
-    """Data in other files could be any file of the user's."""
-    for tensor in _tensors(model.graph):
-        if tensor.data_location or tensor.external_data:
-            raise ModelRefused(f"keeps {tensor.name!r} in another file; save it as one file")
+    def whole(self) -> Imported:
+        lacking = set()
+        for node in self._model.graph.node:
+            try:
+                self._add(node)
+            except LacksInput:
+                pass  # what it reads is told
+            except NoCounterpart as reason:
+                lacking.add(str(reason))
+        if lacking:
+            raise ModelRefused(f"uses what has no counterpart: {', '.join(sorted(lacking))}")
+        return self._imported([output.name for output in self._model.graph.output], {})
 
+    def partly(self, values: Values) -> Imported:
+        left_out = {}
+        for node in self._model.graph.node:
+            try:
+                self._add(node)
+            except NoCounterpart as reason:
+                left_out[self._label(node)] = str(reason)
+                self._give(values([name for name in node.output if name]))
+        read = {name for node in self._g.nodes for name in node.inputs}
+        computed = {ours: theirs for theirs, ours in self._g.names.items()}
+        ends = [computed[node.name] for node in self._g.nodes if node.name not in read and node.name in computed]
+        if not ends:
+            raise ModelRefused(f"has nothing that can be compared: {', '.join(sorted(set(left_out.values())))}")
+        return self._imported(ends, left_out)
 
-def _tensors(graph: Any) -> Iterator[Any]:
-    yield from graph.initializer
-    for node in graph.node:
-        yield from (attribute.t for attribute in node.attribute if attribute.HasField("t"))
-        yield from (tensor for attribute in node.attribute for tensor in attribute.tensors)
+    def _add(self, node: Any) -> None:
+        """Adds a node; NoCounterpart if it, or what it reads, has none."""
+        before = len(self._g.nodes)
+        try:
+            read = _read(node, self._opset)
+            for name in read.inputs:
+                if name and name not in self._g.names and name not in self._g.arrays:
+                    raise LacksInput(f"{node.op_type} of {name}, which our graphs do not hold")
+            _compute(self._g, read, node)
+        except (NoCounterpart, Invalid) as reason:
+            del self._g.nodes[before:]
+            raise reason if isinstance(reason, NoCounterpart) else NoCounterpart(f"{node.op_type} ({reason})") from None
+        except BROKEN as error:
+            message = f"cannot be read at {node.op_type} {node.name!r}: {first_line(error)}"
+            raise ModelRefused(message) from error
+        self._origins |= {one.name: self._label(node) for one in self._g.nodes[before:]}
+        self._folded += len(self._g.nodes) == before
 
+    def _label(self, node: Any) -> str:
+        """The name of a node in the file, or of what it computes."""
+        named = node.name and self._named[node.name] == 1
+        return str(node.name if named else next(iter(node.output), node.op_type))
 
-def _graph(model: Any, rng: np.random.Generator, batch: int) -> Graph:
-    opset = next((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), 0)
-    if opset < OLDEST_OPSET or model.graph.sparse_initializer:
-        raise ModelRefused(f"is of opset {opset} or sparse; {OLDEST_OPSET} is the oldest that is read")
-    g = Reading()
-    lacking: set[str] = set()
-    try:
-        g.arrays = {tensor.name: _array(tensor) for tensor in model.graph.initializer}
-        _add_inputs(g, model.graph, rng, batch)
-    except (NoCounterpart, Invalid, *BROKEN) as error:
-        raise ModelRefused(f"has an input or weight that cannot be: {_first_line(error)}") from error
-    for node in model.graph.node:
-        _add_node(g, node, opset, lacking)
-    if lacking:
-        raise ModelRefused(f"uses what has no counterpart: {', '.join(sorted(lacking))}")
-    return _finished(g, [output.name for output in model.graph.output])
+    def _give(self, values: Mapping[str, Array | str]) -> None:
+        """Tensors that are given from now on; small ones of whole numbers are known, as sizes and axes are."""
+        for theirs, value in values.items():
+            if isinstance(value, str) or value.dtype.name not in DTYPES:
+                continue
+            if value.size <= SMALL and value.dtype.kind in "iub":
+                self._g.arrays[theirs] = value
+            else:
+                self._g.names[theirs] = self._g.add_leaf(INPUT, value, theirs)
+
+    def _imported(self, outputs: Sequence[str], left_out: Mapping[str, str]) -> Imported:
+        try:
+            names = tuple(self._g.tensor(name) for name in outputs)
+            used = {*names, *(name for node in self._g.nodes for name in node.inputs)}
+            used |= {self._g.names[theirs] for theirs in self.given}
+            leaves = {name: leaf for name, leaf in self._g.leaves.items() if name in used}
+            graph = Graph(leaves, tuple(self._g.nodes), names)
+            types_of(graph)
+        except (Invalid, NoCounterpart) as error:
+            raise ModelRefused(f"has outputs that cannot be: {error}") from error
+        inputs, symbols = frozenset(self.given), symbols_of(self._inputs)
+        return Imported(graph, self._origins, left_out, self._folded, inputs, symbols)
 
 
 def _array(tensor: Any) -> Array:
     from onnx import numpy_helper
 
-    if int(np.prod(tensor.dims, dtype=np.float64)) > MOST_ELEMENTS:
-        raise ValueError(f"{tensor.name} has more than {MOST_ELEMENTS:,} elements")
+    if int(np.prod(tensor.dims, dtype=np.float64)) > most_elements():
+        raise ValueError(f"{tensor.name} has more elements than this machine's memory is enough for")
     return np.array(numpy_helper.to_array(tensor))
-
-
-def _add_inputs(g: Reading, graph: Any, rng: np.random.Generator, batch: int) -> None:
-    for value in graph.input:
-        if value.name not in g.arrays:
-            g.names[value.name] = g.add_leaf(INPUT, _values(value, rng, batch), value.name)
-
-
-def _values(value: Any, rng: np.random.Generator, batch: int) -> Array:
-    """Numbers for an input: floats of any kind, and of whole numbers 0 and 1, which are positions nearly anywhere."""
-    tensor = value.type.tensor_type
-    sizes = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
-    shape = [batch if at == 0 and size < 0 else size for at, size in enumerate(sizes)]
-    if not tensor.HasField("shape") or min(shape, default=0) < 0:
-        raise NoCounterpart(f"{value.name} has axes without sizes")
-    if int(np.prod(shape, dtype=np.float64)) > MOST_ELEMENTS or tensor.elem_type not in DTYPE_OF:
-        raise NoCounterpart(f"{value.name} is too large or of dtype {tensor.elem_type}")
-    dtype = np.dtype(DTYPE_OF[tensor.elem_type])
-    drawn = rng.standard_normal(shape) if dtype.kind == "f" else rng.integers(0, 2, shape)
-    return np.asarray(drawn).astype(dtype)
-
-
-def _add_node(g: Reading, node: Any, opset: int, lacking: set[str]) -> None:
-    """Adds a node, or what of it is lacking; what reads a lacking one is left out."""
-    try:
-        read = _read(node, opset)
-        if node.op_type != "Constant" and read.kind not in COUNTERPARTS and read.kind != "Shape":
-            raise NoCounterpart(f"{node.domain}.{node.op_type}" if node.domain else node.op_type)
-        if all(name in g.names or name in g.arrays for name in read.inputs if name):
-            _compute(g, read, node)
-    except NoCounterpart as error:
-        lacking.add(str(error))
-    except Invalid as error:
-        lacking.add(f"{node.op_type} ({error})")
-    except BROKEN as error:
-        raise ModelRefused(f"cannot be read at {node.op_type} {node.name!r}: {_first_line(error)}") from error
 
 
 def _read(node: Any, opset: int) -> Read:
@@ -154,6 +191,8 @@ def _read(node: Any, opset: int) -> Read:
         raise NoCounterpart(node.op_type)
     attributes = {one.name: _plain(helper.get_attribute_value(one)) for one in node.attribute}
     kind = node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
+    if kind not in COUNTERPARTS and kind not in READ_HERE:
+        raise NoCounterpart(kind)
     return Read(kind, tuple(node.input), tuple(node.output), attributes, opset)
 
 
@@ -168,6 +207,8 @@ def _compute(g: Reading, read: Read, node: Any) -> None:
         g.arrays[read.outputs[0]] = _constant(read)
     elif read.kind == "Shape":
         g.arrays[read.outputs[0]] = _shape(g, read)
+    elif read.kind == "ConstantOfShape":
+        g.arrays[read.outputs[0]] = _filled(g, read)
     elif read.kind in FOLDED and all(_foldable(g, name) for name in read.inputs):
         g.arrays[read.outputs[0]] = _folded(g, read, node)
     else:
@@ -191,6 +232,14 @@ def _shape(g: Reading, read: Read) -> Array:
     return np.array(shape[read.attributes.get("start", 0) : read.attributes.get("end", None)], np.int64)
 
 
+def _filled(g: Reading, read: Read) -> Array:
+    shape, value = g.whole(read, 0), read.attributes.get("value")
+    if math.prod(shape) > most_elements():
+        raise NoCounterpart(f"ConstantOfShape of {math.prod(shape):,} elements")
+    filling = np.zeros(1, np.float32) if value is None else _array(value)
+    return np.full(shape, filling.flat[0])
+
+
 def _foldable(g: Reading, name: str) -> bool:
     return name in g.arrays and g.arrays[name].size <= SMALL and g.arrays[name].dtype.kind in "iub"
 
@@ -201,12 +250,3 @@ def _folded(g: Reading, read: Read, node: Any) -> Array:
     evaluator = ReferenceEvaluator(node, opsets={"": read.opset})
     results: Any = evaluator.run(None, {name: g.arrays[name] for name in read.inputs})
     return np.asarray(results[0])
-
-
-def _finished(g: Reading, outputs: list[str]) -> Graph:
-    try:
-        graph = Graph(g.leaves, tuple(g.nodes), tuple(g.tensor(name) for name in outputs))
-        types_of(graph)
-    except (Invalid, NoCounterpart) as error:
-        raise ModelRefused(f"has outputs that cannot be: {error}") from error
-    return graph

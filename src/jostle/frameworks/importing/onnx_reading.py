@@ -12,8 +12,8 @@ from jostle.errors import ModelRefused
 from jostle.frameworks.graph import CONSTANT, DTYPES, FLOATS, PARAMETER, Array, Leaf, Node, TensorType
 from jostle.frameworks.names import usable_name
 from jostle.frameworks.operators.all_operators import type_of
+from jostle.frameworks.size_limit import most_elements
 
-MOST_ELEMENTS = 50_000_000  # of one tensor
 SMALL = 4096  # elements of what is written into one attribute
 
 
@@ -98,8 +98,8 @@ class Reading:
         """One more node of ours; its name."""
         node = Node(usable_name(operator, self.types), operator, inputs, attributes)
         type_ = type_of(node, [self.types[name] for name in inputs])
-        if type_.size > MOST_ELEMENTS:
-            raise ModelRefused(f"computes a tensor of {type_.size:,} elements, more than {MOST_ELEMENTS:,}")
+        if type_.size > most_elements():
+            raise ModelRefused(f"computes {type_.size:,} elements, more than this machine's memory is enough for")
         self.nodes.append(node)
         self.types[node.name] = type_
         return node.name

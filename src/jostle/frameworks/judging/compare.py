@@ -121,15 +121,24 @@ def _values(case: Case, backend: str, name: str, *, alone: bool = False) -> Iter
             wrong = (expected != seen) & (case.spread[name] == 0)
             yield from _worst(case, backend, name, _symptom(case, backend, name), wrong)
         return
-    expected, dtype = expected.astype(np.float64), case.dtype(name)
+    excess = excess_of(case, backend, name, alone=alone)
+    if (excess > 1).any():
+        yield from _worst(case, backend, name, _symptom(case, backend, name), np.where(excess > 1, excess, 0.0))
+
+
+def excess_of(case: Case, backend: str, name: str, *, alone: bool = False) -> Array:
+    """How far each float of a result is from the reference, in units of what it is granted; 0 where one is not finite.
+
+    What every implementation is granted is the unit where that is enough; else what rounding and the peers explain.
+    """
+    expected, seen, dtype = case.expected(name).astype(np.float64), case.seen(backend, name), case.dtype(name)
     error = np.where(np.isfinite(seen) & np.isfinite(expected), distance(seen, expected), 0.0)
     error[near_overflow(expected, dtype) | (np.abs(expected) > np.finfo(dtype).max)] = 0.0
-    if (error <= floor(expected, dtype) + case.vanishing(name)).all():
-        return
-    peers = np.zeros(expected.shape) if alone else case.peers_error(backend, name)
-    granted = (allowance(expected, dtype, case.spread[name], peers) + case.vanishing(name)) * _steps(case)
-    excess = np.divide(error, granted, out=np.zeros_like(error), where=np.isfinite(granted))
-    yield from _worst(case, backend, name, _symptom(case, backend, name), np.where(excess > 1, excess, 0.0))
+    granted = floor(expected, dtype) + case.vanishing(name)
+    if (error > granted).any():
+        peers = np.zeros(expected.shape) if alone else case.peers_error(backend, name)
+        granted = (allowance(expected, dtype, case.spread[name], peers) + case.vanishing(name)) * _steps(case)
+    return np.divide(error, granted, out=np.zeros_like(error), where=np.isfinite(granted))
 
 
 def _steps(case: Case) -> int:
