@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jostle.errors import OutputRefused
-from jostle.frameworks.backends.all_backends import lowering_named
 from jostle.frameworks.backends.program import TRAIN
 from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
 from jostle.frameworks.graph import Graph, decode, graph_as_json
@@ -109,7 +108,7 @@ class GraphFinisher:
         if not found:
             return {}
         seen = observed[backend].arrays if observed[backend].status is Status.OK else None
-        lowering = lowering_named(self.backends.place(backend).backend)
+        lowering = self.backends.lowering(backend)
         judge_of_it = eager_twin(backend) if found[0].symptom is Symptom.COMPILED else REFERENCE
         expected = observed[judge_of_it or REFERENCE].arrays  # none where what ends a process has no meaning
         if found[0].tensor:

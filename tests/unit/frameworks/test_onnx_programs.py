@@ -1,6 +1,7 @@
 """Programs for ONNX Runtime and OpenVINO compute what the operators mean, with the types that we infer."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,9 @@ import onnx
 import onnxruntime
 import pytest
 
+from jostle.frameworks.backends.onnx.opsets import Opsets, usual_for
 from jostle.frameworks.backends.onnx.programs import ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO, OnnxLowering
-from jostle.frameworks.backends.onnx.signals import prepare
+from jostle.frameworks.backends.onnx.signals import newest_opset, prepare
 from jostle.frameworks.backends.program import PREDICT, Unsupported, arrays_of
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Graph, Leaf, Node
@@ -170,3 +172,32 @@ def test_attributes_that_onnx_would_round_are_unsupported_in_float64() -> None:
 def test_the_type_that_means_a_missing_kernel_exists() -> None:
     missing = onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented
     assert issubclass(missing, Exception) and missing.__name__ in MISSING
+
+
+def built(lowering: OnnxLowering, graph: Graph) -> onnx.ModelProto:
+    """The model that a program makes, which is not run."""
+    namespace: dict[str, Any] = dict(arrays_of(graph, PREDICT))
+    exec(replace(lowering, run=lambda graph: []).program(graph, PREDICT), namespace)
+    return namespace["model"]
+
+
+def test_models_for_old_runtimes_are_sound_in_the_oldest_operator_set_that_has_their_operators() -> None:
+    oldest = replace(ONNXRUNTIME, opsets=Opsets(usual=18))
+    versions = set()
+    for name in OPERATORS:
+        for draw in range(3):
+            graph = single(name, np.random.default_rng([draw, *name.encode()]))
+            try:
+                model = built(oldest, graph)
+            except Unsupported:
+                continue
+            onnx.checker.check_model(model, full_check=True)
+            versions.add(model.opset_import[0].version)
+    assert {18, 20, 21, 23, 26} <= versions
+
+
+def test_an_old_runtime_has_nothing_for_newer_operators() -> None:
+    old = replace(ONNXRUNTIME, opsets=Opsets(usual_for([newest_opset(), 19]), newest=19))
+    assert built(old, single("relu", np.random.default_rng(0))).opset_import[0].version == 19
+    with pytest.raises(Unsupported, match="has no opset 20"):
+        old.program(single("gelu", np.random.default_rng(0)), PREDICT)

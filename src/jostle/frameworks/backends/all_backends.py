@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from jostle.frameworks.backends.jax.programs import JaxPrograms
-from jostle.frameworks.backends.onnx.programs import ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO
+from jostle.frameworks.backends.onnx.opsets import Opsets
+from jostle.frameworks.backends.onnx.programs import ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO, OnnxLowering
 from jostle.frameworks.backends.paddle.programs import Paddle
 from jostle.frameworks.backends.program import Lowering
 from jostle.frameworks.backends.pytensor.programs import PytensorPrograms
@@ -22,11 +24,17 @@ WATCHED: Mapping[str, tuple[Lowering, ...]] = {
     "paddle": (Paddle(),),
     "pytensor": (PytensorPrograms(),),
 }
+ONNX_RUNTIME = ONNXRUNTIME.module  # of all lowerings for it
 LOWERINGS: Mapping[str, Lowering] = {one.name: one for lowerings in WATCHED.values() for one in lowerings}
 
 
 def lowering_named(name: str) -> Lowering:
     return LOWERINGS[chosen("backend", name, LOWERINGS)]
+
+
+def written_in(lowering: Lowering, opsets: Opsets) -> Lowering:
+    """The same lowering, with ONNX models of these operator sets."""
+    return replace(lowering, opsets=opsets) if isinstance(lowering, OnnxLowering) else lowering
 
 
 def signals_of(lowering: Lowering) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from jostle.errors import JostleError, UsageError
 from jostle.foreign import Crash
 from jostle.frameworks.backends.all_backends import lowering_named
+from jostle.frameworks.backends.onnx.opsets import USUAL
 from jostle.frameworks.graph import Array
 from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.isolation.lifeline import BARE, command
@@ -54,6 +55,14 @@ class Place:
         return Place(backend, interpreter) if at else Place(backend)
 
 
+@dataclass(frozen=True)
+class RunTerms:
+    """What is the same for all graphs of a campaign."""
+
+    seed: int  # of cotangents
+    opset: int = USUAL  # of ONNX models in which nothing is newer
+
+
 class BackendProcess:
     """The client of a backend's worker; a graph that kills the worker counts as crashed or hung."""
 
@@ -61,6 +70,7 @@ class BackendProcess:
         self.place, self._limits, self._line_coverage = place, limits, line_coverage
         self._worker: Worker | None = None
         self.versions: Mapping[str, str] = {}
+        self.newest_opset: int | None = None  # of ONNX, where the backend has one
 
     def open(self) -> None:
         """Starts the worker; what is not installed is refused with the extra that installs it."""
@@ -69,23 +79,23 @@ class BackendProcess:
             raise UsageError(refusal)
         self._started()
 
-    def run(self, graphs: Sequence[bytes], phase: str, seed: int) -> list[Observation]:
+    def run(self, graphs: Sequence[bytes], phase: str, terms: RunTerms) -> list[Observation]:
         """What the backend makes of each graph, given encoded; after a death, of each graph alone."""
         if not graphs:
             return []
         try:
-            return self._ask_patiently(graphs, phase, seed)
+            return self._ask_patiently(graphs, phase, terms)
         except Died as death:
             if len(graphs) == 1:
-                return [self._after_death(graphs[0], phase, seed, death.crash)]
-        return [observation for graph in graphs for observation in self.run([graph], phase, seed)]
+                return [self._after_death(graphs[0], phase, terms, death.crash)]
+        return [observation for graph in graphs for observation in self.run([graph], phase, terms)]
 
-    def _after_death(self, graph: bytes, phase: str, seed: int, crash: Crash) -> Observation:
+    def _after_death(self, graph: bytes, phase: str, terms: RunTerms, crash: Crash) -> Observation:
         """Observes a graph whose worker died, in a fresh worker if graphs before it may have used up the limits."""
         if crash.error not in (HANG, MEMORY):
             return _observed_death(crash)
         try:
-            return self._ask_patiently([graph], phase, seed)[0]
+            return self._ask_patiently([graph], phase, terms)[0]
         except Died as death:
             return _observed_death(death.crash)
 
@@ -94,23 +104,23 @@ class BackendProcess:
             self._worker.kill()
             self._worker = None
 
-    def _ask_patiently(self, graphs: Sequence[bytes], phase: str, seed: int) -> list[Observation]:
+    def _ask_patiently(self, graphs: Sequence[bytes], phase: str, terms: RunTerms) -> list[Observation]:
         """Asks again if the worker was killed, because that is nobody's defect."""
         for _ in range(ASKED_AGAIN):
             try:
-                return self._ask(graphs, phase, seed)
+                return self._ask(graphs, phase, terms)
             except Died as death:
                 self._worker = None
                 if death.crash.error != KILLED:
                     raise
         try:
-            return self._ask(graphs, phase, seed)
+            return self._ask(graphs, phase, terms)
         except Died:
             self._worker = None
             raise
 
-    def _ask(self, graphs: Sequence[bytes], phase: str, seed: int) -> list[Observation]:
-        answer = self._started().ask_encoded(_request(graphs, phase, seed), self._limits.seconds * len(graphs))
+    def _ask(self, graphs: Sequence[bytes], phase: str, terms: RunTerms) -> list[Observation]:
+        answer = self._started().ask_encoded(_request(graphs, phase, terms), self._limits.seconds * len(graphs))
         if "observations" not in answer:
             raise JostleError(f"the worker of {self.place.name} cannot go on: {_reason(answer)}")
         return [_observation(record) for record in answer["observations"]]
@@ -130,7 +140,7 @@ class BackendProcess:
                 continue
             if "versions" not in answer:
                 raise UsageError(f"{self.place.name} cannot be used: {_reason(answer)}")
-            self._worker, self.versions = worker, answer["versions"]
+            self._worker, self.versions, self.newest_opset = worker, answer["versions"], answer["newest opset"]
         if self._worker is None:
             raise UsageError(f"the worker of {self.place.name} does not start: {reason[0]}")
         return self._worker
@@ -152,9 +162,9 @@ class BackendProcess:
         return f"{self.place.backend} is not installed{where}: {extra}"
 
 
-def _request(graphs: Sequence[bytes], phase: str, seed: int) -> bytes:
+def _request(graphs: Sequence[bytes], phase: str, terms: RunTerms) -> bytes:
     """A request to run encoded graphs, which are JSON and stay as they are."""
-    head = json.dumps({"ask": "run", "phase": phase, "seed": seed}).encode()
+    head = json.dumps({"ask": "run", "phase": phase, "seed": terms.seed, "opset": terms.opset}).encode()
     return head[:-1] + b', "graphs": [' + b",".join(graphs) + b"]}"
 
 

@@ -14,7 +14,8 @@ from types import CodeType
 from typing import Any
 
 from jostle.foreign import Crash, attempt
-from jostle.frameworks.backends.all_backends import lowering_named, signals_of
+from jostle.frameworks.backends.all_backends import ONNX_RUNTIME, lowering_named, signals_of, written_in
+from jostle.frameworks.backends.onnx.opsets import NEWEST, Opsets
 from jostle.frameworks.backends.program import Lowering, Unsupported, arrays_of
 from jostle.frameworks.graph import Array, Graph, array_as_json, graph_from_json
 from jostle.frameworks.observations import REFERENCE, Status
@@ -35,15 +36,20 @@ class ProgramRunner:
         self._lowering = lowering
         self._signals = importlib.import_module(signals_of(lowering))
         self._signals.prepare()
+        self._newest_opset = self._signals.newest_opset() if lowering.module == ONNX_RUNTIME else None
         self._lines = LineCoverage(lowering.module) if line_coverage else None
+
+    def newest_opset(self) -> int | None:
+        return self._newest_opset
 
     def versions(self) -> dict[str, str]:
         found = ((name, _version(name)) for name in self._lowering.packages)
         return {name: number for name, number in found if number is not None}
 
-    def run(self, graph: Graph, phase: str, seed: int) -> Result:
+    def run(self, graph: Graph, phase: str, seed: int, usual_opset: int) -> Result:
         """A program's result; Unsupported if there is none, Failed if the framework fails. All else is our defect."""
-        code = compile(self._lowering.program(graph, phase), f"<{self._lowering.name}>", "exec")
+        lowering = written_in(self._lowering, Opsets(usual_opset, self._newest_opset or NEWEST))
+        code = compile(lowering.program(graph, phase), f"<{lowering.name}>", "exec")
         namespace: dict[str, Any] = arrays_of(graph, phase, seed)
         found = self._signals.watched(self._traced(partial(_execute, code, namespace)), namespace)
         return namespace["result"], found | (self._lines.taken() if self._lines else set())
@@ -82,7 +88,10 @@ class ReferenceRunner:
     def versions(self) -> dict[str, str]:
         return {}
 
-    def run(self, graph: Graph, phase: str, seed: int) -> Result:
+    def newest_opset(self) -> None:
+        return None
+
+    def run(self, graph: Graph, phase: str, seed: int, usual_opset: int) -> Result:
         arrays = attempt(lambda: self._run.result(graph, phase, seed))
         if isinstance(arrays, Crash):
             raise Failed(arrays)
@@ -135,24 +144,25 @@ class Handlers:
             lowering = lowering_named(self._backend)
             importlib.import_module(lowering.module)
             self._runner = ProgramRunner(lowering, request["line coverage"])
-        return {"versions": self._runner.versions()}
+        return {"versions": self._runner.versions(), "newest opset": self._runner.newest_opset()}
 
     def run(self, request: Mapping[str, Any]) -> Record:
         graphs = map(graph_from_json, request["graphs"])
-        return {"observations": [self._observed(graph, request["phase"], request["seed"]) for graph in graphs]}
+        given = request["phase"], request["seed"], request["opset"]
+        return {"observations": [self._observed(graph, *given) for graph in graphs]}
 
-    def _observed(self, graph: Graph, phase: str, seed: int) -> Record:
+    def _observed(self, graph: Graph, phase: str, seed: int, opset: int) -> Record:
         started = time.perf_counter()
-        record = self._attempted(graph, phase, seed)
+        record = self._attempted(graph, phase, seed, opset)
         record["seconds"] = time.perf_counter() - started
         self._ran += 1
         if self._ran % BETWEEN_CLEANINGS == 0:
             self._runner.clean()
         return record
 
-    def _attempted(self, graph: Graph, phase: str, seed: int) -> Record:
+    def _attempted(self, graph: Graph, phase: str, seed: int, opset: int) -> Record:
         try:
-            arrays, found = self._runner.run(graph, phase, seed)
+            arrays, found = self._runner.run(graph, phase, seed, opset)
         except Unsupported as reason:
             return {"status": Status.UNSUPPORTED, "reason": str(reason)}
         except Failed as failure:

@@ -12,6 +12,7 @@ from jostle.frameworks.backends.onnx.layers import LAYERS
 from jostle.frameworks.backends.onnx.limits import refuse_onnxruntime, refuse_openvino
 from jostle.frameworks.backends.onnx.nodes import ONNX_TYPES, Sketch, Sketcher
 from jostle.frameworks.backends.onnx.normalisation import NORMALISATION
+from jostle.frameworks.backends.onnx.opsets import EVERY_RUNTIME_IS_NEW, FORMATS, Opsets, needed
 from jostle.frameworks.backends.onnx.pooling import POOLING
 from jostle.frameworks.backends.onnx.reductions import REDUCTIONS
 from jostle.frameworks.backends.onnx.sampling import SAMPLING
@@ -31,10 +32,6 @@ SKETCHERS: Mapping[str, Sketcher] = {
     **SAMPLING,
     **LAYERS,
 }
-# Versions of the operator set and of the file format: old ones, so that older runtimes can be compared, and newer ones
-# only where an operator came later.
-OPSET, IR = 22, 10
-NEWER = {"Attention": (23, 11), "RMSNormalization": (23, 11), "CumProd": (26, 13)}
 
 
 @dataclass(frozen=True)
@@ -49,12 +46,17 @@ class OnnxLowering:
     run: Callable[[Graph], Sequence[str]]  # the lines that run `model`
     refuse: Callable[[Graph], None]  # raises Unsupported for what it documents not to compute
     phases: tuple[str, ...] = (PREDICT,)
+    opsets: Opsets = EVERY_RUNTIME_IS_NEW
 
     def program(self, graph: Graph, phase: str) -> str:
         if phase not in self.phases:
             raise Unsupported(f"has no phase {phase}")
         self.refuse(graph)
-        return "\n".join([*self.running, *_building(graph), *self.run(graph)]) + "\n"
+        sketches = [sketched(call) for call in calls(graph)]
+        opset = max(self.opsets.usual, needed(sketches))
+        if opset > self.opsets.newest:
+            raise Unsupported(f"has no opset {opset}")
+        return "\n".join([*self.running, *_building(graph, sketches, opset), *self.run(graph)]) + "\n"
 
 
 def sketched(call: Call) -> Sketch:
@@ -65,12 +67,10 @@ def sketched(call: Call) -> Sketch:
     return sketch.ended(SKETCHERS[call.node.operator](sketch))
 
 
-def _building(graph: Graph) -> list[str]:
+def _building(graph: Graph, sketches: Sequence[Sketch], opset: int) -> list[str]:
     """The lines that build `model`."""
-    types = types_of(graph)
-    sketches = [sketched(call) for call in calls(graph)]
+    types, ir = types_of(graph), FORMATS[opset]
     nodes = [str(node) for sketch in sketches for node in sketch.nodes]
-    opset, ir = max([(OPSET, IR), *(NEWER.get(node.kind, (OPSET, IR)) for sketch in sketches for node in sketch.nodes)])
     constants = {name: name for name, leaf in graph.leaves.items() if leaf.role != INPUT}
     for sketch in sketches:
         constants |= sketch.constants

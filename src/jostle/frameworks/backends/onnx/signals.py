@@ -9,6 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jostle.foreign import Crash, attempt
+from jostle.frameworks.backends.onnx.opsets import FORMATS
+
+PROVIDERS = ["CPUExecutionProvider"]
 ERRORS_ONLY = 3  # a severity of ONNX Runtime's logger
 
 
@@ -17,6 +21,25 @@ def prepare() -> None:
     importlib.import_module("onnx")
     if importlib.util.find_spec("onnxruntime") is not None:
         importlib.import_module("onnxruntime").set_default_logger_severity(ERRORS_ONLY)
+
+
+def newest_opset() -> int:
+    """The newest operator set that the installed ONNX Runtime runs."""
+    return max((opset for opset in FORMATS if _runs(opset)), default=min(FORMATS))
+
+
+def _runs(opset: int) -> bool:
+    session = importlib.import_module("onnxruntime").InferenceSession
+    return not isinstance(attempt(lambda: session(_passing_on(opset), providers=PROVIDERS)), Crash)
+
+
+def _passing_on(opset: int) -> bytes:
+    """A model of this operator set."""
+    helper = importlib.import_module("onnx.helper")
+    value = [helper.make_tensor_value_info(name, 1, [1]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "graph", value[:1], value[1:])
+    opsets = [helper.make_opsetid("", opset)]
+    return bytes(helper.make_model(graph, opset_imports=opsets, ir_version=FORMATS[opset]).SerializeToString())
 
 
 def watched(run: Callable[[], None], namespace: dict[str, Any]) -> set[str]:
@@ -40,7 +63,7 @@ def _optimised(model: Any, options: Any) -> Any:
         return model
     with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
         options.optimized_model_filepath = file.name
-        onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+        onnxruntime.InferenceSession(model.SerializeToString(), options, PROVIDERS)
         return onnx.load_from_string(Path(file.name).read_bytes())
 
 
