@@ -7,20 +7,27 @@ from dataclasses import replace
 
 from jostle.frameworks.backends.jax.programs import JaxPrograms
 from jostle.frameworks.backends.onnx.opsets import Opsets
-from jostle.frameworks.backends.onnx.programs import ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO, OnnxLowering
+from jostle.frameworks.backends.onnx.programs import (
+    ONNXRUNTIME,
+    ONNXRUNTIME_BASIC,
+    ONNXRUNTIME_EXTENDED,
+    ONNXRUNTIME_PLAIN,
+    OPENVINO,
+    OnnxLowering,
+)
 from jostle.frameworks.backends.paddle.programs import Paddle
 from jostle.frameworks.backends.program import Lowering
 from jostle.frameworks.backends.pytensor.programs import PytensorPrograms
-from jostle.frameworks.backends.tensorflow.programs import TensorFlow
-from jostle.frameworks.backends.torch.programs import AOT, EAGER, INDUCTOR
+from jostle.frameworks.backends.tensorflow.programs import TENSORFLOW_EAGER, TENSORFLOW_XLA, TensorFlow
+from jostle.frameworks.backends.torch.programs import AOT, EAGER, EXPORT, INDUCTOR, ONNX
 from jostle.options.choices import chosen
 
 # By the folder beside this file that is theirs
 WATCHED: Mapping[str, tuple[Lowering, ...]] = {
-    "torch": (EAGER, AOT, INDUCTOR),
-    "onnx": (ONNXRUNTIME, ONNXRUNTIME_PLAIN, OPENVINO),
-    "jax": (JaxPrograms(),),
-    "tensorflow": (TensorFlow(),),
+    "torch": (EAGER, AOT, INDUCTOR, EXPORT, ONNX),
+    "onnx": (ONNXRUNTIME, ONNXRUNTIME_PLAIN, ONNXRUNTIME_BASIC, ONNXRUNTIME_EXTENDED, OPENVINO),
+    "jax": (JaxPrograms(), JaxPrograms("jax-eager", jit=False)),
+    "tensorflow": (TensorFlow(), TENSORFLOW_EAGER, TENSORFLOW_XLA),
     "paddle": (Paddle(),),
     "pytensor": (PytensorPrograms(),),
 }

@@ -36,7 +36,7 @@ from jostle.options.kinds import (
 from jostle.options.resources import WAITED, BudgetOptions, ScaleOptions
 from jostle.options.schema import Given, Schema, Settings
 
-SAMPLED = "torch-inductor"  # compiles for seconds, so it gets a sample
+SAMPLED = ("torch-inductor", "torch-onnx")  # which compile or export for seconds, so they get a sample
 RUNTIMES = ("onnxruntime", "openvino")  # of .onnx files
 # What says how models are mutated, or for how long
 OF_MUTATION = ("strategy", "order", "score", "budget", "executions", "findings", "workers", "ray_address")
@@ -155,7 +155,7 @@ class FrameworkOptions:
         Theme.SCHEDULING,
         default=(1.0, 1.0, 1.0),
     )
-    sample: int | None = option(COUNT, f"Models to each one that {SAMPLED} gets ({SAMPLE})", Theme.BUDGET)
+    sample: int | None = option(COUNT, f"Models to each one that {' and '.join(SAMPLED)} get ({SAMPLE})", Theme.BUDGET)
     line_coverage: bool = option(
         FLAG,
         "Watch the lines of frameworks' own Python too (2x slower)",
@@ -202,7 +202,7 @@ class FrameworkOptions:
     @property
     def sampled(self) -> dict[str, int]:
         """Of slow backends, how many graphs there are to each one that they run."""
-        return {place.name: self.sample or SAMPLE for place in self.places if place.backend == SAMPLED}
+        return {place.name: self.sample or SAMPLE for place in self.places if place.backend in SAMPLED}
 
     @property
     def begin_from(self) -> tuple[str, ...]:
@@ -230,8 +230,9 @@ def _refuse_contradictions(given: Given, options: FrameworkOptions) -> None:
     needless = [name for name in OF_MUTATION if name in given] if options.no_mutation else []
     if needless:
         raise UsageError(f"--no-mutation compares every node once, without {flag_of(needless[0])}: leave it out")
-    if "sample" in given and SAMPLED not in backends:
-        raise UsageError(f"--sample is of {SAMPLED}, which is not among the backends: add it, or leave --sample out")
+    if "sample" in given and not set(SAMPLED) & set(backends):
+        names = " and ".join(SAMPLED)
+        raise UsageError(f"--sample is of {names}, none of which is among the backends: add one, or leave --sample out")
     trained = [name for name in backends if GRADIENT in lowering_named(name).phases]
     if "train" in options.phase and not trained:
         raise UsageError(

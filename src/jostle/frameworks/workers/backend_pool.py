@@ -12,7 +12,7 @@ from jostle.frameworks.backends.onnx.opsets import NEWEST, Opsets, usual_for
 from jostle.frameworks.backends.program import Lowering
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.observations import REFERENCE, Observation
-from jostle.frameworks.workers.backend_process import RunTerms, BackendProcess, Place
+from jostle.frameworks.workers.backend_process import BackendProcess, Place, RunTerms
 from jostle.isolation.process import Limits
 
 

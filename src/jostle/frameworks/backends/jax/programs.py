@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jostle.frameworks.backends.jax.convolutions import CONVOLUTIONS
@@ -43,9 +43,10 @@ EXPRESSIONS = {
 
 @dataclass(frozen=True)
 class JaxPrograms:
-    """JAX compiled by XLA; every program leaves what was compiled under the name `compiled`."""
+    """JAX compiled by XLA as a whole, or operator by operator; what is compiled as a whole is left as `compiled`."""
 
     name: str = "jax"
+    jit: bool = True
     phases: tuple[str, ...] = PHASES
     extra: str = "jax"
     module: str = "jax"
@@ -55,10 +56,10 @@ class JaxPrograms:
         if phase in (GRADIENT, TRAIN):
             _require_gradients(graph)
         if phase == TRAIN:
-            return _training(graph)
+            return _training(graph, self.jit)
         if phase == GRADIENT and differentiated(graph):
-            return _gradient(graph)
-        return _prediction(graph)
+            return _gradient(graph, self.jit)
+        return _prediction(graph, self.jit)
 
 
 def _require_gradients(graph: Graph) -> None:
@@ -70,44 +71,55 @@ def _require_gradients(graph: Graph) -> None:
             raise Unsupported("has no gradient of a dilated max_pool")
 
 
-def _prediction(graph: Graph) -> str:
-    given = ", ".join(graph.leaves)
+def _ready(function: str, given: Sequence[str], jit: bool) -> list[str]:
+    """The lines that make `compiled`, which is called with what is given, of a function; or what is given JAX's own."""
+    if jit:
+        return [f"compiled = jax.jit({function}).lower({', '.join(given)}).compile()"]
+    return [f"{name} = jax.tree.map(jnp.asarray, {name})" for name in given]
+
+
+def _prediction(graph: Graph, jit: bool) -> str:
+    given = list(graph.leaves)
     return _joined(
         *_model(graph, _dict_of(graph.outputs)),
         "",
-        f"compiled = jax.jit(model).lower({given}).compile()",
-        f"result = {{name: np.asarray(value) for name, value in compiled({given}).items()}}",
+        *_ready("model", given, jit),
+        _result("compiled" if jit else "model", given),
     )
 
 
-def _gradient(graph: Graph) -> str:
+def _result(function: str, given: Sequence[str]) -> str:
+    return f"result = {{name: np.asarray(value) for name, value in {function}({', '.join(given)}).items()}}"
+
+
+def _gradient(graph: Graph, jit: bool) -> str:
     leaves, weighed = differentiated(graph), float_outputs(graph)
     others = [name for name in graph.outputs if name not in weighed]
-    given = ", ".join([*graph.leaves, *(f"cotangent_{name}" for name in weighed)])
+    given = [*graph.leaves, *(f"cotangent_{name}" for name in weighed)]
     function = f"lambda {', '.join(leaves)}: model({', '.join(graph.leaves)})"
     cotangents = _dict_of(weighed, "cotangent_")
     return _joined(
         *_model(graph, f"{_dict_of(weighed)}, {_dict_of(others)}"),
         "",
-        f"def differentiate({given}):",
+        f"def differentiate({', '.join(given)}):",
         f"{INDENT}outputs, pull_back, others = jax.vjp({function}, {', '.join(leaves)}, has_aux=True)",
         f"{INDENT}gradients = pull_back({cotangents})",
         f"{INDENT}return outputs | others | dict(zip({[f'd_{name}' for name in leaves]}, gradients))",
         "",
         "",
-        f"compiled = jax.jit(differentiate).lower({given}).compile()",
-        f"result = {{name: np.asarray(value) for name, value in compiled({given}).items()}}",
+        *_ready("differentiate", given, jit),
+        _result("compiled" if jit else "differentiate", given),
     )
 
 
-def _training(graph: Graph) -> str:
+def _training(graph: Graph, jit: bool) -> str:
     training, parameters = graph.training, graph.named(PARAMETER)
     if training is None or not parameters:
         raise Unsupported("there is nothing to train")
     others = [*(name for name in graph.leaves if name not in parameters), "target"]
     arguments = ", ".join(f'parameters["{name}"]' if name in parameters else name for name in graph.leaves)
     output = f'model({arguments})["{graph.outputs[0]}"]'
-    given = ", ".join(["parameters", "state", *others])
+    given = ["parameters", "state", *others]
     return _joined(
         *_model(graph, _dict_of(graph.outputs)),
         "",
@@ -115,7 +127,7 @@ def _training(graph: Graph) -> str:
         f"{INDENT}return {loss_of(training, output)}",
         "",
         "",
-        f"def step({given}):",
+        f"def step({', '.join(given)}):",
         f"{INDENT}loss, gradients = jax.value_and_grad(loss_of)(parameters, {', '.join(others)})",
         f"{INDENT}updates, state = optimiser.update(gradients, state, parameters)",
         f"{INDENT}return optax.apply_updates(parameters, updates), state, loss",
@@ -124,10 +136,10 @@ def _training(graph: Graph) -> str:
         f"optimiser = {optimiser_of(training)}",
         f"parameters = jax.tree.map(jnp.asarray, {_dict_of(parameters)})",
         "state = optimiser.init(parameters)",
-        f"compiled = jax.jit(step).lower({given}).compile()",
+        *_ready("step", given, jit),
         "losses = []",
         f"for _ in range({training.steps}):",
-        f"{INDENT}parameters, state, loss = compiled({given})",
+        f"{INDENT}parameters, state, loss = {'compiled' if jit else 'step'}({', '.join(given)})",
         f"{INDENT}losses.append(loss)",
         'result = {"loss": np.array(losses)} | {name: np.asarray(value) for name, value in parameters.items()}',
         imports=("import optax",),

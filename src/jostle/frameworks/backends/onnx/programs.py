@@ -150,6 +150,8 @@ def _runtime(name: str, level: str) -> OnnxLowering:
 
 ONNXRUNTIME = _runtime("onnxruntime", "ORT_ENABLE_ALL")
 ONNXRUNTIME_PLAIN = _runtime("onnxruntime-plain", "ORT_DISABLE_ALL")
+ONNXRUNTIME_BASIC = _runtime("onnxruntime-basic", "ORT_ENABLE_BASIC")
+ONNXRUNTIME_EXTENDED = _runtime("onnxruntime-extended", "ORT_ENABLE_EXTENDED")
 OPENVINO = OnnxLowering(
     "openvino",
     "onnx,openvino",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from jostle.frameworks.backends.program import (
     GRADIENT,
@@ -42,23 +43,39 @@ EXPRESSIONS: Mapping[str, Expression] = {
 }
 
 
+@dataclass(frozen=True)
 class TensorFlow:
-    """Traced by tf.function and run on the CPU."""
+    """One way of running TensorFlow on the CPU: traced, compiled by XLA, or operator after operator."""
 
-    name = "tensorflow"
-    phases = PHASES
-    extra = "tensorflow"
-    module = "tensorflow"
-    packages = ("tensorflow", "tensorflow-cpu", "keras", "numpy")
+    name: str = "tensorflow"
+    decorator: str = "@tf.function(autograph=False)"  # of the function that computes; none runs it as it is
+    phases: tuple[str, ...] = PHASES
+    extra: str = "tensorflow"
+    module: str = "tensorflow"
+    packages: tuple[str, ...] = ("tensorflow", "tensorflow-cpu", "keras", "numpy")
+    refuse: Callable[[Graph], None] = lambda graph: None  # raises Unsupported for what it has not
 
     def program(self, graph: Graph, phase: str) -> str:
+        self.refuse(graph)
         model = statements(graph, EXPRESSIONS)
         if phase != PREDICT:
             _check_gradients(graph)
         layers = [line for call in calls(graph) for line in layer_of(call)]
         run = _predict if phase == PREDICT else _gradient if phase == GRADIENT else _train
-        lines = ["import numpy as np", "import tensorflow as tf", "", *layers, *run(graph, model)]
+        lines = ["import numpy as np", "import tensorflow as tf", "", *layers, *run(graph, model, self.decorator)]
         return "\n".join(lines) + "\n"
+
+
+def _refuse_for_xla(graph: Graph) -> None:
+    """What XLA says only when it compiles that it has no kernel for."""
+    if any(node.operator == "l2_norm" for node in graph.nodes):
+        raise Unsupported("has no EuclideanNorm in XLA")
+
+
+TENSORFLOW_EAGER = TensorFlow("tensorflow-eager", decorator="")
+TENSORFLOW_XLA = TensorFlow(
+    "tensorflow-xla", decorator="@tf.function(autograph=False, jit_compile=True)", refuse=_refuse_for_xla
+)
 
 
 def _check_gradients(graph: Graph) -> None:
@@ -69,8 +86,10 @@ def _check_gradients(graph: Graph) -> None:
             raise Unsupported("has no gradient of dilated convolutions on CPU")
 
 
-def _function(name: str, arguments: Sequence[str], body: Sequence[str]) -> list[str]:
-    return ["@tf.function(autograph=False)", f"def {name}({', '.join(arguments)}):", *_indented(body), ""]
+def _function(name: str, arguments: Sequence[str], body: Sequence[str], decorator: str) -> list[str]:
+    """What is not traced would compute with numpy's arrays by itself."""
+    head = [decorator] if decorator else [*(f"{one} = tf.constant({one})" for one in arguments), "", ""]
+    return [*head, f"def {name}({', '.join(arguments)}):", *_indented(body), ""]
 
 
 def _indented(lines: Sequence[str]) -> list[str]:
@@ -88,12 +107,12 @@ def _called(arguments: Sequence[str]) -> list[str]:
     ]
 
 
-def _predict(graph: Graph, model: Sequence[str]) -> list[str]:
+def _predict(graph: Graph, model: Sequence[str], decorator: str) -> list[str]:
     arguments = list(graph.leaves)
-    return [*_function("model", arguments, [*model, f"return {_dict(graph.outputs)}"]), *_called(arguments)]
+    return [*_function("model", arguments, [*model, f"return {_dict(graph.outputs)}"], decorator), *_called(arguments)]
 
 
-def _gradient(graph: Graph, model: Sequence[str]) -> list[str]:
+def _gradient(graph: Graph, model: Sequence[str], decorator: str) -> list[str]:
     outputs, leaves = float_outputs(graph), differentiated(graph)
     if not outputs or not leaves:
         raise Unsupported("has nothing to take a gradient of")
@@ -113,10 +132,10 @@ def _gradient(graph: Graph, model: Sequence[str]) -> list[str]:
         ")",
         f"return {{{returned}}}",
     ]
-    return [*_function("model", arguments, body), *_called(arguments)]
+    return [*_function("model", arguments, body, decorator), *_called(arguments)]
 
 
-def _train(graph: Graph, model: Sequence[str]) -> list[str]:
+def _train(graph: Graph, model: Sequence[str], decorator: str) -> list[str]:
     training, parameters = graph.training, graph.named(PARAMETER)
     if training is None:
         raise Unsupported("is not told how to train")
@@ -141,7 +160,7 @@ def _train(graph: Graph, model: Sequence[str]) -> list[str]:
         f"optimizer = {optimiser_of(training)}",
         "optimizer.build(parameters)",
         "",
-        *_function("train", [*others, "target"], body),
+        *_function("train", [*others, "target"], body, decorator),
         f'result = {{"loss": train({", ".join([*others, "target"])}).numpy()}}',
         f"result |= {{name: value.numpy() for name, value in {_dict(parameters)}.items()}}",
     ]

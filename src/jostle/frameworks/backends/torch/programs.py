@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from jostle.frameworks.backends.onnx.limits import refuse_onnxruntime
 from jostle.frameworks.backends.program import (
     GRADIENT,
     INDENT,
@@ -15,6 +16,7 @@ from jostle.frameworks.backends.program import (
     TRAIN,
     Call,
     Expression,
+    Unsupported,
     calls,
     differentiated,
     float_outputs,
@@ -52,25 +54,57 @@ class TorchLowering:
     """One way of running torch: as it is, or compiled by a call."""
 
     name: str
-    compiled: str = ""  # the call that compiles `model`
+    compiled: str = ""  # the call that makes another `model` of it
+    exported: bool = False  # which is one of `Module()` and what it is given
+    gives_tuple: bool = False  # that model, also of one output
+    refuse: Callable[[Graph], None] = lambda graph: None  # raises Unsupported for what it has not
     phases: tuple[str, ...] = PHASES
     extra: str = ""
     module: str = "torch"
     packages: tuple[str, ...] = ("torch", "numpy")
 
     def program(self, graph: Graph, phase: str) -> str:
+        if phase not in self.phases:
+            raise Unsupported(f"has no phase {phase}")
+        self.refuse(graph)
         lines = ["import torch", "import torch.nn.functional as F", "", ""]
         trained = {GRADIENT: differentiated(graph), TRAIN: trainable(graph)}.get(phase, [])
         lines += [*_model(graph, followed(graph, trained)), "", "", *_tensors(graph, phase, trained)]
+        if self.exported:
+            lines += ["", "", "class Module(torch.nn.Module):", f"{INDENT}forward = staticmethod(model)", "", ""]
         if self.compiled:
-            lines.append(f"model = {self.compiled}")
-        lines += {PREDICT: _prediction, GRADIENT: _gradient, TRAIN: _training}[phase](graph)
+            lines.append(f"model = {self.compiled.format(given=', '.join(graph.leaves))}")
+        call = _call(graph, self.gives_tuple)
+        lines += {PREDICT: _prediction, GRADIENT: _gradient, TRAIN: _training}[phase](graph, call)
         return "\n".join(lines) + "\n"
+
+
+def _refuse_for_onnx(graph: Graph) -> None:
+    """What the exporter says in words only that it has nothing for, or ONNX Runtime."""
+    refuse_onnxruntime(graph)
+    for call in calls(graph):
+        operator, rank = call.node.operator, call.types[0].rank
+        if operator in ("cumprod", "cummax", "attention") or (operator == "adaptive_avg_pool" and rank == 5):
+            raise Unsupported(f"exports no {operator} of rank {rank}")
 
 
 EAGER = TorchLowering("torch")
 AOT = TorchLowering("torch-aot", 'torch.compile(model, backend="aot_eager_decomp_partition")')
 INDUCTOR = TorchLowering("torch-inductor", "torch.compile(model)")
+EXPORT = TorchLowering(
+    "torch-export", "torch.export.export(Module().eval(), ({given},)).module()", exported=True, phases=(PREDICT,)
+)
+ONNX = TorchLowering(
+    "torch-onnx",
+    "torch.onnx.export(Module().eval(), ({given},), dynamo=True, verbose=False)",
+    exported=True,
+    gives_tuple=True,
+    refuse=_refuse_for_onnx,
+    phases=(PREDICT,),
+    extra="onnx",
+    module="onnxscript",
+    packages=("torch", "onnx", "onnxscript", "onnxruntime"),
+)
 
 
 def _model(graph: Graph, followed_to: set[str]) -> list[str]:
@@ -87,8 +121,9 @@ def _expressions(call: Call, followed_to: set[str]) -> Mapping[str, Expression]:
     return EXPRESSIONS
 
 
-def _call(graph: Graph) -> str:
-    return f"{', '.join(graph.outputs)} = model({', '.join(graph.leaves)})"
+def _call(graph: Graph, gives_tuple: bool) -> str:
+    outputs = ", ".join(graph.outputs)
+    return f"{f'[{outputs}]' if gives_tuple else outputs} = model({', '.join(graph.leaves)})"
 
 
 def _tensors(graph: Graph, phase: str, trained: Sequence[str]) -> Iterator[str]:
@@ -129,8 +164,8 @@ def _expanded(name: str, leaf: Leaf) -> str:
     return f"torch.tensor({name}[{', '.join(kept)}]).expand({literal(leaf.type.shape)})"
 
 
-def _prediction(graph: Graph) -> list[str]:
-    return [_call(graph), f"result = {_arrays(graph.outputs)}"]
+def _prediction(graph: Graph, call: str) -> list[str]:
+    return [call, f"result = {_arrays(graph.outputs)}"]
 
 
 def _arrays(names: Sequence[str]) -> str:
@@ -146,11 +181,11 @@ def followed(graph: Graph, sources: Sequence[str]) -> set[str]:
     return found
 
 
-def _gradient(graph: Graph) -> list[str]:
+def _gradient(graph: Graph, call: str) -> list[str]:
     sources = differentiated(graph)
     reached = followed(graph, sources)
     outputs = [name for name in float_outputs(graph) if name in reached]
-    lines = [_call(graph), f"result = {_arrays(graph.outputs)}"]
+    lines = [call, f"result = {_arrays(graph.outputs)}"]
     if not outputs:
         return lines + [f'result["d_{name}"] = torch.zeros_like({name}).detach().numpy()' for name in sources]
     cotangents = ", ".join(f"torch.tensor(cotangent_{name})" for name in outputs)
@@ -159,11 +194,11 @@ def _gradient(graph: Graph) -> list[str]:
     return lines + [f'result["d_{name}"] = gradients[{at}].numpy()' for at, name in enumerate(sources)]
 
 
-def _training(graph: Graph) -> list[str]:
+def _training(graph: Graph, call: str) -> list[str]:
     names = trainable(graph)
     unreached = [name for name in names if graph.outputs[0] not in followed(graph, [name])]
     return [
-        *training_lines(graph, names, unreached, _call(graph)),
+        *training_lines(graph, names, unreached, call),
         f"result = {_arrays(graph.named(PARAMETER))}",
         'result["loss"] = torch.stack(losses).numpy()',
     ]
