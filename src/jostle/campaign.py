@@ -15,7 +15,7 @@ import torch
 
 from jostle.admission import Admission
 from jostle.coverage_counter import CoverageCounter
-from jostle.errors import UsageError
+from jostle.errors import Interrupted, UsageError
 from jostle.interfaces import (
     CountsTries,
     Crew,
@@ -122,7 +122,7 @@ class Campaign:
         self._planning_thread = ThreadPoolExecutor(1, "planning")  # begins when it is first given something
         self._tally = Tally()
         self._listeners: Sequence[Listener] = ()
-        self._stopping = False
+        self._stopping = self._planting = False
         self._room: int | None = None
         self._unassessed = 0
         self._step_started: float | None = None
@@ -236,8 +236,10 @@ class Campaign:
 
     def _enough(self) -> bool:
         """Whether no more rows shall run; if somebody asked to stop, the step under way is abandoned."""
+        if self._planting and self._stopping:
+            raise Interrupted  # nothing is in the journal yet
         if self._step_started is None:
-            return False  # what comes before the first step is done to its end
+            return False  # what comes before the first step, or after the last, is done to its end
         if self._stopping:
             raise StepAbandoned
         seconds = self._tally.seconds + time.monotonic() - self._step_started
@@ -245,9 +247,10 @@ class Campaign:
 
     def _plant(self) -> None:
         """Runs the seeds, as step 0; all that violate nothing enter the corpus."""
-        started = time.monotonic()
+        started, self._planting = time.monotonic(), True
         seeds = self._seeds.as_candidates()
         trace = Trace.joined([self._target.run(part) for part in seeds.split(self._batch)])
+        self._planting = False
         _refuse_if_all_failed(trace)
         self._notify(started, self._done(StepPlan(len(seeds), seeds), trace, every=True))
 

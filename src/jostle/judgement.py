@@ -232,7 +232,7 @@ class BatchJudge:
     def _shows_alone(self, oracle: Oracle, only: Candidates, bug: int) -> bool:
         """Whether an input shows its bug again in a batch of its own, where rounding may differ."""
         trace = self._target.run(only, oracle.looks_inside)
-        died = not trace.ran[0] and trace.crashes[0].fatal  # be it of time, memory or a signal
+        died = not trace.ran[0] and 0 in trace.crashes and trace.crashes[0].fatal  # of time, memory or a signal
         return died or int(oracle.judge(only, trace).bugs[0]) == bug
 
 

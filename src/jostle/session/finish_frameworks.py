@@ -15,6 +15,7 @@ from jostle.frameworks.graph import Graph, decode, graph_as_json
 from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.eager_twin import eager_twin, witnesses
+from jostle.frameworks.judging.locate import Unlocated
 from jostle.frameworks.judging.signature import Signature, parse
 from jostle.frameworks.observations import REFERENCE, Status
 from jostle.frameworks.reduction.reduce import SameDefect, reduce
@@ -58,11 +59,15 @@ class GraphFinisher:
         """Works through all findings in the campaign's folder that are not finished yet; how many it came to."""
         open_ones = self._open()
         done = 0
+        self.examiner.ask_between_parts(stopped)
         for some in progress(([one] for one in open_ones), len(open_ones)):
             if stopped():
                 return done
             for place, record in some:
-                self._finish(place, record)
+                try:
+                    self._finish(place, record)
+                except Unlocated:  # somebody asked to stop
+                    return done
                 done += 1
         return done
 

@@ -14,7 +14,7 @@ from jostle.frameworks.graph import INPUT, Array, Graph, Leaf, Node
 from jostle.frameworks.judging.compare import compare
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.eager_twin import EAGER, eager_twin, witnesses
-from jostle.frameworks.judging.locate import locate
+from jostle.frameworks.judging.locate import Patience, locate
 from jostle.frameworks.judging.signature import signature_of
 from jostle.frameworks.observations import REFERENCE
 from jostle.frameworks.operators.all_operators import OPERATORS
@@ -122,7 +122,7 @@ def test_it_is_located_and_reduced_beside_eager_mode() -> None:
     runner = InProcess({"torch": Planted(), "torch-aot": compiled})
     (observed,) = runner.run([graph], PREDICT)
     (one,) = compare(graph, PREDICT, observed, REFERENCE_BOUNDS)
-    located = locate(graph, one, runner, REFERENCE_BOUNDS)
+    located = locate(graph, one, runner, REFERENCE_BOUNDS, Patience.of_one())
     signature = signature_of(located, one)
     assert signature.text.startswith("torch-aot predict compiled square+floor ")
     assert SameDefect(signature, runner, REFERENCE_BOUNDS)([graph]) == [True]

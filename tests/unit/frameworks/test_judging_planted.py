@@ -20,7 +20,7 @@ from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN, Call
 from jostle.frameworks.drawing import filled
 from jostle.frameworks.graph import CONSTANT, PARAMETER, Graph, Leaf, Node
 from jostle.frameworks.judging.compare import compare, judge
-from jostle.frameworks.judging.locate import locate
+from jostle.frameworks.judging.locate import Patience, locate
 from jostle.frameworks.judging.signature import signature_of
 from jostle.frameworks.operators.operator import Wanted
 from jostle.frameworks.reduction.reduce import SameDefect, reduce
@@ -152,14 +152,14 @@ def test_a_planted_bug_is_found_located_and_reduced(bug: str) -> None:
     graph = make(np.random.default_rng(1))
     (observed,) = runner.run([graph], phase)
     (found,) = compare(graph, phase, observed, REFERENCE_BOUNDS)
-    signature = signature_of(locate(graph, found, runner, REFERENCE_BOUNDS), found)
+    signature = signature_of(locate(graph, found, runner, REFERENCE_BOUNDS, Patience.of_one()), found)
     assert signature.text.startswith(f"{expected} ")
 
     whole = graph if signature.phase == TRAIN else graph.without_training()
     small = reduce(whole, SameDefect(signature, runner, REFERENCE_BOUNDS), REFERENCE_BOUNDS.evaluate, deadline=math.inf)
     (observed,) = runner.run([small], signature.phase)
     (found,) = compare(small, signature.phase, observed, REFERENCE_BOUNDS)
-    assert signature_of(locate(small, found, runner, REFERENCE_BOUNDS), found).core == signature.core
+    assert signature_of(locate(small, found, runner, REFERENCE_BOUNDS, Patience.of_one()), found).core == signature.core
     assert len(small.nodes) <= 3
     assert sum(leaf.array.size for leaf in small.leaves.values()) <= 40
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from jostle.errors import JostleError
 from jostle.frameworks.campaign.target import Fault, Observed
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom
-from jostle.frameworks.judging.known_issues import KnownIssue, reason_for
-from jostle.frameworks.judging.locate import locate
+from jostle.frameworks.judging.known_issues import KnownIssue, known_as, known_before_location
+from jostle.frameworks.judging.locate import Patience, locate
+from jostle.frameworks.judging.locations import LocatedFailure, Locations
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
-from jostle.frameworks.judging.signature import signature_of
+from jostle.frameworks.judging.signature import frame_of, signature_of
 from jostle.frameworks.observations import REFERENCE, Runner, Status
 from jostle.frameworks.reference.differences import derivative
 from jostle.frameworks.reference.run import evaluate_anyhow, result
@@ -29,14 +30,33 @@ def _is_chain_of_infinities(fault: Fault) -> bool:
 class Examiner:
     """Judges a graph, locates the guilty operator of every disagreement, and leaves out what is known.
 
-    What documentation leaves open is counted, and a defect only if `report_unspecified`.
+    What documentation leaves open is counted, and a defect only if `report_unspecified`; what is known only if
+    `report_known`.
     """
 
-    def __init__(self, runner: Runner, known: Sequence[KnownIssue], report_unspecified: bool = False):
-        self._runner, self._known, self._report_unspecified = runner, known, report_unspecified
+    def __init__(
+        self,
+        runner: Runner,
+        known: Sequence[KnownIssue],
+        report_unspecified: bool = False,
+        report_known: bool = False,
+    ):
+        self._runner, self._known = runner, known
+        self._report_unspecified, self._report_known = report_unspecified, report_known
+        self._enough: Callable[[], bool] = lambda: False
+        self._locations = Locations()
+        self._recent: dict[object, Fault] = {}  # of the step's graphs: a new finding is looked at once more
         self.known_seen = 0  # disagreements that were left out
         self.doubted = 0  # disagreements in which the reference stood alone
         self.unspecified = 0  # disagreements where documentation leaves open what is right
+
+    def ask_between_parts(self, enough: Callable[[], bool]) -> None:
+        """A location is left before a part of a graph where this is true, or raises."""
+        self._enough = enough
+
+    def forget(self) -> None:
+        """Lets go of the graphs of a step."""
+        self._recent.clear()
 
     def counts(self) -> dict[str, int]:
         """Disagreements that are no findings, by why they are none."""
@@ -49,18 +69,34 @@ class Examiner:
         self.doubted += len(verdict.doubted)
         self.unspecified += len(verdict.unspecified)
         unspecified = verdict.unspecified if self._report_unspecified else ()
-        faults = self.faults(graph, (*verdict.found, *unspecified))
+        candidates = (*verdict.found, *unspecified)
+        open_ones = [one for one in candidates if not self._is_known_by_its_error(graph, one)]
+        faults = self.faults(graph, open_ones)
         chains = [fault for fault in faults if _is_chain_of_infinities(fault)]
         self.doubted += len(chains)
         faults = [fault for fault in faults if fault not in chains]
-        new = [fault for fault in faults if reason_for(fault.signature, self._known) is None]
-        self.known_seen += len(faults) - len(new)
-        return new
+        reported = [fault for fault in faults if fault.known is None or self._report_known]
+        self.known_seen += len(candidates) - len(open_ones) + len(faults) - len(reported)
+        return reported
 
     def faults(self, graph: Graph, found: Sequence[Disagreement]) -> list[Fault]:
-        """The defects that disagreements show, known or not."""
+        """The defects that disagreements show, known or not; Unlocated if the campaign has no time for it."""
         return [self._fault(graph, one) for one in found]
 
-    def _fault(self, graph: Graph, disagreement: Disagreement) -> Fault:
-        located = locate(graph, disagreement, self._runner, REFERENCE_BOUNDS)
-        return Fault(signature_of(located, disagreement), disagreement, located.graph)
+    def _is_known_by_its_error(self, graph: Graph, found: Disagreement) -> bool:
+        return not self._report_known and known_before_location(graph, found, self._known) is not None
+
+    def _fault(self, graph: Graph, found: Disagreement) -> Fault:
+        same = (graph.encoded, found.backend, found.phase, found.symptom, frame_of(found.crash))
+        if same not in self._recent:
+            location = self._locations.recall(graph, found) or self._located(graph, found)
+            known = known_as(location.signature, self._known)
+            part = location.located
+            self._recent[same] = Fault(location.signature, found, part.graph, part.disagreement, known)
+        return self._recent[same]
+
+    def _located(self, graph: Graph, found: Disagreement) -> LocatedFailure:
+        located = locate(graph, found, self._runner, REFERENCE_BOUNDS, Patience.of_one(self._enough))
+        location = LocatedFailure(signature_of(located, found), located)
+        self._locations.keep(found, location)
+        return location

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Protocol
 
 import torch
 
@@ -14,6 +15,8 @@ from jostle.frameworks.campaign.graph_store import GraphStore
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.disagreement import Disagreement
 from jostle.frameworks.judging.inconsistency import inconsistency
+from jostle.frameworks.judging.known_issues import KnownIssue
+from jostle.frameworks.judging.locate import Unlocated
 from jostle.frameworks.judging.signature import Signature
 from jostle.frameworks.observations import Observation, Runner
 from jostle.frameworks.operators.all_operators import OPERATORS
@@ -29,10 +32,21 @@ class Fault:
     signature: Signature
     disagreement: Disagreement
     part: Graph  # the smallest part of the graph that shows it
+    shown: Disagreement  # by that part
+    known: KnownIssue | None = None
 
 
-# (graph, phase, what backends made of it) -> the defects that it shows
-Examine = Callable[[Graph, str, Observed], Sequence[Fault]]
+class Examine(Protocol):
+    """Which defects a graph shows."""
+
+    def __call__(self, graph: Graph, phase: str, observed: Observed) -> Sequence[Fault]:
+        """Those of one phase, by what backends made of it; Unlocated if there is no time to find what is guilty."""
+
+    def ask_between_parts(self, enough: Callable[[], bool]) -> None:
+        """Looking for what is guilty is left where this is true, or raises."""
+
+    def forget(self) -> None:
+        """Lets go of the graphs of a step."""
 
 
 class BackendComparison:
@@ -50,17 +64,22 @@ class BackendComparison:
         self._store, self._runner, self._phases, self._examine = store, runner, phases, examine
         self._sampled = sampled
         self._pairs = list(combinations(runner.names, 2))
+        self._enough: Callable[[], bool] = lambda: False
         self.faults: dict[int, tuple[Fault, ...]] = {}  # of the graphs of this step, by number
+
+    def ask_between_rows(self, enough: Callable[[], bool]) -> None:
+        """Graphs are left unexamined from the first on before which this is true, or raises."""
+        self._enough = enough
+        self._examine.ask_between_parts(enough)
 
     def run(self, batch: Candidates, watched: bool = True) -> Trace:
         numbers = batch.inputs.flatten().tolist()
         graphs = [self._store.get(number) for number in numbers]
         phases = {phase: self._observed(numbers, graphs, phase) for phase in self._phases}
         rows = [{phase: seen[row] for phase, seen in phases.items() if row in seen} for row in range(len(graphs))]
-        for number, graph, by_phase in zip(numbers, graphs, rows, strict=True):
-            self.faults[number] = tuple(self._faults(graph, by_phase))
+        examined = [self._examined(*row) for row in zip(numbers, graphs, rows, strict=True)]
         return Trace(
-            torch.full((len(graphs),), Outcome.OK),
+            torch.tensor([Outcome.OK if whole else Outcome.SKIPPED for whole in examined]),
             {},
             metadata={
                 LIBRARY: encoded_parts([_parts(row.values()) for row in rows]),
@@ -72,9 +91,11 @@ class BackendComparison:
     def forget(self) -> None:
         """Lets go of the defects of a step that was judged and written down."""
         self.faults.clear()
+        self._examine.forget()
 
     def _observed(self, numbers: Sequence[int], graphs: Sequence[Graph], phase: str) -> dict[int, Observed]:
         """What backends made of the graphs that can run in this phase, by row."""
+        self._enough()  # raises if somebody asked to stop
         rows = [row for row, graph in enumerate(graphs) if _runs_in(graph, phase)]
         unsampled = [name for name in self._runner.names if name not in self._sampled]
         seen = dict(zip(rows, self._runner.run([graphs[row] for row in rows], phase, unsampled), strict=True))
@@ -85,8 +106,15 @@ class BackendComparison:
                 seen[row] |= observed
         return seen  # type: ignore[return-value]
 
-    def _faults(self, graph: Graph, by_phase: Mapping[str, Observed]) -> list[Fault]:
-        return [fault for phase, observed in by_phase.items() for fault in self._examine(graph, phase, observed)]
+    def _examined(self, number: int, graph: Graph, by_phase: Mapping[str, Observed]) -> bool:
+        """Notes the defects of a graph; false if the campaign's time was over before all were known."""
+        self.faults[number] = ()
+        try:
+            faults = [fault for phase, observed in by_phase.items() for fault in self._examine(graph, phase, observed)]
+        except Unlocated:
+            return False
+        self.faults[number] = tuple(faults)
+        return True
 
     def _inconsistency(self, phases: Collection[Observed]) -> list[float]:
         """The largest inconsistency of each pair of backends over all phases."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,11 +10,11 @@ from jostle.frameworks.graph import Array, Graph, Invalid
 from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.eager_twin import witnesses
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
-from jostle.frameworks.judging.signature import Signature, frame_of
+from jostle.frameworks.judging.signature import Signature, frame_of, holds
 from jostle.frameworks.observations import Observation, Runner
-from jostle.frameworks.operators.all_operators import types_of
 from jostle.frameworks.reduction.simplifications import (
     Simplification,
+    is_valid,
     simpler_attributes,
     simpler_layouts,
     simpler_shapes,
@@ -23,7 +22,6 @@ from jostle.frameworks.reduction.simplifications import (
     simpler_values,
 )
 from jostle.frameworks.reduction.subgraphs import cuts
-from jostle.frameworks.training import check_training
 
 # Which of these graphs show the same defect.
 ShowsMany = Callable[[Sequence[Graph]], list[bool]]
@@ -54,7 +52,7 @@ class SameDefect:
     bounds: ReferenceBounds
 
     def __call__(self, graphs: Sequence[Graph]) -> list[bool]:
-        guilty = [graph for graph in graphs if _holds(graph, self.signature)]
+        guilty = [graph for graph in graphs if holds(graph, self.signature)]
         backends = witnesses(self.signature.symptom, self.signature.backend)
         observed = self.runner.run(guilty, self.signature.phase, backends) if guilty else []
         shown = {id(graph): self._shows(graph, one) for graph, one in zip(guilty, observed, strict=True)}
@@ -64,18 +62,6 @@ class SameDefect:
         found = judge(graph, self.signature.phase, observations, self.bounds).alike(self.signature.symptom)
         wanted = self.signature.symptom, self.signature.frame
         return any((str(one.symptom), frame_of(one.crash)) == wanted for one in found)
-
-
-def _holds(graph: Graph, signature: Signature) -> bool:
-    """Whether the graph has all operators on that dtype, or that part of a training, that a signature names."""
-    part, _, name = signature.operator.partition(".")
-    if name:
-        return graph.training is not None and getattr(graph.training, part) == name
-    left = Counter(signature.operator.split("+"))
-    types = types_of(graph)
-    guilty = [node for node in graph.nodes if node.operator in left]
-    dtypes = {types[node.inputs[0]].dtype for node in guilty}
-    return signature.dtype in dtypes and not left - Counter(node.operator for node in guilty)
 
 
 class _Reducer:
@@ -128,14 +114,6 @@ def applied(simplification: Simplification, graph: Graph) -> Graph | None:
     except Invalid:
         return None
     return after if is_valid(after) and after.encoded != graph.encoded else None
-
-
-def is_valid(graph: Graph) -> bool:
-    try:
-        check_training(graph, types_of(graph))
-    except Invalid:
-        return False
-    return True
 
 
 def weight(graph: Graph) -> tuple[int, int]:

@@ -11,6 +11,7 @@ import numpy as np
 from jostle.frameworks.graph import INPUT, PARAMETER, Array, Graph, Invalid, Node, Training
 from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 from jostle.frameworks.operators.operator import NEUTRAL, Choice, Drawn, Real, Whole
+from jostle.frameworks.training import check_training
 
 Simplification = Callable[[Graph], Graph]  # Invalid where it does not apply
 
@@ -42,6 +43,15 @@ def _plainest_loss(graph: Graph) -> Graph:
     if training is None or training.loss == "mse":
         return graph
     return replace(graph, training=replace(training, loss="mse", target=np.ones(type_.shape, type_.dtype)))
+
+
+def is_valid(graph: Graph) -> bool:
+    """Whether every tensor has a type, and the graph can be trained as it says."""
+    try:
+        check_training(graph, types_of(graph))
+    except Invalid:
+        return False
+    return True
 
 
 def fitted(training: Training, graph: Graph) -> Training:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from jostle.frameworks.edits.repairing import pruned
-from jostle.frameworks.graph import INPUT, PARAMETER, Array, Graph, Leaf, TensorType
+from jostle.frameworks.graph import INPUT, PARAMETER, Array, Graph, Leaf, TensorType, Training
 from jostle.frameworks.operators.all_operators import types_of
 from jostle.frameworks.reduction.simplifications import fitted
 
@@ -51,11 +51,11 @@ def cuts(graph: Graph, tensors: Tensors) -> Iterator[Graph]:
     """Every node alone; without what follows a node, or what precedes it; without a node in the middle."""
     names = [node.name for node in graph.nodes]
     if len(names) > 1:
-        yield from (_trained(graph, subgraph(graph, {name}, tensors)) for name in names)
+        yield from (trained(graph.training, subgraph(graph, {name}, tensors)) for name in names)
     for place, name in enumerate(names):
-        yield _trained(graph, pruned(replace(graph, outputs=(name,), training=None)))
-        yield _trained(graph, subgraph(graph, names[place:], tensors))
-        yield _trained(graph, subgraph(graph, ancestors(graph, name), tensors))
+        yield trained(graph.training, pruned(replace(graph, outputs=(name,), training=None)))
+        yield trained(graph.training, subgraph(graph, names[place:], tensors))
+        yield trained(graph.training, subgraph(graph, ancestors(graph, name), tensors))
         yield _given(graph, name, tensors)
         yield from _bypasses(graph, name)
     if len(graph.outputs) > 1:
@@ -82,13 +82,13 @@ def _bypasses(graph: Graph, name: str) -> Iterator[Graph]:
             yield pruned(replace(graph, nodes=tuple(nodes)))
 
 
-def _trained(graph: Graph, smaller: Graph) -> Graph:
-    """The smaller graph with the training of the larger one, on a target and a parameter of its own."""
-    if graph.training is None:
+def trained(training: Training | None, smaller: Graph) -> Graph:
+    """The smaller graph with the training of a larger one, on a target and a parameter of its own."""
+    if training is None:
         return smaller
     if not smaller.named(PARAMETER):
         smaller = replace(smaller, leaves=_first_trained(smaller))
-    return replace(smaller, training=fitted(graph.training, smaller))
+    return replace(smaller, training=fitted(training, smaller))
 
 
 def _first_trained(graph: Graph) -> dict[str, Leaf]:

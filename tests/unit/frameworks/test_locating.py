@@ -1,0 +1,206 @@
+"""Which operator is guilty of a failure: found with few runs, once, and in bounded time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+import torch
+
+from frameworks_planted import InProcess, Planted, trained
+from jostle.campaign import Budget, Campaign
+from jostle.errors import Interrupted
+from jostle.foreign import Crash
+from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN
+from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
+from jostle.frameworks.campaign.graph_store import GraphStore
+from jostle.frameworks.campaign.mutator import Edits, Plan
+from jostle.frameworks.campaign.scheduler import SeedScores, Weights
+from jostle.frameworks.campaign.target import BackendComparison, Fault
+from jostle.frameworks.edits.all_edits import edits_with
+from jostle.frameworks.graph import INPUT, PARAMETER, Graph, Leaf, Node
+from jostle.frameworks.judging.compare import judge
+from jostle.frameworks.judging.known_issues import KnownIssue
+from jostle.frameworks.judging.locate import Patience, Unlocated, locate
+from jostle.frameworks.observations import REFERENCE, Observation, Status
+from jostle.frameworks.operators.all_operators import OPERATORS
+from jostle.frameworks.strategies.all_strategies import UniformEdits
+from jostle.records import NO_LABEL, Outcome, Seeds
+
+NEVER = Patience(float("inf"), lambda: False)
+FAILING = Planted(wrong=(("sin", lambda call: "1 / 0"),))
+
+
+def chain(*operators: str) -> Graph:
+    names = ["x", *(f"n{place}" for place in range(len(operators)))]
+    nodes = tuple(Node(names[place + 1], one, (names[place],)) for place, one in enumerate(operators))
+    return Graph({"x": Leaf(INPUT, np.array([0.5, 1.0], np.float32))}, nodes, (names[-1],))
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Counts how many parts ran on the backend under test; models of an operator may end its process."""
+
+    planted: Planted = FAILING
+    deadly: str = ""
+    parts: list[Graph] = field(default_factory=list)
+    names: tuple[str, ...] = (REFERENCE, "torch")
+
+    def run(
+        self, graphs: Sequence[Graph], phase: str, backends: Sequence[str] | None = None
+    ) -> list[dict[str, Observation]]:
+        self.parts.extend(graphs)
+        observed = InProcess({"torch": self.planted}).run(graphs, phase, backends)
+        return [one | self._death(graph) for graph, one in zip(graphs, observed, strict=True)]
+
+    def _death(self, graph: Graph) -> dict[str, Observation]:
+        if self.deadly not in [node.operator for node in graph.nodes]:
+            return {}
+        crash = Crash("SIGSEGV", "ended the process", "", "", fatal=True)
+        return {"torch": Observation(Status.CRASHED, crash=crash)}
+
+
+def examined(examiner: Examiner, runner: Watched, graph: Graph, phase: str = PREDICT) -> Sequence[Fault]:
+    (observed,) = runner.run([graph], phase)
+    runner.parts.clear()
+    return examiner(graph, phase, observed)
+
+
+def test_a_failure_that_was_located_once_is_not_located_in_another_model() -> None:
+    runner = Watched()
+    examiner = Examiner(runner, [])
+    (first,) = examined(examiner, runner, chain("abs", "sin", "tanh"))
+    assert len(runner.parts) == 2  # the guilty node was the second
+    (second,) = examined(examiner, runner, chain("exp", "tanh", "sin"))
+    assert not runner.parts
+    assert first.signature == second.signature and first.signature.operator == "sin"
+
+
+def test_a_failure_with_another_error_is_located() -> None:
+    runner = Watched(deadly="exp")
+    examiner = Examiner(runner, [])
+    examined(examiner, runner, chain("sin", "tanh"))
+    (fault,) = examined(examiner, runner, chain("sin", "exp"))
+    assert fault.signature.operator == "exp"
+
+
+def test_a_wrong_result_is_located_in_every_model() -> None:
+    runner = Watched(Planted(wrong=(("sin", lambda call: f"torch.sin({call[0]}) * 1.1"),)))
+    examiner = Examiner(runner, [])
+    for graph in (chain("abs", "sin"), chain("sin", "abs")):
+        (fault,) = examined(examiner, runner, graph)
+        assert fault.signature.operator == "sin" and len(runner.parts) == 2
+
+
+def test_a_finding_that_is_looked_at_once_more_is_not_located_again() -> None:
+    runner = Watched(Planted(wrong=(("sin", lambda call: f"torch.sin({call[0]}) * 1.1"),)))
+    examiner, graph = Examiner(runner, []), chain("abs", "sin")
+    examined(examiner, runner, graph)
+    examined(examiner, runner, graph)
+    assert not runner.parts
+    examiner.forget()
+    examined(examiner, runner, graph)
+    assert runner.parts
+
+
+def test_what_is_known_by_its_error_is_not_located() -> None:
+    runner = Watched()
+    known = [KnownIssue("torch predict crash sin * ZeroDivisionError@*", "divides by 0")]
+    examiner = Examiner(runner, known)
+    assert not examined(examiner, runner, chain("abs", "sin"))
+    assert not runner.parts and examiner.known_seen == 1
+    (fault,) = examined(Examiner(runner, known, report_known=True), runner, chain("abs", "sin"))
+    assert fault.known == known[0]
+
+
+def test_what_is_known_by_its_operator_alone_is_known_when_that_is_guilty() -> None:
+    runner = Watched(deadly="exp")
+    examiner = Examiner(runner, [KnownIssue("torch predict crash sin *", "whatever it raises")])
+    assert not examined(examiner, runner, chain("abs", "sin"))
+    (fault,) = examined(examiner, runner, chain("sin", "exp"))
+    assert fault.signature.operator == "exp"
+
+
+def test_a_part_that_ends_its_process_is_run_once() -> None:
+    runner = Watched(deadly="exp")
+    (fault,) = examined(Examiner(runner, []), runner, chain("abs", "exp", "tanh", "exp", "sin"))
+    deaths = [one for one in runner.parts if "exp" in [node.operator for node in one.nodes]]
+    assert fault.signature.operator == "exp" and len(deaths) == 1
+
+
+def test_a_location_without_time_names_the_whole_model() -> None:
+    runner, graph = Watched(), chain("abs", "sin")
+    (observed,) = runner.run([graph], PREDICT)
+    (found,) = judge(graph, PREDICT, observed, REFERENCE_BOUNDS).found
+    located = locate(graph, found, runner, REFERENCE_BOUNDS, Patience(0.0, lambda: False))
+    assert (located.operator, located.graph) == ("abs+sin", graph)
+
+
+def test_a_crash_of_training_is_told_by_its_operator_and_not_by_the_loss() -> None:
+    rng = np.random.default_rng(0)
+    weight = Leaf(PARAMETER, np.ones(2, np.float32))
+    nodes = (Node("a", "mul", ("x", "w")), Node("b", "sin", ("a",)), Node("y", "abs", ("b",)))
+    model = Graph({"x": Leaf(INPUT, np.ones(2, np.float32)), "w": weight}, nodes, ("y",))
+    runner = OnlyInTraining()
+    graph = trained(model, rng)
+    (observed,) = runner.run([graph], TRAIN)
+    (found,) = judge(graph, TRAIN, observed, REFERENCE_BOUNDS).found
+    located = locate(graph, found, runner, REFERENCE_BOUNDS, NEVER)
+    assert located.operator == "sin" and located.disagreement.phase == TRAIN
+
+
+class OnlyInTraining:
+    """A framework whose sine fails where it is trained, and not where gradients of all inputs are asked for."""
+
+    names = (REFERENCE, "torch")
+
+    def run(
+        self, graphs: Sequence[Graph], phase: str, backends: Sequence[str] | None = None
+    ) -> list[dict[str, Observation]]:
+        planted = FAILING if phase == TRAIN else Planted()
+        return InProcess({"torch": planted}).run(graphs, phase, backends)
+
+
+def store_of(*graphs: Graph) -> tuple[GraphStore, Seeds]:
+    store = GraphStore(lambda number: b"")
+    numbers = store.put_all(list(graphs))
+    return store, Seeds(numbers, torch.full((len(graphs),), NO_LABEL), tuple(map(str, range(len(graphs)))))
+
+
+def test_a_model_whose_guilty_operator_there_is_no_time_to_find_is_left_as_if_it_had_not_run() -> None:
+    store, seeds = store_of(chain("abs", "sin"), chain("abs", "tanh"))
+    runner = Watched()
+    target = BackendComparison(store, runner, [PREDICT], Examiner(runner, []), {})
+    target.ask_between_rows(lambda: True)
+    trace = target.run(seeds.as_candidates())
+    assert trace.outcome.tolist() == [Outcome.SKIPPED, Outcome.OK]
+    assert not any(target.faults.values())
+    target.ask_between_rows(lambda: False)
+    assert target.run(seeds.as_candidates()).ran.all()
+
+
+def test_a_location_that_somebody_stops_is_left_at_once() -> None:
+    runner = Watched()
+    examiner = Examiner(runner, [])
+    examiner.ask_between_parts(lambda: True)
+    with pytest.raises(Unlocated):
+        examined(examiner, runner, chain("abs", "sin"))
+    assert not runner.parts
+
+
+def test_a_campaign_that_is_stopped_while_it_plants_ends_there() -> None:
+    store, seeds = store_of(*(chain("abs", "sin", *["tanh"] * count) for count in range(3)))
+    runner, plan = Watched(), Plan()
+    edits = edits_with([OPERATORS["abs"]])
+    target = BackendComparison(store, runner, [PREDICT, GRADIENT], Examiner(runner, []), {})
+    campaign = Campaign(
+        target=target, mutator=Edits(edits, store, plan), feedbacks=[], oracles=[],
+        scheduler=SeedScores(UniformEdits(list(edits)), plan, Weights()), seeds=seeds, budget=Budget(executions=9),
+        batch=1,
+    )  # fmt: skip
+    campaign.stop()
+    with pytest.raises(Interrupted):
+        campaign.run()
+    assert not runner.parts
