@@ -30,7 +30,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign over one operator that ONNX Runtime computes in less precision than it should."""
     folder = tmp_path_factory.mktemp("frameworks") / "run"
     done = run("frameworks", "operators", "--operators", "hardshrink,abs,relu", "--backends", "onnxruntime,torch",
-               "--executions", "150", "--out", str(folder), "--json")  # fmt: skip
+               "--executions", "150", "--all", "--out", str(folder), "--json")  # fmt: skip
     assert done.code == 1, done.err
     assert json.loads(done.out)["executions"] == 150
     return folder
@@ -45,19 +45,21 @@ def test_a_finding_has_a_script_that_fails_while_the_defect_is_there(finished: P
     assert subprocess.run([sys.executable, str(shrink)], capture_output=True, check=False).returncode == 1
     issue = (shrink.parent / "issue.md").read_text()
     assert "onnxruntime 1." in issue and "import onnxruntime" in issue
+    assert "known: Shrink of float64 computes in float32, see docs/findings/" in issue
     reduced = json.loads((shrink.parent / "reduced.json").read_text())
     assert [node["operator"] for node in reduced["nodes"]] == ["hardshrink"]
 
 
 @pytest.mark.slow
-def test_a_known_finding_is_not_told_again(finished: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", [True, False])
+def test_a_known_finding_is_not_told_again(own: bool, finished: Path, tmp_path: Path) -> None:
     known = tmp_path / "known.toml"
     known.write_text('[[known]]\nsignature = "*"\nreason = "all of them"\n')
-    shrink = next(finished.glob("findings/*hardshrink*/reduced.json"))
+    shrink = next(finished.glob("findings/*hardshrink-values*/reduced.json"))
     done = run("frameworks", str(shrink), "--backends", "onnxruntime", "--executions", "1",
-               "--known", str(known), "--out", str(tmp_path / "run"))  # fmt: skip
+               *(["--known", str(known)] if own else []), "--out", str(tmp_path / "run"))  # fmt: skip
     assert done.code == 0, done.err
-    assert "a finding was met that --known lists" in done.err
+    assert "a finding was met that is known: --all reports it" in done.err
 
 
 @only_in_soak

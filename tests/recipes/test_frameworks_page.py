@@ -37,7 +37,7 @@ def test_the_commands_of_the_page_run(
     for command in re.findall(r"^\$ (jostle .*)$", PAGE, re.MULTILINE):
         monkeypatch.setattr("sys.argv", shlex.split(command))
         assert run_command() in (0, 1), capsys.readouterr().err
-    findings = list(Path("frameworks-run").glob("findings/*"))
+    findings = list(Path("all-run").glob("findings/*"))
     assert findings
     for folder in findings:
         assert {"finding.json", "reproduce.py", "issue.md", "reduced.json", "graph.json"} <= {

@@ -17,7 +17,7 @@ from jostle.frameworks.campaign.parts import parts_of
 from jostle.frameworks.campaign.seed_graphs import ModelForm, read_models
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.importing.onnx_inputs import GivenInputs
-from jostle.frameworks.judging.known_issues import known_in
+from jostle.frameworks.judging.known_issues import known_in, shipped
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.reference.run import evaluate_anyhow
 from jostle.frameworks.workers.backend_pool import BackendPool
@@ -80,11 +80,11 @@ class Opened:
 def open_backends(settings: Settings, say: Callable[[str], None] = lambda line: None) -> Opened:
     """Reads the models and starts the backends, which takes seconds and is said."""
     options = settings[FrameworkOptions]
-    known = known_in(Path(options.known)) if options.known else []
+    known = [*(known_in(Path(options.known)) if options.known else []), *shipped()]
     models = read_models(options.begin_from, _form(settings))
     parts = parts_of(models, evaluate_anyhow) if options.no_mutation else []
     backends = BackendPool(options.places, limits_of(options), line_coverage=options.line_coverage)
-    examiner = Examiner(backends, known, options.unspecified)
+    examiner = Examiner(backends, known, options.unspecified, options.report_known)
     with ExitStack() as undone:
         undone.callback(backends.close)
         say(f"starting {', '.join(options.backends)}: frameworks take seconds to import")
@@ -201,7 +201,7 @@ def _versions(backends: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
 
 def _remarks(known: int, doubted: int, unspecified: int, *, reported: bool) -> Iterator[str]:
     if known:
-        yield f"{known} times a finding was met that --known lists"
+        yield f"{known} times a finding was met that is known: --all reports it"
     if doubted:
         yield f"{doubted} times most backends agreed against the float64 reference: not reported"
     if unspecified and not reported:

@@ -15,6 +15,7 @@ from jostle.frameworks.graph import Graph, decode, graph_as_json
 from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.eager_twin import eager_twin, witnesses
+from jostle.frameworks.judging.known_issues import known_as
 from jostle.frameworks.judging.locate import Unlocated
 from jostle.frameworks.judging.signature import Signature, parse
 from jostle.frameworks.observations import REFERENCE, Status
@@ -119,7 +120,8 @@ class GraphFinisher:
         if found[0].tensor:
             expected = {found[0].tensor: expected[found[0].tensor]}
         text = script(graph, phase, lowering, expected, seen, eager=found[0].symptom is Symptom.COMPILED)
-        issue = issue_text(graph, found[0], signature.operator, self.backends.versions()[backend], text)
+        known = known_as(signature, self.examiner.known)
+        issue = issue_text(graph, found[0], signature.operator, self.backends.versions()[backend], text, known)
         return {SCRIPT: text.encode(), ISSUE: issue.encode()}
 
     def _shows_again(self, path: Path, signature: Signature) -> bool:

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from jostle.errors import OutputRefused
+from jostle.foreign import Crash
 from jostle.frameworks.backends.program import PREDICT, TRAIN
 from jostle.frameworks.campaign.feedback import (
     INCONSISTENCY,
@@ -24,11 +25,12 @@ from jostle.frameworks.campaign.scheduler import SeedScores, Weights
 from jostle.frameworks.edits.all_edits import edited, edits_with
 from jostle.frameworks.graph import Graph, Leaf, Node, decode, encode, graph_from_json
 from jostle.frameworks.models import MODELS
+from jostle.frameworks.observations import Status
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.strategies.all_strategies import UniformEdits
 from jostle.frameworks.workers.backend_pool import BackendPool
-from jostle.frameworks.workers.backend_process import Place
-from jostle.isolation.process import Limits
+from jostle.frameworks.workers.backend_process import BackendProcess, Place
+from jostle.isolation.process import Died, Limits
 from jostle.lineage import Mutation
 from jostle.records import NO_LABEL, Lesson, Outcome, Seeds, Trace
 from jostle.storage.graph_files import GraphFiles
@@ -100,13 +102,41 @@ def parts_of(graph: Graph) -> str:
 class Answers:
     """A worker that was asked before, and remembers what it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, hangs: bool = False) -> None:
         self.requests: list[bytes] = []
+        self.waited: list[float] = []
+        self._hangs = hangs
 
     def ask_encoded(self, request: bytes, seconds: float) -> dict[str, object]:
         self.requests.append(request)
+        self.waited.append(seconds)
+        if self._hangs:
+            raise Died(Crash("Hang", "no answer", "", "", fatal=True))
         count = len(json.loads(request)["graphs"])
-        return {"observations": [{"status": "ok", "seconds": 0.0}] * count}
+        return {"observations": [{"status": "ok", "seconds": 0.5}] * count}
+
+
+def asked(worker: Answers, *, fresh: bool) -> BackendProcess:
+    process = BackendProcess(Place("torch"), Limits(30.0, 2**30))
+    process._worker, process._fresh = worker, fresh  # type: ignore[assignment]
+    return process
+
+
+def test_a_batch_is_not_waited_for_as_long_as_all_its_models_might_take() -> None:
+    worker = Answers()
+    process = asked(worker, fresh=True)
+    for _ in range(2):
+        process.run([b"{}"] * 8, PREDICT, 0)
+    assert worker.waited == [8 * 30.0, 30.0 + 8 * 0.5]
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_a_model_that_hangs_a_fresh_worker_is_not_asked_again(fresh: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging = Answers(hangs=True)
+    process = asked(hanging, fresh=fresh)
+    monkeypatch.setattr(process, "_started", lambda: hanging)
+    assert process.run([b"{}"], PREDICT, 0)[0].status is Status.HUNG
+    assert len(hanging.requests) == (1 if fresh else 2)
 
 
 def test_a_graph_is_encoded_once_for_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:

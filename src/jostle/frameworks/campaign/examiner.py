@@ -41,7 +41,7 @@ class Examiner:
         report_unspecified: bool = False,
         report_known: bool = False,
     ):
-        self._runner, self._known = runner, known
+        self._runner, self.known = runner, known
         self._report_unspecified, self._report_known = report_unspecified, report_known
         self._enough: Callable[[], bool] = lambda: False
         self._locations = Locations()
@@ -84,13 +84,13 @@ class Examiner:
         return [self._fault(graph, one) for one in found]
 
     def _is_known_by_its_error(self, graph: Graph, found: Disagreement) -> bool:
-        return not self._report_known and known_before_location(graph, found, self._known) is not None
+        return not self._report_known and known_before_location(graph, found, self.known) is not None
 
     def _fault(self, graph: Graph, found: Disagreement) -> Fault:
         same = (graph.encoded, found.backend, found.phase, found.symptom, frame_of(found.crash))
         if same not in self._recent:
             location = self._locations.recall(graph, found) or self._located(graph, found)
-            known = known_as(location.signature, self._known)
+            known = known_as(location.signature, self.known)
             part = location.located
             self._recent[same] = Fault(location.signature, found, part.graph, part.disagreement, known)
         return self._recent[same]

@@ -164,7 +164,17 @@ class FrameworkOptions:
         flags="--line-coverage",
     )
     known: str | None = option(
-        TEXT, "TOML file of findings that are known, by signature, with a reason", Theme.DEFECTS, names_file=True
+        TEXT,
+        "TOML file of findings that are known, by signature, with a reason, besides those that ship",
+        Theme.DEFECTS,
+        names_file=True,
+    )
+    report_known: bool = option(
+        FLAG,
+        "Report also what is known, and say as what",
+        Theme.DEFECTS,
+        default=False,
+        flags="--all",
     )
     unspecified: bool = option(
         FLAG,

@@ -60,10 +60,17 @@ def violation_of(fault: Fault) -> Violation:
     if disagreement.crash is not None:
         details |= {"error": disagreement.crash.error, "message": disagreement.crash.message}
         details["traceback"] = disagreement.crash.traceback
+    if fault.known is not None:
+        details["known"] = str(fault.known)
     return Violation(disagreement.symptom, identity(fault).fingerprint, summary_of(fault), details)
 
 
 def summary_of(fault: Fault) -> str:
+    """A defect in a sentence."""
+    return _told(fault) if fault.known is None else f"{_told(fault)} (known: {fault.known})"
+
+
+def _told(fault: Fault) -> str:
     signature, disagreement = fault.signature, fault.disagreement
     what = f"{disagreement.backend} {disagreement.phase}: {signature.operator}"
     if disagreement.crash is not None:

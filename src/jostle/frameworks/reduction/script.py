@@ -12,6 +12,7 @@ from jostle.frameworks.backends.program import Lowering, arrays_of
 from jostle.frameworks.graph import Array, Graph
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom
 from jostle.frameworks.judging.eager_twin import eager_twin
+from jostle.frameworks.judging.known_issues import KnownIssue
 from jostle.frameworks.judging.reference_bounds import distance
 from jostle.frameworks.judging.tolerances import RELATIVE, rounded
 from jostle.frameworks.operators.all_operators import OPERATORS, types_of
@@ -121,12 +122,20 @@ def number_literal(value: Any) -> str:
     return str(value)
 
 
-def issue_text(graph: Graph, found: Disagreement, operator: str, versions: Mapping[str, str], reproducer: str) -> str:
+def issue_text(
+    graph: Graph,
+    found: Disagreement,
+    operator: str,
+    versions: Mapping[str, str],
+    reproducer: str,
+    known: KnownIssue | None = None,
+) -> str:
     """The text of an issue: what is seen, what is expected and why, and how to see it."""
     return "\n".join(
         [
             f"# {title(found, operator)}",
             "",
+            *([f"known: {known}", ""] if known is not None else []),
             f"**Versions:** {', '.join(f'{name} {version}' for name, version in versions.items())}",
             "",
             f"**Seen:** {seen_text(found)}",

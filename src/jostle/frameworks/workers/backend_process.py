@@ -69,6 +69,8 @@ class BackendProcess:
     def __init__(self, place: Place, limits: Limits, line_coverage: bool = False):
         self.place, self._limits, self._line_coverage = place, limits, line_coverage
         self._worker: Worker | None = None
+        self._fresh = False  # the worker has not answered yet
+        self._slowest: float | None = None  # seconds of one graph, of all that were answered
         self.versions: Mapping[str, str] = {}
         self.newest_opset: int | None = None  # of ONNX, where the backend has one
 
@@ -83,16 +85,17 @@ class BackendProcess:
         """What the backend makes of each graph, given encoded; after a death, of each graph alone."""
         if not graphs:
             return []
+        fresh = self._worker is None or self._fresh
         try:
             return self._ask_patiently(graphs, phase, terms)
         except Died as death:
             if len(graphs) == 1:
-                return [self._after_death(graphs[0], phase, terms, death.crash)]
+                return [self._after_death(graphs[0], phase, terms, death.crash, fresh)]
         return [observation for graph in graphs for observation in self.run([graph], phase, terms)]
 
-    def _after_death(self, graph: bytes, phase: str, terms: RunTerms, crash: Crash) -> Observation:
+    def _after_death(self, graph: bytes, phase: str, terms: RunTerms, crash: Crash, fresh: bool) -> Observation:
         """Observes a graph whose worker died, in a fresh worker if graphs before it may have used up the limits."""
-        if crash.error not in (HANG, MEMORY):
+        if fresh or crash.error not in (HANG, MEMORY):
             return _observed_death(crash)
         try:
             return self._ask_patiently([graph], phase, terms)[0]
@@ -120,10 +123,20 @@ class BackendProcess:
             raise
 
     def _ask(self, graphs: Sequence[bytes], phase: str, terms: RunTerms) -> list[Observation]:
-        answer = self._started().ask_encoded(_request(graphs, phase, terms), self._limits.seconds * len(graphs))
+        answer = self._started().ask_encoded(_request(graphs, phase, terms), self._patience(len(graphs)))
         if "observations" not in answer:
             raise JostleError(f"the worker of {self.place.name} cannot go on: {_reason(answer)}")
-        return [_observation(record) for record in answer["observations"]]
+        self._fresh, observed = False, [_observation(record) for record in answer["observations"]]
+        self._slowest = max([self._slowest or 0.0, *(one.seconds for one in observed)])
+        return observed
+
+    def _patience(self, count: int) -> float:
+        """Seconds for so many graphs at once: one may take its limit, and all others as long as the slowest so far.
+
+        Where that was too short, each of them has its limit when it runs alone.
+        """
+        limit = self._limits.seconds
+        return limit * count if self._slowest is None else min(limit * count, limit + self._slowest * count)
 
     def _started(self) -> Worker:
         """The worker, which is started if there is none."""
@@ -140,7 +153,8 @@ class BackendProcess:
                 continue
             if "versions" not in answer:
                 raise UsageError(f"{self.place.name} cannot be used: {_reason(answer)}")
-            self._worker, self.versions, self.newest_opset = worker, answer["versions"], answer["newest opset"]
+            self._worker, self._fresh = worker, True
+            self.versions, self.newest_opset = answer["versions"], answer["newest opset"]
         if self._worker is None:
             raise UsageError(f"the worker of {self.place.name} does not start: {reason[0]}")
         return self._worker

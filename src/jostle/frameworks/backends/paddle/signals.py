@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,8 @@ def prepare() -> None:
     os.environ |= {"GLOG_minloglevel": "3", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "-1"}
     import paddle
 
+    paddle.disable_signal_handler()  # which sleeps for ever after some deaths, and hides where Python was
+    faulthandler.enable()
     operators = paddle._C_ops
     for name in dir(operators):
         function = getattr(operators, name)
