@@ -17,7 +17,7 @@ from jostle.frameworks.campaign.oracle import BackendAgrees
 from jostle.frameworks.campaign.target import Fault
 from jostle.frameworks.graph import Graph, Leaf
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom
-from jostle.frameworks.judging.signature import Signature
+from jostle.graph_signature import Signature
 from jostle.interfaces import Oracle
 from jostle.lineage import Untouched
 from jostle.mutations import Mutations
@@ -97,7 +97,8 @@ PART = Graph({"x": Leaf("input", np.ones(2, np.float32))}, (), ("x",))
 def fault(signature: Signature, symptom: Symptom, phase: str) -> Fault:
     """A defect that looked like this in the whole graph, and has this signature where it was located."""
     crash = CRASH if symptom is Symptom.CRASH else None
-    return Fault(signature, Disagreement(signature.backend, phase, symptom, "y", crash=crash), PART)
+    found = Disagreement(signature.backend, phase, symptom, "y", crash=crash)
+    return Fault(signature, found, PART, found)
 
 
 def faults_of_graphs() -> dict[int, tuple[Fault, ...]]:

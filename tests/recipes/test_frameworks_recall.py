@@ -25,12 +25,12 @@ from jostle.frameworks.campaign.target import BackendComparison
 from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.disagreement import Symptom
-from jostle.frameworks.judging.signature import parse
 from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.reduction.reduce import SameDefect, reduce
 from jostle.frameworks.reference.run import result
 from jostle.frameworks.strategies.all_strategies import Greedy
+from jostle.graph_signature import parse
 from jostle.records import NO_LABEL, Finding, Seeds
 
 Switch = Callable[[str], str]  # a program of torch to the same with a bug

@@ -118,8 +118,8 @@ def _write(examined: _Examined) -> None:
     write_defects(folder, defects)
     findings = {finding.name: finding for finding in examined.findings}
     for defect in defects:
-        best = findings[defect.findings[0]]
-        shown = ShownDefect(defect, best, examined.campaign, examined.names, examined.renamed)
+        all_of_it = tuple(findings[name] for name in defect.findings)
+        shown = ShownDefect(defect, all_of_it[0], examined.campaign, all_of_it, examined.names, examined.renamed)
         shown.write(folder / DEFECTS / defect.name)
 
 

@@ -17,12 +17,12 @@ from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.eager_twin import eager_twin, witnesses
 from jostle.frameworks.judging.known_issues import known_as
 from jostle.frameworks.judging.locate import Unlocated
-from jostle.frameworks.judging.signature import Signature, parse
 from jostle.frameworks.observations import REFERENCE, Status
 from jostle.frameworks.reduction.reduce import SameDefect, reduce
 from jostle.frameworks.reduction.script import issue_text, script
 from jostle.frameworks.reduction.simplifications import plainly_named
 from jostle.frameworks.workers.backend_pool import BackendPool
+from jostle.graph_signature import Signature, parse
 from jostle.progress import Progress, quietly
 from jostle.storage.files import as_json as json_bytes
 from jostle.storage.files import write_whole

@@ -11,6 +11,7 @@ from jostle.records import MODEL
 from jostle.storage.defect_record import SEVERAL
 from jostle.storage.finding_record import NOT_FINITE, FindingRecord, FinishedArray, InputType
 from jostle.storage.step_words import operation_class
+from jostle.triage.graph_causes import graph_cause
 from jostle.triage.triaged_finding import TriagedFinding
 
 TO = " → "
@@ -32,7 +33,10 @@ def trait_of(finding: TriagedFinding) -> Trait:
     """What a finding's record tells of its cause."""
     record = finding.record
     if record.input_type is InputType.GRAPH:
-        return Trait(record.kind, _cut(record.graph_defect.signature), "")
+        cause = graph_cause(record)
+        if cause is None:
+            return Trait(record.kind, _cut(record.graph_defect.signature), "")
+        return Trait(cause.symptom, _cut(str(cause)), "")
     family = record.kind.partition(" ")[0]
     what = WHAT.get(family, _fingerprint)(finding)
     return Trait(record.kind, _cut(what), _certain_layer(finding))

@@ -13,6 +13,7 @@ from jostle.storage.files import make_folder, remove, write_whole
 from jostle.storage.finding_record import InputType
 from jostle.storage.findings import HIDDEN, ISSUE, PICTURE, SCRIPT
 from jostle.storage.pictures import picture_in
+from jostle.triage.graph_causes import variants_table
 from jostle.triage.issue import issue_of
 from jostle.triage.script import Script
 from jostle.triage.triaged_finding import TriagedFinding
@@ -29,6 +30,7 @@ class ShownDefect:
     defect: Defect
     finding: TriagedFinding
     campaign: CampaignRecord
+    variants: tuple[TriagedFinding, ...] = ()  # all of its findings
     classes: ClassNames = field(default_factory=dict)
     renamed: bool = False  # pictures of findings have other names of classes
 
@@ -38,6 +40,9 @@ class ShownDefect:
         if self.finding.record.input_type is InputType.GRAPH:
             own = {name: _plain(self.finding.folder / name) for name in (SCRIPT, ISSUE)}
             files |= {name: content for name, content in own.items() if content is not None}
+            table = "\n".join(variants_table(self.variants))
+            if table and ISSUE in files:
+                files[ISSUE] += b"\n" + table.encode("utf-8", "backslashreplace")
         else:
             files |= self._written("minimised.npy" if "minimised.npy" in files else "input.npy")
             if self.renamed or PICTURE not in files:

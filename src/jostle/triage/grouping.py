@@ -13,6 +13,7 @@ from jostle.storage.defect_record import Cause, Defect
 from jostle.storage.finding_record import InputType
 from jostle.storage.quarantine import portable_name
 from jostle.triage.causes import TO, Trait, common_class, layer_of, mutation_classes, trait_of
+from jostle.triage.graph_causes import graph_cause
 from jostle.triage.neighbours import regions
 from jostle.triage.ranking import order_of, reasons_together, weight_of
 from jostle.triage.triaged_finding import TriagedFinding
@@ -122,5 +123,5 @@ def _short(group: _Group) -> str:
     record = group.findings[0].record
     if record.input_type is InputType.ARRAY:
         return group.trait.what.replace(TO, " to ")
-    words = record.graph_defect.signature.split()
-    return " ".join((words[0], words[3])) if len(words) > 3 else group.trait.what
+    cause = graph_cause(record)
+    return group.trait.what if cause is None else f"{cause.library} {cause.operator}"

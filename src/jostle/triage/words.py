@@ -13,6 +13,7 @@ from jostle.storage.findings import true_label
 from jostle.storage.step_words import OF_VALUES
 from jostle.triage.causes import label_pair, mutation_classes, trait_of
 from jostle.triage.change_words import changes_of, values_changed
+from jostle.triage.graph_causes import variants_in_words
 from jostle.triage.triaged_finding import TriagedFinding
 
 LONGEST_TITLE = 120  # characters
@@ -44,7 +45,7 @@ class Words:
         """A defect in sentences, by the finding that shows it best; the last says how many others there are."""
         best = findings[0]
         if best.record.input_type is InputType.GRAPH:
-            return tuple(_of_graph(best))
+            return tuple(sentence for sentence in (*_of_graph(best), variants_in_words(findings)) if sentence)
         sentences = [self.change(best), *self.said(best), *_begins(best), *_rate(best), _shown_by(findings)]
         return tuple(sentence for sentence in sentences if sentence)
 

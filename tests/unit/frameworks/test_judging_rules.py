@@ -23,10 +23,11 @@ from jostle.frameworks.judging.documented import NAN_UNSPECIFIED
 from jostle.frameworks.judging.inconsistency import inconsistency
 from jostle.frameworks.judging.known_issues import known_as, known_in
 from jostle.frameworks.judging.locate import Located, Patience, locate
-from jostle.frameworks.judging.signature import Signature, frame_of, parse, signature_of
+from jostle.frameworks.judging.signature import frame_of, signature_of
 from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.reduction.script import array_literal, issue_text, script
+from jostle.graph_signature import Signature, parse
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 FAILED = Observation(Status.CRASHED, crash=Crash("RuntimeError", "bad 7 at 0x7f", "pool.cpp:12", ""))

@@ -9,7 +9,7 @@ import pytest
 
 from jostle.frameworks.backends.all_backends import LOWERINGS
 from jostle.frameworks.judging.known_issues import known_as, shipped
-from jostle.frameworks.judging.signature import parse
+from jostle.graph_signature import parse
 
 DOCS = Path(__file__).parents[3] / "docs"
 OF_FRAMEWORKS = (DOCS / "findings.md").read_text().partition("## Pretrained models")[0]

@@ -17,9 +17,9 @@ from jostle.frameworks.judging.disagreement import Disagreement
 from jostle.frameworks.judging.inconsistency import inconsistency
 from jostle.frameworks.judging.known_issues import KnownIssue
 from jostle.frameworks.judging.locate import Unlocated
-from jostle.frameworks.judging.signature import Signature
 from jostle.frameworks.observations import Observation, Runner
 from jostle.frameworks.operators.all_operators import OPERATORS
+from jostle.graph_signature import Signature
 from jostle.records import LIBRARY, Candidates, Outcome, Trace
 
 Observed = Mapping[str, Observation]  # what backends made of one graph in one phase, by backend

@@ -12,8 +12,9 @@ from jostle.errors import UsageError
 from jostle.frameworks.backends.program import GRADIENT, TRAIN
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom
-from jostle.frameworks.judging.signature import Signature, class_of, frame_of
+from jostle.frameworks.judging.signature import class_of, frame_of
 from jostle.frameworks.operators.all_operators import types_of
+from jostle.graph_signature import Signature
 from jostle.untrusted.toml_text import read_toml
 
 SHIPPED = Path(__file__).with_name("known.toml")

@@ -10,7 +10,8 @@ from jostle.frameworks.backends.program import GRADIENT, TRAIN
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.disagreement import Disagreement, Symptom
 from jostle.frameworks.judging.locate import Located
-from jostle.frameworks.judging.signature import Signature, class_of, frame_of, holds, without_numbers
+from jostle.frameworks.judging.signature import class_of, frame_of, holds, without_numbers
+from jostle.graph_signature import Signature
 
 LONGEST = 200  # characters of a message
 FAILURES = (Symptom.CRASH, Symptom.HANG)

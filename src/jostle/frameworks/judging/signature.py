@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 from jostle.foreign import Crash
@@ -15,42 +15,9 @@ from jostle.frameworks.judging.disagreement import Disagreement
 from jostle.frameworks.judging.locate import Located
 from jostle.frameworks.operators.all_operators import types_of
 from jostle.frameworks.operators.operator import NEUTRAL
+from jostle.graph_signature import NOTHING, Signature
 
-NOTHING = "-"
 OF_TRAINING = ("loss.", "penalty.", "optimiser.")  # the guilty part is no operator
-
-
-@dataclass(frozen=True)
-class Signature:
-    """Equal for what is most likely the same defect."""
-
-    backend: str
-    phase: str
-    symptom: str
-    operator: str
-    attributes: str = NOTHING  # their classes, such as ceil=True,padding>0
-    dtype: str = NOTHING
-    frame: str = NOTHING  # of a crash: its error and where
-
-    @property
-    def text(self) -> str:
-        return " ".join(astuple(self))
-
-    @property
-    def core(self) -> Signature:
-        """The same without attributes, which a smaller graph may do without."""
-        return replace(self, attributes=NOTHING)
-
-    def __str__(self) -> str:
-        return self.text
-
-
-def parse(text: str) -> Signature:
-    """The signature of such a text; ValueError for any other."""
-    words = text.split()
-    if len(words) != len(fields(Signature)):
-        raise ValueError(f"{text!r} is no signature: it has {len(words)} words, not {len(fields(Signature))}")
-    return Signature(*words)
 
 
 @dataclass(frozen=True)

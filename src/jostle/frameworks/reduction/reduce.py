@@ -10,7 +10,7 @@ from jostle.frameworks.graph import Array, Graph, Invalid
 from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.eager_twin import witnesses
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
-from jostle.frameworks.judging.signature import Signature, frame_of, holds
+from jostle.frameworks.judging.signature import frame_of, holds
 from jostle.frameworks.observations import Observation, Runner
 from jostle.frameworks.reduction.simplifications import (
     Simplification,
@@ -22,6 +22,7 @@ from jostle.frameworks.reduction.simplifications import (
     simpler_values,
 )
 from jostle.frameworks.reduction.subgraphs import cuts
+from jostle.graph_signature import TOGETHER, Signature
 
 # Which of these graphs show the same defect.
 ShowsMany = Callable[[Sequence[Graph]], list[bool]]
@@ -52,11 +53,18 @@ class SameDefect:
     bounds: ReferenceBounds
 
     def __call__(self, graphs: Sequence[Graph]) -> list[bool]:
-        guilty = [graph for graph in graphs if holds(graph, self.signature)]
+        guilty = [graph for graph in graphs if self._may_show(graph)]
         backends = witnesses(self.signature.symptom, self.signature.backend)
         observed = self.runner.run(guilty, self.signature.phase, backends) if guilty else []
         shown = {id(graph): self._shows(graph, one) for graph, one in zip(guilty, observed, strict=True)}
         return [shown.get(id(graph), False) for graph in graphs]
+
+    def _may_show(self, graph: Graph) -> bool:
+        """Whether what is guilty is there; of several operators that are guilty together some may not be needed."""
+        operators = self.signature.operator.split(TOGETHER)
+        if len(operators) == 1:
+            return holds(graph, self.signature)
+        return all(node.operator in operators for node in graph.nodes)
 
     def _shows(self, graph: Graph, observations: Mapping[str, Observation]) -> bool:
         found = judge(graph, self.signature.phase, observations, self.bounds).alike(self.signature.symptom)
