@@ -27,6 +27,7 @@ GROUND = {
             "interfaces",
             "errors",
             "foreign",
+            "graph_signature",
             "held",
             "own_parts",
             "named_objects",
@@ -156,6 +157,7 @@ def test_a_room_knows_the_ground_floor_itself_and_few_others(room: str) -> None:
 def test_the_ground_floor_knows_no_part() -> None:
     assert own(HOUSE / "errors.py") == own(HOUSE / "lineage.py") == own(HOUSE / "domain.py") == set()
     assert own(HOUSE / "records.py") == {"jostle.domain", "jostle.foreign", "jostle.lineage", "jostle.mutations"}
+    assert own(HOUSE / "graph_signature.py") == set()
     assert own(HOUSE / "mutations.py") == {"jostle.lineage"}
     assert own(HOUSE / "step_records.py") == {"jostle.lineage", "jostle.records"}
     assert own(HOUSE / "interfaces.py") == {"jostle.records", "jostle.step_records"}

@@ -109,6 +109,18 @@ KINDS: Mapping[str, KindWords] = {
         "A framework's training step ends elsewhere than that of the exact reference and its peers.",
         "Run the reduced script of the defect, and report it to the framework.",
     ),
+    "compiled": KindWords(
+        "compiled otherwise than eager",
+        "compiled otherwise than eager",
+        "A framework computes other results compiled than in its eager mode.",
+        "Run the reduced script of the defect, and report it to the framework.",
+    ),
+    "unspecified": KindWords(
+        "difference that documentation leaves open",
+        "differences that documentation leaves open",
+        "A framework makes of NaN or infinity something else than others, and nothing says what is right.",
+        "Ask the framework what it means to do, or leave --unspecified out.",
+    ),
     "nonfinite": KindWords(
         "NaN or infinity where there should be none",
         "NaNs or infinities where there should be none",
