@@ -135,6 +135,11 @@ class Campaign:
         return self._tally.steps
 
     @property
+    def stopping(self) -> bool:
+        """Whether somebody asked to stop."""
+        return self._stopping
+
+    @property
     def unassessed(self) -> int:
         """Executions of which nobody looked for what is new, for want of room."""
         return self._unassessed

@@ -166,3 +166,28 @@ def test_an_interpreter_that_lacks_what_a_worker_needs_is_refused(tmp_path: Path
     bare.chmod(0o755)
     done = run("frameworks", "--backends", f"torch@{bare}", "--out", str(tmp_path / "run"))
     assert done.code == 4 and "needs Python 3.11 and numpy" in done.err
+
+
+@pytest.mark.slow
+def test_a_kill_leaves_every_finding_with_a_script(tmp_path: Path) -> None:
+    folder = tmp_path / "killed"
+    command = ("frameworks", "operators", "--operators", "hardshrink,softshrink,relu", "--backends", "onnxruntime",
+               "--all", "--executions", "100000", "--out", str(folder))  # fmt: skip
+    process = subprocess.Popen([JOSTLE, *command], env=ENVIRONMENT, stderr=subprocess.DEVNULL)
+
+    def found_before(step: int) -> list[Path]:
+        """The findings of steps before this one."""
+        found = [path.parent for path in folder.glob("findings/*/finding.json")]
+        return [place for place in found if json.loads((place / "finding.json").read_text())["step"] < step]
+
+    def last_step() -> int:
+        journal = folder / "journal.jsonl"
+        return len(journal.read_text().splitlines()) - 1 if journal.is_file() else 0
+
+    while not found_before(last_step()):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    for place in found_before(last_step()):
+        assert {"reproduce.py", "issue.md", "reduced.json"} <= {path.name for path in place.iterdir()}

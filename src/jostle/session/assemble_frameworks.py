@@ -34,6 +34,7 @@ from jostle.session.finish_frameworks import GraphFinisher
 from jostle.session.hiring import FRAMEWORKS_COMMAND, hire, refuse_missing_ray, worker_setup
 from jostle.session.identity import folder_of, record_of
 from jostle.session.node_comparison import NodeComparison, read_table
+from jostle.session.scripts_as_found import ScriptsAsFound
 from jostle.session.session import SPENT_BEFORE, Session
 from jostle.step_records import StepRecord
 from jostle.storage.archive import open_campaign
@@ -139,6 +140,14 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         history = read_history(archive.folder, composed.seeds, archive.quarantine)
         undone.pop_all()
 
+    # An examiner of its own: that of the campaign is left where the campaign is stopped, in the middle of a step.
+    finisher = GraphFinisher(archive.folder, backends, Examiner(backends, examiner.known), files, options.timeout)
+    scripts = ScriptsAsFound(finisher, lambda: composed.target.faults, archive.wait, lambda: composed.campaign.stopping)
+
+    def report_and_forget(record: StepRecord) -> None:
+        scripts(record)
+        composed.target.forget()
+
     def seen() -> dict[str, int]:
         """What was met and is no finding, here and by workers."""
         elsewhere = composed.campaign.counted_by_workers()
@@ -159,7 +168,7 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         archive=archive,
         history=history,
         budget=frameworks_budget(settings, len(opened.graphs)),
-        finisher=GraphFinisher(archive.folder, backends, examiner, files, options.timeout),
+        finisher=finisher,
         close=backends.close,
         dismiss=hiring.close,
         max_disk=settings[BudgetOptions].max_disk,
@@ -173,7 +182,7 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         nothing_to_mutate=SEEDS_FAIL if opened.comparison is None else PARTS_FAIL,
         spent_before=SPENT_BEFORE if opened.comparison is None else ALL_COMPARED,
         first=first,
-        last=lambda record: composed.target.forget(),
+        last=report_and_forget,
         figures=figures,
         remarks=lambda: _remarks(**seen(), reported=options.unspecified),
     )

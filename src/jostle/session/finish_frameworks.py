@@ -11,27 +11,25 @@ from pathlib import Path
 from jostle.errors import OutputRefused
 from jostle.frameworks.backends.program import TRAIN
 from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
-from jostle.frameworks.graph import Graph, decode, graph_as_json
+from jostle.frameworks.campaign.target import Fault
+from jostle.frameworks.graph import Graph, decode
 from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.disagreement import Symptom
-from jostle.frameworks.judging.eager_twin import eager_twin, witnesses
-from jostle.frameworks.judging.known_issues import known_as
 from jostle.frameworks.judging.locate import Unlocated
-from jostle.frameworks.observations import REFERENCE, Status
 from jostle.frameworks.reduction.reduce import SameDefect, reduce
-from jostle.frameworks.reduction.script import issue_text, script
-from jostle.frameworks.reduction.simplifications import plainly_named
 from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.graph_signature import Signature, parse
 from jostle.progress import Progress, quietly
-from jostle.storage.files import as_json as json_bytes
+from jostle.session.framework_reports import REDUCED, FrameworkReports
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import FindingRecord, FinishedGraph
-from jostle.storage.findings import FINDINGS, ISSUE, SCRIPT, Recorded, finish_finding, read_finding, recorded
+from jostle.storage.findings import FINDINGS, SCRIPT, Recorded, SavedFinding, finish_finding, read_finding, recorded
 from jostle.storage.graph_files import GraphFiles
 from jostle.triage.deadline import never
 from jostle.triage.words import counted
+from jostle.untrusted.files import read_plain
 
+GRAPH = "graph.json"
 REDUCING = 30.0  # seconds for one finding
 STARTING = 60.0  # seconds that importing a framework may take
 
@@ -42,7 +40,7 @@ class GraphFinisher:
 
     folder: Path  # of the campaign
     backends: BackendPool
-    examiner: Examiner
+    examiner: Examiner  # of its own, which looks at what it is given whether or not that is known
     files: GraphFiles
     timeout: float  # seconds for one model on one backend
 
@@ -60,69 +58,74 @@ class GraphFinisher:
         """Works through all findings in the campaign's folder that are not finished yet; how many it came to."""
         open_ones = self._open()
         done = 0
-        self.examiner.ask_between_parts(stopped)
         for some in progress(([one] for one in open_ones), len(open_ones)):
             if stopped():
                 return done
             for place, record in some:
-                try:
-                    self._finish(place, record)
-                except Unlocated:  # somebody asked to stop
-                    return done
-                done += 1
+                done += self.finish_one(place, record, stopped)
         return done
+
+    def finish_one(
+        self, folder: Path, record: FindingRecord, stopped: Callable[[], bool] = never, seconds: float = REDUCING
+    ) -> bool:
+        """Makes one finding's model smaller, and writes its report; whether it came to that before it was stopped.
+
+        With fewer seconds than a search may take, one that needs more is left where it is, for another call to go on.
+        """
+        finding = read_finding(folder, record)
+        signature = _parsed(folder, record.graph_defect.signature)
+        end = time.monotonic() + seconds
+        self.examiner.ask_between_parts(stopped)
+
+        def late() -> bool:
+            return stopped() or time.monotonic() > end
+
+        try:
+            small = self._reduced(self._guilty_part(finding, signature), signature, late)
+        except Unlocated:
+            return False
+        if stopped():
+            return False
+        files = {GRAPH: self._graph(finding).encoded, **self._reports.files(small, signature)}
+        _write(folder, files)
+        if late() and seconds < REDUCING:
+            return False
+        shows = (folder / SCRIPT).exists() and self._shows_again(folder / SCRIPT, signature)
+        finish_finding(finding, FinishedGraph(shows, tuple(node.operator for node in small.nodes)))
+        return True
+
+    def write_report(self, folder: Path, fault: Fault) -> None:
+        """The report of a finding that was just made, by the part that shows it."""
+        _write(folder, self._reports.files(fault.part, fault.signature, fault.shown))
+
+    @property
+    def _reports(self) -> FrameworkReports:
+        return FrameworkReports(self.backends, self.examiner.known)
 
     def _open(self) -> list[Recorded]:
         return [(place, record) for place, record in recorded(self.folder / FINDINGS) if record.finished is None]
 
-    def _finish(self, folder: Path, record: FindingRecord) -> None:
-        finding = read_finding(folder, record)
-        graph = decode(self.files.read(int(finding.input.flatten()[0])))
-        defect = record.graph_defect
-        signature = _parsed(folder, defect.signature)
-        part = self._guilty_part(graph, defect.phase, signature)
-        small = plainly_named(self._reduced(part, signature))
-        files = {
-            "graph.json": graph.encoded,
-            "reduced.json": json_bytes(graph_as_json(small)),
-            **self._reproducer(small, signature),
-        }
-        for name, content in files.items():
-            write_whole(folder / name, content, synced=True)
-        shows = SCRIPT in files and self._shows_again(folder / SCRIPT, signature)
-        finish_finding(finding, FinishedGraph(shows, tuple(node.operator for node in small.nodes)))
+    def _graph(self, finding: SavedFinding) -> Graph:
+        return decode(self.files.read(int(finding.input.flatten()[0])))
 
-    def _guilty_part(self, graph: Graph, phase: str, signature: Signature) -> Graph:
-        """The part of the graph that shows the defect, or all of it if it does not show it just now."""
+    def _guilty_part(self, finding: SavedFinding, signature: Signature) -> Graph:
+        """The part that was kept when it was found; else that of the graph, or all of it if it shows nothing now."""
+        kept = finding.folder / REDUCED
+        if kept.exists():
+            try:
+                return decode(read_plain(kept))
+            except (OSError, ValueError) as error:
+                raise OutputRefused(f"{kept} is damaged ({error}): move it away") from error
+        graph, phase = self._graph(finding), finding.record.graph_defect.phase
         (observed,) = self.backends.run([graph], phase)
         found = judge(graph, phase, observed, REFERENCE_BOUNDS).alike(signature.symptom)
         parts = (fault.part for fault in self.examiner.faults(graph, found) if fault.signature == signature)
         return next(parts, graph if signature.phase == TRAIN else graph.without_training())
 
-    def _reduced(self, graph: Graph, signature: Signature) -> Graph:
+    def _reduced(self, graph: Graph, signature: Signature, late: Callable[[], bool]) -> Graph:
         """A smaller graph with the same defect, or the same if it does not show it alone."""
         same = SameDefect(signature, self.backends, REFERENCE_BOUNDS)
-        if not same([graph])[0]:
-            return graph
-        return reduce(graph, same, REFERENCE_BOUNDS.evaluate, time.monotonic() + REDUCING)
-
-    def _reproducer(self, graph: Graph, signature: Signature) -> Mapping[str, bytes]:
-        """The script and the issue; none if the graph no longer shows anything."""
-        backend, phase = signature.backend, signature.phase
-        (observed,) = self.backends.run([graph], phase, witnesses(signature.symptom, backend))
-        found = judge(graph, phase, observed, REFERENCE_BOUNDS).alike(signature.symptom)
-        if not found:
-            return {}
-        seen = observed[backend].arrays if observed[backend].status is Status.OK else None
-        lowering = self.backends.lowering(backend)
-        judge_of_it = eager_twin(backend) if found[0].symptom is Symptom.COMPILED else REFERENCE
-        expected = observed[judge_of_it or REFERENCE].arrays  # none where what ends a process has no meaning
-        if found[0].tensor:
-            expected = {found[0].tensor: expected[found[0].tensor]}
-        text = script(graph, phase, lowering, expected, seen, eager=found[0].symptom is Symptom.COMPILED)
-        known = known_as(signature, self.examiner.known)
-        issue = issue_text(graph, found[0], signature.operator, self.backends.versions()[backend], text, known)
-        return {SCRIPT: text.encode(), ISSUE: issue.encode()}
+        return reduce(graph, same, REFERENCE_BOUNDS.evaluate, late) if same([graph])[0] else graph
 
     def _shows_again(self, path: Path, signature: Signature) -> bool:
         """Whether the script shows the same in a process of its own: a wrong result, the same error, or no end."""
@@ -143,3 +146,8 @@ def _parsed(folder: Path, signature: str) -> Signature:
         return parse(signature)
     except ValueError as error:
         raise OutputRefused(f"{folder} has a signature that is damaged ({error}): move the folder away") from error
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        write_whole(folder / name, content, synced=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -156,7 +155,9 @@ def test_a_planted_bug_is_found_located_and_reduced(bug: str) -> None:
     assert signature.text.startswith(f"{expected} ")
 
     whole = graph if signature.phase == TRAIN else graph.without_training()
-    small = reduce(whole, SameDefect(signature, runner, REFERENCE_BOUNDS), REFERENCE_BOUNDS.evaluate, deadline=math.inf)
+    small = reduce(
+        whole, SameDefect(signature, runner, REFERENCE_BOUNDS), REFERENCE_BOUNDS.evaluate, late=lambda: False
+    )
     (observed,) = runner.run([small], signature.phase)
     (found,) = compare(small, signature.phase, observed, REFERENCE_BOUNDS)
     assert signature_of(locate(small, found, runner, REFERENCE_BOUNDS, Patience.of_one()), found).core == signature.core

@@ -22,11 +22,12 @@ from jostle.frameworks.judging.disagreement import Disagreement, Symptom, family
 from jostle.frameworks.judging.documented import NAN_UNSPECIFIED
 from jostle.frameworks.judging.inconsistency import inconsistency
 from jostle.frameworks.judging.known_issues import known_as, known_in
-from jostle.frameworks.judging.locate import Located, Patience, locate
+from jostle.frameworks.judging.locate import Located
 from jostle.frameworks.judging.signature import frame_of, signature_of
 from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.frameworks.operators.all_operators import OPERATORS
-from jostle.frameworks.reduction.script import array_literal, issue_text, script
+from jostle.frameworks.reduction.issue import Report, issue_text
+from jostle.frameworks.reduction.script import array_literal, script
 from jostle.graph_signature import Signature, parse
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
@@ -240,10 +241,8 @@ def test_a_script_fails_until_the_framework_is_mended(tmp_path: Path) -> None:
     assert "Max absolute difference" in ran.stderr
     assert "AssertionError" in ran.stderr
     exec(text.replace("1.001", "1.0"), {})
-    issue = issue_text(
-        SIN, found, locate(SIN, found, runner, REFERENCE_BOUNDS, Patience.of_one()).operator, {"torch": "2.13"}, text
-    )
-    assert issue.startswith("# planted: sin computes wrong values")
+    issue = issue_text(Report(SIN, found, "sin", "float32", wrong.program(SIN, PREDICT), text, {"torch": "2.13"}))
+    assert issue.startswith("# planted: sin of float32 computes wrong values")
     assert "torch.sin(x)" in issue
     assert "2.13" in issue
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,10 +29,10 @@ ROUNDS = 8
 
 
 def reduce(
-    graph: Graph, shows_many: ShowsMany, evaluate: Callable[[Graph], Mapping[str, Array]], deadline: float
+    graph: Graph, shows_many: ShowsMany, evaluate: Callable[[Graph], Mapping[str, Array]], late: Callable[[], bool]
 ) -> Graph:
-    """A graph that shows the same, from which nothing more can be taken, or the time (monotonic) is over."""
-    reducer = _Reducer(shows_many, deadline)
+    """A graph that shows the same, from which nothing more can be taken, or it is too late for more."""
+    reducer = _Reducer(shows_many, late)
     for _ in range(ROUNDS):
         before = graph
         graph = reducer.smallest(graph, lambda one: cuts(one, evaluate(one.without_training())))
@@ -62,9 +61,8 @@ class SameDefect:
     def _may_show(self, graph: Graph) -> bool:
         """Whether what is guilty is there; of several operators that are guilty together some may not be needed."""
         operators = self.signature.operator.split(TOGETHER)
-        if len(operators) == 1:
-            return holds(graph, self.signature)
-        return all(node.operator in operators for node in graph.nodes)
+        only_these = len(operators) > 1 and all(node.operator in operators for node in graph.nodes)
+        return only_these or holds(graph, self.signature)
 
     def _shows(self, graph: Graph, observations: Mapping[str, Observation]) -> bool:
         found = judge(graph, self.signature.phase, observations, self.bounds).alike(self.signature.symptom)
@@ -73,12 +71,12 @@ class SameDefect:
 
 
 class _Reducer:
-    def __init__(self, shows_many: ShowsMany, deadline: float) -> None:
-        self._shows_many, self._deadline = shows_many, deadline
+    def __init__(self, shows_many: ShowsMany, late: Callable[[], bool]) -> None:
+        self._shows_many, self._late = shows_many, late
 
     @property
     def late(self) -> bool:
-        return time.monotonic() > self._deadline
+        return self._late()
 
     def smallest(self, graph: Graph, candidates: Callable[[Graph], Iterator[Graph]]) -> Graph:
         """The smallest of the candidates that shows it, again and again."""

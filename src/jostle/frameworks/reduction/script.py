@@ -1,4 +1,4 @@
-"""A finding as a script that runs anywhere the framework is installed, and as the text of an issue."""
+"""A finding as a script that runs anywhere the framework is installed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ import numpy as np
 
 from jostle.frameworks.backends.program import Lowering, arrays_of
 from jostle.frameworks.graph import Array, Graph
-from jostle.frameworks.judging.disagreement import Disagreement, Symptom
-from jostle.frameworks.judging.eager_twin import eager_twin
-from jostle.frameworks.judging.known_issues import KnownIssue
 from jostle.frameworks.judging.reference_bounds import distance
 from jostle.frameworks.judging.tolerances import RELATIVE, rounded
-from jostle.frameworks.operators.all_operators import OPERATORS, types_of
+from jostle.frameworks.operators.all_operators import types_of
 
 WRITTEN_OUT = 200  # elements
 IMPORTING = ("import ", "from ")
@@ -120,68 +117,3 @@ def number_literal(value: Any) -> str:
     if np.issubdtype(type(value), np.floating) and not np.isfinite(value):
         return {"nan": "np.nan", "inf": "np.inf", "-inf": "-np.inf"}[str(value)]
     return str(value)
-
-
-def issue_text(
-    graph: Graph,
-    found: Disagreement,
-    operator: str,
-    versions: Mapping[str, str],
-    reproducer: str,
-    known: KnownIssue | None = None,
-) -> str:
-    """The text of an issue: what is seen, what is expected and why, and how to see it."""
-    return "\n".join(
-        [
-            f"# {title(found, operator)}",
-            "",
-            *([f"known: {known}", ""] if known is not None else []),
-            f"**Versions:** {', '.join(f'{name} {version}' for name, version in versions.items())}",
-            "",
-            f"**Seen:** {seen_text(found)}",
-            "",
-            f"**Expected:** {expected_text(found)}",
-            *[f"- `{name}` is {OPERATORS[name].meaning}" for name in dict.fromkeys(n.operator for n in graph.nodes)],
-            "",
-            "```python",
-            reproducer.rstrip("\n"),
-            "```",
-            "",
-        ]
-    )
-
-
-WHAT = {
-    Symptom.CRASH: "fails",
-    Symptom.HANG: "does not return",
-    Symptom.TYPE: "has another shape or dtype than it should",
-    Symptom.NONFINITE: "is not finite where it should be, or the reverse",
-    Symptom.VALUES: "computes wrong values",
-    Symptom.GRADIENT: "has a wrong gradient",
-    Symptom.TRAINING: "trains to wrong parameters",
-    Symptom.COMPILED: "computes other values than eager mode",
-    Symptom.UNSPECIFIED: "does with NaN or infinity what documentation leaves open",
-}
-
-
-def title(found: Disagreement, operator: str) -> str:
-    return f"{found.backend}: {operator} {WHAT[found.symptom]}"
-
-
-def seen_text(found: Disagreement) -> str:
-    if found.crash is not None and found.crash.fatal:
-        return f"the process ends with {found.crash.error}"
-    if found.crash is not None:
-        message = found.crash.message.strip().splitlines()
-        return f"{found.crash.error} in {found.crash.where}: {message[0] if message else ''}"
-    if found.symptom is Symptom.HANG:
-        return "the program does not end"
-    return f"`{found.tensor}`{list(found.index) if found.index else ''} is {found.seen}"
-
-
-def expected_text(found: Disagreement) -> str:
-    if found.symptom in (Symptom.CRASH, Symptom.HANG):
-        return "a result by the definition, and in any case a process that goes on:"
-    if found.symptom is Symptom.COMPILED:
-        return f"{found.expected}, as {eager_twin(found.backend)} computes it:"
-    return f"{found.expected}, computed in float64 by the definition:"

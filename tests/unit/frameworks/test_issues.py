@@ -1,0 +1,73 @@
+"""Issues call things by the names that the framework's documentation has."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from jostle.frameworks.backends.all_backends import LOWERINGS
+from jostle.frameworks.backends.program import PREDICT, Unsupported
+from jostle.frameworks.campaign.seed_graphs import seed_graphs
+from jostle.frameworks.judging.disagreement import Disagreement, Symptom
+from jostle.frameworks.operators.all_operators import OPERATORS
+from jostle.frameworks.reduction.api_names import api_names
+from jostle.frameworks.reduction.issue import Report, issue_text
+from jostle.graph_signature import NOTHING
+
+MODELS = seed_graphs(("operators",), tuple(OPERATORS), 0)
+
+
+def names(backend: str, operator: str) -> list[str]:
+    return api_names(LOWERINGS[backend].program(MODELS[operator].without_training(), PREDICT))
+
+
+@pytest.mark.parametrize(
+    ("backend", "operator", "named"),
+    [
+        ("torch", "max_pool", ["torch.nn.functional.max_pool1d"]),
+        ("torch", "topk_indices", ["torch.topk"]),
+        ("paddle", "topk_indices", ["paddle.topk"]),
+        ("paddle", "lstm", ["paddle.nn.LSTM"]),
+        ("paddle", "cast", ["paddle.cast"]),
+        ("tensorflow", "max_pool", ["tf.nn.max_pool1d"]),
+        ("jax", "max_pool", ["jax.lax.reduce_window"]),
+        ("onnxruntime", "max_pool", ["MaxPool"]),
+        ("onnxruntime", "lstm", ["LSTM"]),
+        ("openvino", "cast", ["Cast"]),
+        ("pytensor", "add", ["pytensor.tensor.add"]),
+    ],
+)
+def test_a_function_is_named_as_its_documentation_names_it(backend: str, operator: str, named: list[str]) -> None:
+    assert names(backend, operator) == named
+
+
+@pytest.mark.parametrize("backend", sorted(LOWERINGS))
+def test_every_program_has_names_or_only_signs_and_methods(backend: str) -> None:
+    for operator in MODELS:
+        try:
+            program = LOWERINGS[backend].program(MODELS[operator].without_training(), PREDICT)
+        except Unsupported:
+            continue
+        assert all(one.replace(".", "").isidentifier() for one in api_names(program))
+        assert ast.parse(program)
+
+
+def test_an_issue_says_who_does_what_where_and_what_others_make_of_it() -> None:
+    graph = MODELS["max_pool"].without_training()
+    found = Disagreement("torch", PREDICT, Symptom.VALUES, "y", (0, 1), "1.0", "2.0")
+    program = LOWERINGS["torch"].program(graph, PREDICT)
+    text = issue_text(
+        Report(graph, found, "max_pool", "float32", program, "print()", {"torch": "2.13.0"}, ["Linux", "a CPU"],
+               {"jax 0.10.2": "2.0"})
+    )  # fmt: skip
+    assert text.startswith("# torch.nn.functional.max_pool1d of float32 computes wrong values\n")
+    assert "**Versions:** torch 2.13.0, Linux, a CPU\n" in text
+    assert "`y`[0, 1] is 1.0" in text and "**Expected:** 2.0, computed in float64" in text
+    assert OPERATORS["max_pool"].meaning in text and "- jax 0.10.2: 2.0" in text
+
+
+def test_a_part_of_training_is_named_as_such() -> None:
+    found = Disagreement("paddle", "train", Symptom.TRAINING, "w", (), "1.0", "2.0")
+    report = Report(MODELS["linear"], found, "optimiser.adadelta", NOTHING, "", "", {})
+    assert issue_text(report).startswith("# paddle: optimiser adadelta trains to wrong parameters\n")
