@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -9,10 +10,13 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "findings"
 SECONDS = 300
+REASON = "# Fails with: "  # in a script: what it writes, or the signal that ends it, while the defect is there
+USUAL = "AssertionError"
+ENDLESS = "no end"
 
 
 def main() -> None:
-    """Prints a line for each script: "there", "gone" or "framework not installed"."""
+    """Prints a line for each script: "there", "gone", "fails otherwise" and how, or "framework not installed"."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="beginnings of names, such as torch or paddle_max; default: all")
     wanted = tuple(parser.parse_args().names) or ("",)
@@ -22,16 +26,36 @@ def main() -> None:
 
 
 def state(script: Path) -> str:
-    """Whether the defect is there: a script fails, or its process is ended, as long as it is."""
-    needs = {line.split()[1].split(".")[0] for line in script.read_text().splitlines() if is_import(line)}
+    """Whether the defect is there: the script fails as it says that it does, or else by an assertion."""
+    text = script.read_text()
+    needs = {line.split()[1].split(".")[0] for line in text.splitlines() if is_import(line)}
     if any(find_spec(module) is None for module in needs):
         return "framework not installed"
-    quiet = os.environ | {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    try:
-        done = subprocess.run([sys.executable, script], capture_output=True, env=quiet, timeout=SECONDS, check=False)
-    except subprocess.TimeoutExpired:
+    failure = failure_of(script)
+    if failure is None:
+        return "gone"
+    reasons = [line.removeprefix(REASON) for line in text.splitlines() if line.startswith(REASON)] or [USUAL]
+    if any(reason in failure for reason in reasons):
         return "there"
-    return "there" if done.returncode else "gone"
+    return f"fails otherwise ({last_line(failure)}): "
+
+
+def failure_of(script: Path) -> str | None:
+    """What a script wrote when it failed, and the signal that ended it; None if it did not fail."""
+    quiet = os.environ | {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    call = [sys.executable, script]
+    try:
+        done = subprocess.run(call, capture_output=True, text=True, env=quiet, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return ENDLESS
+    if not done.returncode:
+        return None
+    return f"{done.stderr}\n{signal.Signals(-done.returncode).name}" if done.returncode < 0 else done.stderr
+
+
+def last_line(text: str) -> str:
+    """The last line that says anything."""
+    return ([line.strip() for line in text.splitlines() if line.strip()] or ["no message"])[-1][:100]
 
 
 def is_import(line: str) -> bool:

@@ -1,5 +1,7 @@
 """Pad in mode wrap by nothing fails for an input without elements: "Unexpected mode of 3"."""
 
+# Fails with: Unexpected mode of 3
+
 import numpy as np
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper

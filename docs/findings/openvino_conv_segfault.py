@@ -1,5 +1,7 @@
 """Conv with a kernel of 2 by 1, pads 0 and 2, strides 1 and 3, dilations 1 and 2 ends the process with SIGSEGV."""
 
+# Fails with: SIGSEGV
+
 import numpy as np
 import openvino as ov
 from onnx import TensorProto, helper, numpy_helper

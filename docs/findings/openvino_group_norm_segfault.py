@@ -1,5 +1,7 @@
 """Compiling y = Relu(x) + GroupNormalization(x) ends the process with SIGSEGV."""
 
+# Fails with: SIGSEGV
+
 import numpy as np
 import openvino as ov
 from onnx import TensorProto, helper

@@ -1,5 +1,7 @@
 """A constant without elements loses its rank: ScatterElements with indices of shape (1, 1, 0) does not compile."""
 
+# Fails with: Indices rank and data rank are required to be equal
+
 import numpy as np
 import openvino as ov
 from onnx import TensorProto, helper, numpy_helper

@@ -1,5 +1,7 @@
 """conv1d_transpose with output_padding 1 and dilation 2 passes the check of its arguments and then fails inside."""
 
+# Fails with: are inconsistent
+
 import paddle
 import paddle.nn.functional as F
 

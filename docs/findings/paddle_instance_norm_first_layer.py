@@ -1,5 +1,7 @@
 """InstanceNorm as the first layer cannot be trained: backward fails if the input needs no gradient."""
 
+# Fails with: InstanceNormGradInferMeta can't be nullptr
+
 import numpy as np
 import paddle
 

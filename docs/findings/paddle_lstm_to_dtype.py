@@ -1,5 +1,7 @@
 """LSTM.to(dtype=...) after a call raises: it casts a buffer that has no memory."""
 
+# Fails with: Tensor's dimension is out of bound
+
 import paddle
 
 model = paddle.nn.LSTM(3, 2)

@@ -1,5 +1,7 @@
 """A gradient that reaches topk through its indices alone ends the process with SIGSEGV."""
 
+# Fails with: SIGSEGV
+
 import paddle
 
 x = paddle.to_tensor([1.0, 3.0, 2.0], stop_gradient=False)

@@ -1,5 +1,7 @@
 """A grouped conv2d with bias_add runs eagerly, but not in tf.function, where both are fused into one node."""
 
+# Fails with: grouped convolutions
+
 import tensorflow as tf
 
 weight, bias = tf.Variable(tf.ones([1, 1, 2, 4])), tf.Variable(tf.ones([4]))

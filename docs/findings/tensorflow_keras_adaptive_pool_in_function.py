@@ -1,5 +1,7 @@
 """keras.ops.adaptive_average_pool to a size of 1 runs eagerly, but cannot be traced by tf.function."""
 
+# Fails with: Negative dimension size
+
 import keras
 import tensorflow as tf
 

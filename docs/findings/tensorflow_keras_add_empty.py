@@ -1,5 +1,7 @@
 """keras.ops.add of two tensors of shape (1, 0, 4) raises "Biases must be 1D": it takes the second for a bias."""
 
+# Fails with: Biases must be 1D
+
 import keras
 import tensorflow as tf
 

@@ -1,5 +1,7 @@
 """tf.experimental.numpy.var with ddof=1 and no dtype raises a TypeError."""
 
+# Fails with: Cannot convert the argument `type_value`: None
+
 import numpy as np
 import tensorflow as tf
 

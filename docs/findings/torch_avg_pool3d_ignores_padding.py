@@ -1,5 +1,7 @@
 """avg_pool3d compares the kernel with the input without its padding; avg_pool2d and max_pool3d count it."""
 
+# Fails with: smaller than kernel size
+
 import torch
 import torch.nn.functional as F
 

@@ -1,5 +1,9 @@
 """max_pool3d gives indices beyond the volume where a dilated window meets only padding; backward writes there."""
 
+# Fails with: AssertionError
+# Fails with: SIGABRT
+# Fails with: SIGSEGV
+
 import torch
 import torch.nn.functional as F
 

@@ -1,5 +1,7 @@
 """pixel_shuffle accepts an image of no pixels, its backward raises."""
 
+# Fails with: returned an invalid gradient
+
 import torch
 import torch.nn.functional as F
 

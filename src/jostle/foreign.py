@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sysconfig
 import threading
@@ -19,6 +20,7 @@ OURS, INSTALLED = Path(__file__).parent, "site-packages"
 STANDARD = sysconfig.get_path("stdlib")
 Result = TypeVar("Result")
 LONGEST_MESSAGE, LONGEST_TRACEBACK = 4_000, 100_000  # characters
+A_PLACE = re.compile(r"(Exception from|Check '[^']*' failed at) \S+:\d+:?")  # as C++ libraries begin a message
 MOST_CAUSES = 100  # of an exception, one behind the other; foreign code may tie them in a ring
 CRASH = "crash"  # the kind of what a target raises or dies of
 TRUSTING = "give --sandbox off if you trust it"
@@ -108,9 +110,10 @@ def kind_of(error: BaseException) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what an exception says; nothing, if it cannot say it."""
+    """The first line of what an exception says, after lines that only name places; nothing, if it cannot say it."""
     said = _told_or(lambda: str(str(error)[:LONGEST_MESSAGE]), "").strip()
-    return said.splitlines()[0] if said else ""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return next((line for line in lines if not A_PLACE.fullmatch(line)), next(iter(lines), ""))
 
 
 def _told_or(ask: Callable[[], Result], otherwise: Result) -> Result:

@@ -12,7 +12,7 @@ import torch
 from frameworks_planted import InProcess, Planted, trained
 from jostle.campaign import Budget, Campaign
 from jostle.errors import Interrupted
-from jostle.foreign import Crash
+from jostle.foreign import Crash, attempt
 from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN
 from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
 from jostle.frameworks.campaign.graph_store import GraphStore
@@ -161,6 +161,22 @@ class OnlyInTraining:
     ) -> list[dict[str, Observation]]:
         planted = FAILING if phase == TRAIN else Planted()
         return InProcess({"torch": planted}).run(graphs, phase, backends)
+
+
+def test_a_message_is_told_without_lines_that_only_name_places() -> None:
+    def fails(message: str) -> Crash:
+        def raising() -> None:
+            raise RuntimeError(message)
+
+        crash = attempt(raising)
+        assert isinstance(crash, Crash)
+        return crash
+
+    place = "Exception from src/inference/src/cpp/core.cpp:105:"
+    check = "Check 'false' failed at src/frontends/common_translators/src/unconverted_ops_report.cpp:151:"
+    assert fails(f"{place}\n{check}\n\nModel wasn't fully converted.\nMore").message == "Model wasn't fully converted."
+    assert fails(place).message == place
+    assert fails("one\ntwo").message == "one"
 
 
 def store_of(*graphs: Graph) -> tuple[GraphStore, Seeds]:
