@@ -16,11 +16,11 @@ from jostle.frameworks.graph import Graph, decode
 from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.locate import Unlocated
-from jostle.frameworks.reduction.reduce import SameDefect, reduce
+from jostle.frameworks.reduction.reduce import AT_ONCE, SameDefect, reduce
 from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.graph_signature import Signature, parse
 from jostle.progress import Progress, quietly
-from jostle.session.framework_reports import REDUCED, FrameworkReports
+from jostle.session.framework_reports import FAILURES, REDUCED, FrameworkReports
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import FindingRecord, FinishedGraph
 from jostle.storage.findings import FINDINGS, SCRIPT, Recorded, SavedFinding, finish_finding, read_finding, recorded
@@ -125,7 +125,10 @@ class GraphFinisher:
     def _reduced(self, graph: Graph, signature: Signature, late: Callable[[], bool]) -> Graph:
         """A smaller graph with the same defect, or the same if it does not show it alone."""
         same = SameDefect(signature, self.backends, REFERENCE_BOUNDS)
-        return reduce(graph, same, REFERENCE_BOUNDS.evaluate, late) if same([graph])[0] else graph
+        if not same([graph])[0]:
+            return graph
+        at_once = 1 if signature.symptom in FAILURES else AT_ONCE  # each death costs the start of a framework
+        return reduce(graph, same, REFERENCE_BOUNDS.evaluate, late, at_once)
 
     def _shows_again(self, path: Path, signature: Signature) -> bool:
         """Whether the script shows the same in a process of its own: a wrong result, the same error, or no end."""

@@ -26,6 +26,7 @@ from jostle.frameworks.judging.known_issues import KnownIssue
 from jostle.frameworks.judging.locate import Patience, Unlocated, locate
 from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.frameworks.operators.all_operators import OPERATORS
+from jostle.frameworks.reduction.reduce import reduce
 from jostle.frameworks.strategies.all_strategies import UniformEdits
 from jostle.records import NO_LABEL, Outcome, Seeds
 
@@ -177,6 +178,18 @@ def test_a_message_is_told_without_lines_that_only_name_places() -> None:
     assert fails(f"{place}\n{check}\n\nModel wasn't fully converted.\nMore").message == "Model wasn't fully converted."
     assert fails(place).message == place
     assert fails("one\ntwo").message == "one"
+
+
+def test_a_reduction_looks_at_the_time_between_the_models_that_it_asks_for() -> None:
+    asked: list[Graph] = []
+
+    def shows_many(graphs: Sequence[Graph]) -> list[bool]:
+        asked.extend(graphs)
+        return [True] * len(graphs)
+
+    graph = chain("abs", "sin", "tanh", "exp")
+    late = reduce(graph, shows_many, REFERENCE_BOUNDS.evaluate, lambda: len(asked) >= 2, at_once=1)
+    assert len(asked) == 2 and len(late.nodes) < len(graph.nodes)
 
 
 def store_of(*graphs: Graph) -> tuple[GraphStore, Seeds]:

@@ -26,13 +26,18 @@ from jostle.graph_signature import TOGETHER, Signature
 # Which of these graphs show the same defect.
 ShowsMany = Callable[[Sequence[Graph]], list[bool]]
 ROUNDS = 8
+AT_ONCE = 64  # graphs that are asked for before the time is looked at
 
 
 def reduce(
-    graph: Graph, shows_many: ShowsMany, evaluate: Callable[[Graph], Mapping[str, Array]], late: Callable[[], bool]
+    graph: Graph,
+    shows_many: ShowsMany,
+    evaluate: Callable[[Graph], Mapping[str, Array]],
+    late: Callable[[], bool],
+    at_once: int = AT_ONCE,
 ) -> Graph:
     """A graph that shows the same, from which nothing more can be taken, or it is too late for more."""
-    reducer = _Reducer(shows_many, late)
+    reducer = _Reducer(shows_many, late, at_once)
     for _ in range(ROUNDS):
         before = graph
         graph = reducer.smallest(graph, lambda one: cuts(one, evaluate(one.without_training())))
@@ -71,8 +76,8 @@ class SameDefect:
 
 
 class _Reducer:
-    def __init__(self, shows_many: ShowsMany, late: Callable[[], bool]) -> None:
-        self._shows_many, self._late = shows_many, late
+    def __init__(self, shows_many: ShowsMany, late: Callable[[], bool], at_once: int) -> None:
+        self._shows_many, self._late, self._at_once = shows_many, late, at_once
 
     @property
     def late(self) -> bool:
@@ -110,7 +115,13 @@ class _Reducer:
         return self._together(self._together(graph, simplifications[:middle]), simplifications[middle:])
 
     def _ask(self, graphs: Sequence[Graph]) -> list[bool]:
-        return self._shows_many(graphs) if graphs else []
+        """Which show it; those that it is too late for do not."""
+        shown: list[bool] = []
+        for start in range(0, len(graphs), self._at_once):
+            if self.late:
+                break
+            shown += self._shows_many(graphs[start : start + self._at_once])
+        return [*shown, *[False] * (len(graphs) - len(shown))]
 
 
 def applied(simplification: Simplification, graph: Graph) -> Graph | None:
