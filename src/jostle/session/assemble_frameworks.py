@@ -85,7 +85,8 @@ def open_backends(settings: Settings, say: Callable[[str], None] = lambda line: 
     models = read_models(options.begin_from, _form(settings))
     parts = parts_of(models, evaluate_anyhow) if options.no_mutation else []
     backends = BackendPool(options.places, limits_of(options), line_coverage=options.line_coverage)
-    examiner = Examiner(backends, known, options.unspecified, options.report_known)
+    # Of a model of the user's own, a defect that is known is news.
+    examiner = Examiner(backends, known, options.unspecified, options.report_known or options.no_mutation)
     with ExitStack() as undone:
         undone.callback(backends.close)
         say(f"starting {', '.join(options.backends)}: frameworks take seconds to import")

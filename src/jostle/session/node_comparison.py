@@ -35,14 +35,20 @@ class NodeComparison:
     _said: float = field(default_factory=time.monotonic)
 
     def __call__(self, graph: Graph, phase: str, observed: Observed) -> Sequence[Fault]:
-        faults = self.examiner(graph, phase, observed)
         number = graph_number(graph.encoded)
-        known = self._distances.setdefault(number, {})
+        known, wrong = self._distances.setdefault(number, {}), self._wrong.setdefault(number, set())
         for name, one in distances(graph, phase, observed, REFERENCE_BOUNDS).items():
             known[name] = worse(known.get(name, 0.0), one)
-        self._wrong.setdefault(number, set()).update(fault.disagreement.backend for fault in faults)
+        faults = self.examiner(graph, phase, observed)
+        wrong.update(fault.disagreement.backend for fault in faults)
         self._tell_now_and_then()
         return faults
+
+    def ask_between_parts(self, enough: Callable[[], bool]) -> None:
+        self.examiner.ask_between_parts(enough)
+
+    def forget(self) -> None:
+        self.examiner.forget()
 
     def _tell_now_and_then(self) -> None:
         if time.monotonic() - self._said > BETWEEN_LINES:
@@ -53,8 +59,8 @@ class NodeComparison:
     def write(self, folder: Path) -> None:
         """The table, which the same command shows when it has nothing left to do."""
         numbers = [graph_number(part.graph.encoded) for part in self.parts]
-        found = [self._distances[number] for number in numbers]
-        table = table_of(self.models, self.parts, found, [self._wrong[number] for number in numbers])
+        found = [self._distances.get(number, {}) for number in numbers]  # nothing where it was interrupted before
+        table = table_of(self.models, self.parts, found, [self._wrong.get(number, set()) for number in numbers])
         write_json(folder / NODES, table.as_json())
 
 

@@ -29,7 +29,7 @@ from jostle.frameworks.observations import Status
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.strategies.all_strategies import UniformEdits
 from jostle.frameworks.workers.backend_pool import BackendPool
-from jostle.frameworks.workers.backend_process import BackendProcess, Place
+from jostle.frameworks.workers.backend_process import BackendProcess, Place, RunTerms
 from jostle.isolation.process import Died, Limits
 from jostle.lineage import Mutation
 from jostle.records import NO_LABEL, Lesson, Outcome, Seeds, Trace
@@ -126,7 +126,7 @@ def test_a_batch_is_not_waited_for_as_long_as_all_its_models_might_take() -> Non
     worker = Answers()
     process = asked(worker, fresh=True)
     for _ in range(2):
-        process.run([b"{}"] * 8, PREDICT, 0)
+        process.run([b"{}"] * 8, PREDICT, RunTerms(0))
     assert worker.waited == [8 * 30.0, 30.0 + 8 * 0.5]
 
 
@@ -135,7 +135,7 @@ def test_a_model_that_hangs_a_fresh_worker_is_not_asked_again(fresh: bool, monke
     hanging = Answers(hangs=True)
     process = asked(hanging, fresh=fresh)
     monkeypatch.setattr(process, "_started", lambda: hanging)
-    assert process.run([b"{}"], PREDICT, 0)[0].status is Status.HUNG
+    assert process.run([b"{}"], PREDICT, RunTerms(0))[0].status is Status.HUNG
     assert len(hanging.requests) == (1 if fresh else 2)
 
 

@@ -19,8 +19,9 @@ from jostle.frameworks.judging.signature import signature_of
 from jostle.frameworks.observations import REFERENCE
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.operators.operator import Rounding
+from jostle.frameworks.reduction.issue import Report, issue_text
 from jostle.frameworks.reduction.reduce import SameDefect
-from jostle.frameworks.reduction.script import issue_text, script
+from jostle.frameworks.reduction.script import script
 
 ROOTS = np.sqrt(np.arange(1, 41)).astype(np.float32).reshape(5, 8)  # whose squares lie next to whole numbers
 
@@ -131,7 +132,8 @@ def test_it_is_located_and_reduced_beside_eager_mode() -> None:
     with pytest.raises(AssertionError, match="Max absolute difference"):
         exec(text, {})
     exec(text.replace(" * (1 + 2**-20)", ""), {})
-    assert "as torch computes it" in issue_text(graph, one, signature.operator, {"torch": "2.13"}, text)
+    report = Report(graph, one, signature.operator, signature.dtype, "", text, {"torch": "2.13"})
+    assert "as torch computes it" in issue_text(report)
 
 
 def test_compiled_backends_run_beside_the_eager_one_of_their_interpreter() -> None:
