@@ -10,7 +10,7 @@ from jostle.cli.fuzz import say_code
 from jostle.cli.node_table import print_nodes
 from jostle.cli.run import run_session
 from jostle.cli.terminal import Exit, output
-from jostle.frameworks.campaign.options import FRAMEWORKS, settled
+from jostle.frameworks.campaign.options import FRAMEWORKS, OF_MUTATION, settled
 from jostle.options.toml_files import code_named, given_by
 from jostle.progress import Progress
 from jostle.session.assemble_frameworks import assemble
@@ -28,6 +28,8 @@ def frameworks(flags: Flags, as_json: AsJson = False) -> Exit:
     """
     flags = {**flags, "models": flags["models"] or None}
     given = given_by(FRAMEWORKS, flags, Path.cwd(), TABLE)
+    if given.get("no_mutation"):  # a file's budget is that of campaigns which mutate
+        given = given.over(**{name: None for name in OF_MUTATION if not flags[name]})
     interpreters = [] if flags["backends"] else [one.partition("@")[2] for one in given.texts("backends") if "@" in one]
     code = [*code_named(FRAMEWORKS, given, flags), *interpreters]
 

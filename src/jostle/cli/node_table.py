@@ -19,6 +19,8 @@ MOST_NAMED = 10  # nodes without counterpart of one kind
 
 def print_nodes(console: Console, table: NodeTable) -> None:
     """Distances in units of the tolerance by node and backend, and what was not compared."""
+    if not table.rows:
+        return
     backends = list(dict.fromkeys(name for row in table.rows for name in row.distances))
     several = len(table.models) > 1
     shown = Table(box=None, padding=(0, 2))

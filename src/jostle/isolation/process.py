@@ -118,7 +118,9 @@ class Worker:
     def _answer(self, seconds: float) -> dict[str, Any]:
         asked = time.monotonic()
         self._connection.settimeout(GLANCE)
-        while END not in self._received:
+        searched = 0  # bytes of a long answer that are not looked at again
+        while self._received.find(END, searched) < 0:
+            searched = max(0, len(self._received) - len(END) + 1)
             ended = self._process.poll() is not None  # before the last look at what it sent
             with suppress(TimeoutError):
                 chunk = self._connection.recv(LONGEST_CHUNK)

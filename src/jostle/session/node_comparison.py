@@ -65,7 +65,9 @@ class NodeComparison:
 
 
 def read_table(folder: Path) -> NodeTable:
-    """What came of each node."""
+    """What came of each node; of none where it was interrupted before."""
+    if not (folder / NODES).exists():
+        return NodeTable((), ())
     try:
         return NodeTable.from_json(read_json(folder / NODES))
     except (OSError, ValueError, LookupError, TypeError) as error:

@@ -226,7 +226,7 @@ def test_data_in_other_files_is_refused(tmp_path: Path) -> None:
 def test_inputs_without_sizes_and_huge_ones_are_refused(tmp_path: Path) -> None:
     nodes = [helper.make_node("Relu", ["x"], ["y"])]
     assert "give --shape width=N" in refusal(saved(tmp_path, nodes, {}, ["batch", "width"]))
-    assert "too large" in refusal(saved(tmp_path, nodes, {}, [100_000, 100_000]))
+    assert "too large" in refusal(saved(tmp_path, nodes, {}, [10**6, 10**7]))
 
 
 def test_axes_get_the_sizes_that_were_given_and_the_batch_has_one_size_wherever_its_name_stands(tmp_path: Path) -> None:

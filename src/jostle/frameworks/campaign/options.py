@@ -211,8 +211,9 @@ class FrameworkOptions:
 
     @property
     def sampled(self) -> dict[str, int]:
-        """Of slow backends, how many graphs there are to each one that they run."""
-        return {place.name: self.sample or SAMPLE for place in self.places if place.backend in SAMPLED}
+        """Of slow backends, how many graphs there are to each one that they run; all that are compared as they are."""
+        graphs = self.sample or (1 if self.no_mutation else SAMPLE)
+        return {place.name: graphs for place in self.places if place.backend in SAMPLED}
 
     @property
     def begin_from(self) -> tuple[str, ...]:

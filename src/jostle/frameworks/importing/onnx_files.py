@@ -126,7 +126,8 @@ class _Reader:
         computed = {ours: theirs for theirs, ours in self._g.names.items()}
         ends = [computed[node.name] for node in self._g.nodes if node.name not in read and node.name in computed]
         if not ends:
-            raise ModelRefused(f"has nothing that can be compared: {', '.join(sorted(set(left_out.values())))}")
+            lacking = ", ".join(sorted(set(left_out.values()))) or "all of its nodes are constants"
+            raise ModelRefused(f"has nothing that can be compared: {lacking}")
         return self._imported(ends, left_out)
 
     def _add(self, node: Any) -> None:

@@ -96,4 +96,4 @@ def _fitting(value: Any, array: Array) -> Array:
     fits = len(sizes) == array.ndim and all(size in (-1, own) for size, own in zip(sizes, array.shape, strict=True))
     if not fits or array.dtype.name != _dtype(value):
         raise ModelRefused(f"takes {value.name} as {wanted}, and --inputs has {array.dtype.name}{list(array.shape)}")
-    return np.array(array)
+    return np.array(array, _dtype(value))  # of the same name also where its bytes stand in the other order

@@ -51,9 +51,10 @@ class GraphJudgement:
 
 
 # Backends of one family share their kernels, so they are one voice.
-FAMILY = {"onnxruntime": "onnx"}
+FAMILY = {"onnxruntime": "onnx", "torch-onnx": "onnx"}
 
 
 def family_of(backend: str) -> str:
-    stem = backend.partition("@")[0].split("-")[0]  # in whatever interpreter, compiled or not
-    return FAMILY.get(stem, stem)
+    name = backend.partition("@")[0]  # in whatever interpreter
+    stem = name.split("-")[0]  # compiled or not
+    return FAMILY.get(name) or FAMILY.get(stem, stem)

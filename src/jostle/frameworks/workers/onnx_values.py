@@ -15,7 +15,7 @@ from jostle.frameworks.graph import Array, array_as_json, array_from_json
 from jostle.isolation.lifeline import BARE, command
 from jostle.isolation.process import Died, Limits, Worker, most_memory
 from jostle.isolation.spawned import spawning
-from jostle.untrusted.onnx_model import checked_onnx
+from jostle.untrusted.onnx_model import checked_onnx, external_files
 
 PROGRAM = "jostle.frameworks.workers.onnx_values_server"
 PATIENCE = 300.0  # seconds for one pass of the model
@@ -51,6 +51,8 @@ class OnnxValues:
             model = checked_onnx(self._path, onnx.defs.onnx_opset_version())
         except ValueError as error:
             raise ModelRefused(f"cannot be given to ONNX Runtime: {error}") from error
+        if external_files(model):  # inside branches and functions: a runtime would look for them elsewhere
+            raise ModelRefused("keeps arrays in other files, which only its own folder tells: save it as one file")
         return bytes(model.SerializeToString())
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
