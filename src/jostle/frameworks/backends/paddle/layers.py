@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
-from jostle.frameworks.backends.program import Call, Expression
+from jostle.frameworks.backends.program import Call, Expression, Unsupported
 from jostle.frameworks.backends.templates import template
 
 
@@ -17,10 +17,12 @@ LAYER_CLASSES = {"rnn": "SimpleRNN", "lstm": "LSTM", "gru": "GRU"}
 WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 
-def layer_of(call: Call) -> list[str]:
-    """Lines that make the layer which a node calls, if it calls one."""
+def layer_of(call: Call, leaves: Container[str]) -> list[str]:
+    """Lines that make the layer which a node calls, if it calls one, before anything is computed."""
     if call.node.operator not in LAYER_CLASSES:
         return []
+    if any(name not in leaves for name in call.node.inputs[1:]):
+        raise Unsupported("has recurrent layers with weights of their own, and none that are computed")
     layer, sizes = f"{call.node.name}_layer", f"{call.types[0].shape[2]}, {call.type.shape[2]}"
     return [
         f'paddle.set_default_dtype("{call.type.dtype}")',

@@ -53,7 +53,7 @@ class Paddle:
     def program(self, graph: Graph, phase: str) -> str:
         if phase != PREDICT and any(node.operator in LAYER_CLASSES for node in graph.nodes):
             raise Unsupported("takes no gradients of the weights that its recurrent layers were given")
-        layers = [line for call in calls(graph) for line in layer_of(call)]
+        layers = [line for call in calls(graph) for line in layer_of(call, graph.leaves)]
         run = _predict if phase == PREDICT else _gradient if phase == GRADIENT else _train
         lines = ["import numpy as np", "import paddle", "import paddle.nn.functional as F", "", *layers]
         return "\n".join([*lines, *_model(graph), *run(graph)]) + "\n"
