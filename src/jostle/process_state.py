@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # whose getsignal does not name handlers, which takes long
 import io
+import logging
 import os
 import signal
 import sys
@@ -169,7 +170,8 @@ class ProcessState:
             if redirected and not _lead_back(number):
                 raise ProcessSpoilt(f"the model closed {name} of its process for good")
             if closed:
-                before = _stream_to(number)
+                gone, before = before, _stream_to(number)
+                _have_logs_follow(gone, before)
             if replaced or closed:
                 setattr(sys, name, before)
             if replaced or closed or redirected:
@@ -213,6 +215,14 @@ def _to_nowhere(number: int) -> TextIO:
         os.dup2(opened, number)
         os.close(opened)
     return _stream_to(number)
+
+
+def _have_logs_follow(gone: TextIO | None, stream: TextIO) -> None:
+    """Libraries' logs keep the stream that they found when they were made."""
+    for logger in (logging.root, *list(logging.root.manager.loggerDict.values())):
+        for handler in getattr(logger, "handlers", ()):
+            if isinstance(handler, logging.StreamHandler) and handler.stream is gone:
+                handler.stream = stream  # setStream would flush what is closed
 
 
 def _stream_to(number: int) -> TextIO:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import signal
 import subprocess
@@ -118,3 +120,13 @@ with open({str(tmp_path / "file")!r}, "w") as file:
 """
     subprocess.run(["sh", "-c", '"$0" -c "$1" >&- 2>&-', sys.executable, program], check=True)
     assert (tmp_path / "file").read_text() == ""
+
+
+@needs_posix
+def test_logs_of_libraries_follow_a_stream_that_a_model_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with io.TextIOWrapper(io.FileIO(2, "w", closefd=False)) as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        handler = logging.StreamHandler()
+        monkeypatch.setattr(logging.getLogger("a library"), "handlers", [handler])
+        assert not isinstance(attempt(stream.close), Crash)
+        assert handler.stream is sys.stderr and not sys.stderr.closed
