@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from jostle.campaign import Budget, Campaign
 from jostle.coverage_counter import CoverageCounter
 from jostle.feedback.nearest import FarFromSeen
-from jostle.interfaces import Feedback, Mutator, Scheduler
+from jostle.interfaces import Feedback, Mutator, Scheduler, Target
 from jostle.mutators.noise import Noise
 from jostle.oracles.crash import NoCrash
 from jostle.oracles.numeric import Finite
 from jostle.randomness import randomness
-from jostle.records import Candidates, Lesson, Trace
+from jostle.records import Candidates, Lesson, Trace, all_rows
 from jostle.schedulers.recent import NewestFew, Uniform
 from jostle.step_records import History, StepRecord
 from jostle.storage.archive import open_archive, open_campaign
@@ -64,10 +64,12 @@ class Run:
     classes: Callable[[Tensor], Tensor] = lambda outputs: outputs.argmax(1)
     corpus_memory: int | None = None
     scratch_folder: Path | None = None
+    target: Callable[[nn.Module], Target] = lambda module: Contained(TorchTarget(module))
+    interruptible_beginning: bool = False
 
     def __post_init__(self) -> None:
         self.campaign = Campaign(
-            target=Contained(TorchTarget(self.module)),
+            target=self.target(self.module),
             mutator=self.mutator(),
             feedbacks=self.feedbacks(),
             oracles=[oracle() for oracle in self.oracles],
@@ -84,6 +86,7 @@ class Run:
             counter=self.counter(),
             corpus_memory=self.corpus_memory,
             scratch_folder=self.scratch_folder,
+            interruptible_beginning=self.interruptible_beginning,
         )
 
     def to_the_end(self, history: History | None = None, **choices: Any) -> Run:
@@ -92,6 +95,21 @@ class Run:
 
     def journal(self) -> list[dict[str, Any]]:
         return [journal_line(record) for record in self.records]
+
+
+class RowByRow:
+    """Runs a model on one input at a time, and asks before each whether to go on."""
+
+    def __init__(self, module: nn.Module):
+        self._target = Contained(TorchTarget(module))
+        self._enough: Callable[[], bool] = lambda: False
+
+    def ask_between_rows(self, enough: Callable[[], bool]) -> None:
+        self._enough = enough
+
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
+        rows = all_rows(len(batch)).split(1)
+        return Trace.joined([self._target.run(batch.select(row), watched) for row in rows if not self._enough()])
 
 
 class Sturdy(nn.Module):

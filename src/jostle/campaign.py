@@ -88,6 +88,7 @@ class Campaign:
         independent: bool = False,
         share: Share | None = None,
         crew: Crew | None = None,
+        interruptible_beginning: bool = False,
     ):
         """A step runs `batch` inputs, and with a `largest_batch` up to so many, the more the campaign has run before.
 
@@ -102,6 +103,10 @@ class Campaign:
         With a `crew`, its workers do all steps after the planting. A worker has a `share` of them, randomness of its
         own, and one processor if it is one of several; it keeps the traces of what its steps keep, for others to know
         it without running it.
+
+        Whoever asks to stop before the first step gets a result when the seeds, or what an earlier run kept, have run.
+        With an `interruptible_beginning` that raises Interrupted where the target looks between rows, and nothing of it
+        is in the journal.
 
         Inputs of the corpus take at most `corpus_memory` bytes, None is no bound. What is beyond is in a file without
         a name on the disk of `scratch_folder`, or of the system's folder for such files.
@@ -122,7 +127,8 @@ class Campaign:
         self._planning_thread = ThreadPoolExecutor(1, "planning")  # begins when it is first given something
         self._tally = Tally()
         self._listeners: Sequence[Listener] = ()
-        self._stopping = self._planting = False
+        self._stopping = self._beginning = False
+        self._interruptible_beginning = interruptible_beginning
         self._room: int | None = None
         self._unassessed = 0
         self._step_started: float | None = None
@@ -177,11 +183,12 @@ class Campaign:
         redone: Redone = lambda past, kept, failing: None,
     ) -> None:
         """Plants the seeds, or takes over an earlier run."""
-        self._listeners = listeners
+        self._listeners, self._beginning = listeners, True
         if history is None:
             self._plant()
         else:
             self._resume(history, redone)
+        self._beginning = False
 
     def step(self) -> DoneStep | None:
         """Does one more step; none if the budget is spent, somebody asked to stop, or there is nothing to mutate."""
@@ -241,8 +248,8 @@ class Campaign:
 
     def _enough(self) -> bool:
         """Whether no more rows shall run; if somebody asked to stop, the step under way is abandoned."""
-        if self._planting and self._stopping:
-            raise Interrupted  # nothing is in the journal yet
+        if self._beginning and self._interruptible_beginning and self._stopping:
+            raise Interrupted
         if self._step_started is None:
             return False  # what comes before the first step, or after the last, is done to its end
         if self._stopping:
@@ -252,10 +259,9 @@ class Campaign:
 
     def _plant(self) -> None:
         """Runs the seeds, as step 0; all that violate nothing enter the corpus."""
-        started, self._planting = time.monotonic(), True
+        started = time.monotonic()
         seeds = self._seeds.as_candidates()
         trace = Trace.joined([self._target.run(part) for part in seeds.split(self._batch)])
-        self._planting = False
         _refuse_if_all_failed(trace)
         self._notify(started, self._done(StepPlan(len(seeds), seeds), trace, every=True))
 

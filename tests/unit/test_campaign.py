@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,12 +12,15 @@ from torch import Tensor
 from fragile_campaign import (
     SEEDS,
     Lessons,
+    RowByRow,
     Run,
     Sturdy,
+    interrupted,
     two_bounds,
 )
 from jostle import campaign
 from jostle.campaign import Budget
+from jostle.errors import Interrupted
 from jostle.feedback.nearest import FarFromSeen
 from jostle.inputs.distances import relative_distances
 from jostle.interfaces import Scheduler
@@ -70,6 +74,26 @@ def test_a_run_ends_when_there_is_no_more_room_for_what_it_writes() -> None:
     run = Run(Budget(executions=2000))
     run.to_the_end(full=lambda: len(run.records) == 4)
     assert [record.step for record in run.records] == [0, 1, 2, 3]
+
+
+def test_who_asks_to_stop_while_seeds_run_one_by_one_gets_a_result() -> None:
+    run = Run(Budget(executions=2000), target=RowByRow)
+    run.campaign.stop()
+    assert run.to_the_end().summary.executions == len(SEEDS)
+    assert [record.step for record in run.records] == [0]
+
+
+def test_a_beginning_that_may_be_interrupted_ends_there_with_seeds_and_on_resume(tmp_path: Path) -> None:
+    run = Run(Budget(executions=2000), target=RowByRow, interruptible_beginning=True)
+    run.campaign.stop()
+    with pytest.raises(Interrupted):
+        run.to_the_end()
+    assert not run.records
+    resumed, history = interrupted(tmp_path, 300, Budget(executions=900), target=RowByRow, interruptible_beginning=True)
+    resumed.campaign.stop()
+    with pytest.raises(Interrupted):
+        resumed.to_the_end(history)
+    resumed.listeners[0].release()
 
 
 def test_the_campaign_carries_on_after_a_finding(found: Run) -> None:

@@ -68,6 +68,7 @@ def frameworks(
         batch=options.batch,
         share=share,
         crew=crew(seeds),
+        interruptible_beginning=True,  # one model may end the processes of several frameworks, which takes minutes
     )
     return FrameworkCampaign(campaign, target, seeds)
 

@@ -227,7 +227,7 @@ def test_a_campaign_that_is_stopped_while_it_plants_ends_there() -> None:
     campaign = Campaign(
         target=target, mutator=Edits(edits, store, plan), feedbacks=[], oracles=[],
         scheduler=SeedScores(UniformEdits(list(edits)), plan, Weights()), seeds=seeds, budget=Budget(executions=9),
-        batch=1,
+        batch=1, interruptible_beginning=True,
     )  # fmt: skip
     campaign.stop()
     with pytest.raises(Interrupted):
