@@ -45,7 +45,9 @@ def failure_of(script: Path) -> str | None:
     quiet = os.environ | {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
     call = [sys.executable, script]
     try:
-        done = subprocess.run(call, capture_output=True, text=True, env=quiet, timeout=SECONDS, check=False)
+        done = subprocess.run(
+            call, capture_output=True, text=True, errors="replace", env=quiet, timeout=SECONDS, check=False
+        )
     except subprocess.TimeoutExpired:
         return ENDLESS
     if not done.returncode:

@@ -241,10 +241,10 @@ class Campaign:
         """What workers counted besides steps, by name."""
         return Counter() if self._crew is None else self._crew.counts()
 
-    def spent(self) -> bool:
-        """Whether the budget is."""
+    def spent(self, more: float = 0.0) -> bool:
+        """Whether the budget is, or would be after so many more seconds."""
         tally = self._tally
-        return self._budget.spent(tally.seconds, tally.executions, tally.findings.total())
+        return self._budget.spent(tally.seconds + more, tally.executions, tally.findings.total())
 
     def _enough(self) -> bool:
         """Whether no more rows shall run; if somebody asked to stop, the step under way is abandoned."""

@@ -143,11 +143,15 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
 
     # An examiner of its own: that of the campaign is left where the campaign is stopped, in the middle of a step.
     finisher = GraphFinisher(archive.folder, backends, Examiner(backends, examiner.known), files, options.timeout)
-    scripts = ScriptsAsFound(finisher, lambda: composed.target.faults, archive.wait, lambda: composed.campaign.stopping)
+    campaign, target = composed.campaign, composed.target
+    scripts = ScriptsAsFound(
+        finisher, lambda: target.faults, archive.wait, lambda more: campaign.stopping or campaign.spent(more)
+    )
 
     def report_and_forget(record: StepRecord) -> None:
-        scripts(record)
-        composed.target.forget()
+        if hiring.cluster is None:  # workers would wait for it
+            scripts(record)
+        target.forget()
 
     def seen() -> dict[str, int]:
         """What was met and is no finding, here and by workers."""

@@ -1,8 +1,7 @@
-"""When the budget is spent: every finding becomes a small model, a script that shows it, and the text of an issue."""
+"""Every finding in frameworks becomes a small model, a script that shows it, and the text of an issue."""
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,11 +15,13 @@ from jostle.frameworks.graph import Graph, decode
 from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.locate import Unlocated
+from jostle.frameworks.judging.signature import without_numbers
 from jostle.frameworks.reduction.reduce import AT_ONCE, SameDefect, reduce
 from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.graph_signature import Signature, parse
 from jostle.progress import Progress, quietly
 from jostle.session.framework_reports import FAILURES, REDUCED, FrameworkReports
+from jostle.session.script_run import ScriptRun, run_script
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import FindingRecord, FinishedGraph
 from jostle.storage.findings import FINDINGS, SCRIPT, Recorded, SavedFinding, finish_finding, read_finding, recorded
@@ -32,6 +33,7 @@ from jostle.untrusted.files import read_plain
 GRAPH = "graph.json"
 REDUCING = 30.0  # seconds for one finding
 STARTING = 60.0  # seconds that importing a framework may take
+AN_EXIT = "Exit_#"  # of a process, in a signature, which has no numbers and spaces
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,10 @@ class GraphFinisher:
         """Makes one finding's model smaller, and writes its report; whether it came to that before it was stopped.
 
         With fewer seconds than a search may take, one that needs more is left where it is, for another call to go on.
+        Nothing comes of a folder that was moved away.
         """
+        if not folder.is_dir():
+            return False
         finding = read_finding(folder, record)
         signature = _parsed(folder, record.graph_defect.signature)
         end = time.monotonic() + seconds
@@ -84,13 +89,15 @@ class GraphFinisher:
             small = self._reduced(self._guilty_part(finding, signature), signature, late)
         except Unlocated:
             return False
-        if stopped():
+        if stopped() or not folder.is_dir():
             return False
         files = {GRAPH: self._graph(finding).encoded, **self._reports.files(small, signature)}
         _write(folder, files)
         if late() and seconds < REDUCING:
             return False
-        shows = (folder / SCRIPT).exists() and self._shows_again(folder / SCRIPT, signature)
+        shows = (folder / SCRIPT).exists() and self._shows_again(finding, signature, stopped)
+        if shows is None:
+            return False
         finish_finding(finding, FinishedGraph(shows, tuple(node.operator for node in small.nodes)))
         return True
 
@@ -130,18 +137,27 @@ class GraphFinisher:
         at_once = 1 if signature.symptom in FAILURES else AT_ONCE  # each death costs the start of a framework
         return reduce(graph, same, REFERENCE_BOUNDS.evaluate, late, at_once)
 
-    def _shows_again(self, path: Path, signature: Signature) -> bool:
-        """Whether the script shows the same in a process of its own: a wrong result, the same error, or no end."""
+    def _shows_again(self, finding: SavedFinding, signature: Signature, stopped: Callable[[], bool]) -> bool | None:
+        """Whether the script shows the same in a process of its own; None if somebody asked to stop before."""
         interpreter = self.backends.place(signature.backend).interpreter
-        call, patience = [interpreter, "-P", str(path)], self.timeout + STARTING
-        try:
-            done = subprocess.run(call, capture_output=True, text=True, timeout=patience, check=False)
-        except subprocess.TimeoutExpired:
-            return signature.symptom == Symptom.HANG
-        if signature.symptom != Symptom.CRASH:
-            return "AssertionError" in done.stderr
-        error = signature.frame.partition("@")[0]
-        return done.returncode < 0 or (done.returncode > 0 and error in done.stderr)
+        call = [str(interpreter), "-P", str(finding.folder / SCRIPT)]
+        run = run_script(call, self.timeout + STARTING, stopped)
+        return None if run is None else shows(run, signature, finding.record.details.get("error"))
+
+
+def shows(run: ScriptRun, signature: Signature, error: object) -> bool:
+    """Whether a script ended as the signature says: by a wrong result, the same error, or not at all.
+
+    `error` is the one that was seen; a signature tells no number, such as that of an exit code.
+    """
+    if run.code is None:
+        return signature.symptom == Symptom.HANG
+    if signature.symptom != Symptom.CRASH:
+        return "AssertionError" in run.errors
+    name = signature.frame.partition("@")[0]
+    if name == AN_EXIT:
+        return run.code > 0 and error == f"Exit {run.code}"
+    return run.code < 0 or (run.code > 0 and name in without_numbers(run.errors))
 
 
 def _parsed(folder: Path, signature: str) -> Signature:

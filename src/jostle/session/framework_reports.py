@@ -23,6 +23,7 @@ from jostle.storage.findings import ISSUE, SCRIPT
 
 REDUCED = "reduced.json"
 OWN_THREADS = ("jax", "jax-eager", "pytensor")  # choose how many they compute with; workers give the others one
+LETS_DIE = {"paddle": ["paddle.disable_signal_handler()  # which may sleep for ever"]}  # in scripts, by library
 FAILURES = (Symptom.CRASH, Symptom.HANG)
 
 
@@ -58,7 +59,16 @@ class FrameworkReports:
         expected = observed[judge_of_it or REFERENCE].arrays  # none where what ends a process has no meaning
         if found.tensor:
             expected = {found.tensor: expected[found.tensor]}
-        text = script(graph, phase, lowering, expected, seen, eager=found.symptom is Symptom.COMPILED)
+        fatal = found.crash is not None and found.crash.fatal
+        text = script(
+            graph,
+            phase,
+            lowering,
+            expected,
+            seen,
+            eager=found.symptom is Symptom.COMPILED,
+            first=LETS_DIE.get(lowering.module, []) if fatal else [],
+        )
         report = Report(
             graph=graph,
             found=found,

@@ -32,16 +32,18 @@ def script(
     seen: Mapping[str, Array] | None,
     *,
     eager: bool = False,
+    first: Sequence[str] = (),
 ) -> str:
     """A program that exits with 1 as long as the framework does what was seen, and with 0 once it is mended.
 
     `seen` is None if the framework raised, which then ends the script as well. `eager`: what is expected is what the
-    same framework computes eagerly, so that a tenth of any difference is too much.
+    same framework computes eagerly, so that a tenth of any difference is too much. `first` are lines that it begins
+    with after its imports.
     """
     program = lowering.program(graph, phase).strip("\n")
     arrays = [f"{name} = {array_literal(array)}" for name, array in arrays_of(graph, phase).items()]
     imports, body = _split_imports(program)
-    parts = [*_imports(imports, "".join(arrays)), "", *arrays, "", *body, ""]
+    parts = [*_imports(imports, "".join(arrays)), *first, "", *arrays, "", *body, ""]
     if not expected:
         return "\n".join(parts)
     listed = [
