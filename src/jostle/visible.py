@@ -17,6 +17,11 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
+def plain(text: str) -> str:
+    """The same where it becomes part of Markdown: nothing in it is markup."""
+    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|!~@" else sign for sign in one_line(text))
+
+
 def log_line(text: str) -> str:
     """The same for a line of its own in the log of a CI, which takes one that begins with two colons for a command."""
     line = one_line(text)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from jostle.graph_signature import NOTHING, TOGETHER, Signature, parse
 from jostle.storage.finding_record import FindingRecord, FinishedGraph
 from jostle.triage.triaged_finding import TriagedFinding
+from jostle.visible import plain
 
 LONGEST = 60  # characters of a value
 
@@ -66,11 +67,10 @@ def variants_in_words(findings: Sequence[TriagedFinding]) -> str:
 def _row(record: FindingRecord) -> Iterator[str]:
     signature = signature_in(record)
     if signature is not None:
-        seen, expected = (_cell(record.details.get(name)) for name in ("seen", "expected"))
+        seen, expected = (record.details.get(name) for name in ("seen", "expected"))
         words = signature.backend, signature.phase, signature.dtype, signature.attributes, seen, expected
-        yield f"| {' | '.join(words)} |"
+        yield f"| {' | '.join(map(_cell, words))} |"
 
 
 def _cell(value: object) -> str:
-    text = " ".join(str(value or "").replace("|", "/").replace("`", "'").split())
-    return text[:LONGEST] or NOTHING
+    return plain(str(value or "")[:LONGEST]) or NOTHING

@@ -9,7 +9,7 @@ from jostle.storage.campaign_record import CampaignRecord
 from jostle.storage.defect_record import Defect
 from jostle.storage.finding_record import FindingRecord
 from jostle.triage.model_traceback import model_traceback
-from jostle.visible import one_line, visible
+from jostle.visible import plain, visible
 
 LONGEST = 4_000  # characters of a traceback
 FENCE = "~~~~~~"
@@ -37,8 +37,3 @@ def _lines(defect: Defect, record: FindingRecord, campaign: CampaignRecord, scri
         yield "No script: it is of a gradient that is not finite, which a run of the model alone does not show."
     else:
         yield "To see it again, run `python reproduce.py` in this folder; it fails while the defect is there."
-
-
-def plain(text: str) -> str:
-    """One line in which nothing is markup."""
-    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|!~@" else sign for sign in one_line(text))

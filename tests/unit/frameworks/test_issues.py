@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from jostle.foreign import Crash
 from jostle.frameworks.backends.all_backends import LOWERINGS
 from jostle.frameworks.backends.program import PREDICT, Unsupported
 from jostle.frameworks.campaign.seed_graphs import seed_graphs
@@ -71,3 +72,15 @@ def test_a_part_of_training_is_named_as_such() -> None:
     found = Disagreement("paddle", "train", Symptom.TRAINING, "w", (), "1.0", "2.0")
     report = Report(MODELS["linear"], found, "optimiser.adadelta", NOTHING, "", "", {})
     assert issue_text(report).startswith("# paddle: optimiser adadelta trains to wrong parameters\n")
+
+
+def test_what_a_framework_says_is_no_markup_and_can_be_encoded() -> None:
+    crash = Crash("Error", "std::vector<float> @name\x1b[31m \ud800 <img src=x>", "a_b.py:run", "")
+    found = Disagreement("torch@/a_b/python", PREDICT, Symptom.CRASH, crash=crash)
+    report = Report(
+        MODELS["linear"], found, "linear", "float32", "", "", {"torch": "2"}, others={"jax": "fails with <b>"}
+    )
+    text = issue_text(report)
+    assert r"Error in a\_b.py:run: std::vector\<float\> \@name\\x1b\[31m \\ud800 \<img src=x\>" in text
+    assert r"# torch\@/a\_b/python: " in text and r"- jax: fails with \<b\>" in text
+    assert text.encode()

@@ -73,7 +73,7 @@ def test_the_issue_has_a_table_of_variants() -> None:
     table = variants_table([finding(ALIKE[0]), finding(ALIKE[1], seen="a | b"), finding(ALIKE[0])])
     assert table[4:6] == [
         "| paddle | predict | float64 | - | 1.0 | 2.0 |",
-        "| paddle | gradient | float64 | - | a / b | 2.0 |",
+        "| paddle | gradient | float64 | - | a \\| b | 2.0 |",
     ]
     assert not variants_table([finding(ALIKE[0])])
 
@@ -81,3 +81,9 @@ def test_the_issue_has_a_table_of_variants() -> None:
 def test_a_signature_that_somebody_damaged_is_a_cause_of_its_own() -> None:
     damaged = finding("paddle predict values")
     assert len(defects_of([damaged, finding(ALIKE[0])])) == 2
+
+
+def test_nothing_of_a_strangers_record_is_markup_in_the_table() -> None:
+    hostile = [finding(f"<img> predict values celu - {dtype} -", seen="@name\x1b[31m") for dtype in ("#1", "#2")]
+    row = variants_table(hostile)[4]
+    assert row == r"| \<img\> | predict | \#1 | - | \@name\\x1b\[31m | 2.0 |"

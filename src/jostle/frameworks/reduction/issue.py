@@ -12,6 +12,7 @@ from jostle.frameworks.judging.known_issues import KnownIssue
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.reduction.api_names import api_names
 from jostle.graph_signature import NOTHING
+from jostle.visible import plain
 
 MOST_NAMES = 3  # in a title
 
@@ -41,15 +42,15 @@ def _lines(report: Report) -> Iterator[str]:
     versions = [f"{name} {version}" for name, version in report.versions.items()]
     yield from (f"# {title(report)}", "")
     if report.known is not None:
-        yield from (f"known: {report.known}", "")
-    yield from (f"**Versions:** {', '.join([*versions, *report.surroundings])}", "")
+        yield from (f"known: {plain(str(report.known))}", "")
+    yield from (f"**Versions:** {plain(', '.join([*versions, *report.surroundings]))}", "")
     yield from (f"**Seen:** {seen_text(report.found)}", "")
     yield f"**Expected:** {expected_text(report.found)}"
     for name in dict.fromkeys(node.operator for node in report.graph.nodes):
         yield f"- `{name}` is {OPERATORS[name].meaning}"
     yield ""
     if report.others:
-        yield from ("**Others:**", *(f"- {name}: {said}" for name, said in report.others.items()), "")
+        yield from ("**Others:**", *(f"- {plain(f'{name}: {said}')}" for name, said in report.others.items()), "")
     yield from ("```python", report.script.rstrip("\n"), "```", "")
 
 
@@ -71,16 +72,18 @@ def title(report: Report) -> str:
     part, _, name = report.operator.partition(".")
     named = [f"{part} {name}"] if name else api_names(report.program)[:MOST_NAMES] or [report.operator]
     of = f" of {report.dtype}" if report.dtype != NOTHING else ""
-    whose = "" if all(one.startswith(f"{report.found.backend}.") for one in named) else f"{report.found.backend}: "
+    whose = (
+        "" if all(one.startswith(f"{report.found.backend}.") for one in named) else f"{plain(report.found.backend)}: "
+    )
     return f"{whose}{', '.join(named)}{of} {WHAT[report.found.symptom]}"
 
 
 def seen_text(found: Disagreement) -> str:
     if found.crash is not None and found.crash.fatal:
-        return f"the process ends with {found.crash.error}"
+        return f"the process ends with {plain(found.crash.error)}"
     if found.crash is not None:
         message = found.crash.message.strip().splitlines()
-        return f"{found.crash.error} in {found.crash.where}: {message[0] if message else ''}"
+        return plain(f"{found.crash.error} in {found.crash.where}: {message[0] if message else ''}")
     if found.symptom is Symptom.HANG:
         return "the program does not end"
     return f"`{found.tensor}`{list(found.index) if found.index else ''} is {found.seen}"
@@ -90,5 +93,5 @@ def expected_text(found: Disagreement) -> str:
     if found.symptom in (Symptom.CRASH, Symptom.HANG):
         return "a result by the definition, and in any case a process that goes on:"
     if found.symptom is Symptom.COMPILED:
-        return f"{found.expected}, as {eager_twin(found.backend)} computes it:"
+        return f"{found.expected}, as {plain(str(eager_twin(found.backend)))} computes it:"
     return f"{found.expected}, computed in float64 by the definition:"
