@@ -13,9 +13,10 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from running import ENVIRONMENT, JOSTLE
+from running import ENVIRONMENT, JOSTLE, PATIENCE
 from running import in_this_process as run
 
+from jostle.storage.findings import readable_findings
 from soaking import only_in_soak
 
 FEW = ("mlp", "attention", "--backends", "onnxruntime")
@@ -176,18 +177,21 @@ def test_a_kill_leaves_every_finding_with_a_script(tmp_path: Path) -> None:
     process = subprocess.Popen([JOSTLE, *command], env=ENVIRONMENT, stderr=subprocess.DEVNULL)
 
     def found_before(step: int) -> list[Path]:
-        """The findings of steps before this one."""
-        found = [path.parent for path in folder.glob("findings/*/finding.json")]
-        return [place for place in found if json.loads((place / "finding.json").read_text())["step"] < step]
+        """The findings of steps before this one, without those that are just being written."""
+        found, _ = readable_findings(folder / "findings")
+        return [place for place, record in found if record.step < step]
 
     def last_step() -> int:
         journal = folder / "journal.jsonl"
         return len(journal.read_text().splitlines()) - 1 if journal.is_file() else 0
 
-    while not found_before(last_step()):
-        assert process.poll() is None
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    end = time.monotonic() + PATIENCE
+    try:
+        while not found_before(last_step()):
+            assert process.poll() is None and time.monotonic() < end
+            time.sleep(0.02)
+    finally:
+        process.kill()
+        process.wait()
     for place in found_before(last_step()):
         assert {"reproduce.py", "issue.md", "reduced.json"} <= {path.name for path in place.iterdir()}
