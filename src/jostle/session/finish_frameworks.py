@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jostle.errors import OutputRefused
@@ -14,6 +14,7 @@ from jostle.frameworks.campaign.target import Fault
 from jostle.frameworks.graph import Graph, decode
 from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.disagreement import Symptom
+from jostle.frameworks.judging.known_issues import KnownIssue
 from jostle.frameworks.judging.locate import Unlocated
 from jostle.frameworks.judging.signature import without_numbers
 from jostle.frameworks.reduction.reduce import AT_ONCE, SameDefect, reduce
@@ -95,10 +96,11 @@ class GraphFinisher:
         _write(folder, files)
         if late() and seconds < REDUCING:
             return False
-        shows = (folder / SCRIPT).exists() and self._shows_again(finding, signature, stopped)
-        if shows is None:
+        shown = (folder / SCRIPT).exists() and self._shows_again(finding, signature, stopped)
+        if shown is None:
             return False
-        finish_finding(finding, FinishedGraph(shows, tuple(node.operator for node in small.nodes)))
+        finding = _with_known(finding, self._reports.known_as(small, signature))
+        finish_finding(finding, FinishedGraph(shown, tuple(node.operator for node in small.nodes)))
         return True
 
     def write_report(self, folder: Path, fault: Fault) -> None:
@@ -158,6 +160,13 @@ def shows(run: ScriptRun, signature: Signature, error: object) -> bool:
     if name == AN_EXIT:
         return run.code > 0 and error == f"Exit {run.code}"
     return run.code < 0 or (run.code > 0 and name in without_numbers(run.errors))
+
+
+def _with_known(finding: SavedFinding, known: KnownIssue | None) -> SavedFinding:
+    """The same, and its record says as what it is known."""
+    if known is None:
+        return finding
+    return replace(finding, record=replace(finding.record, details={**finding.record.details, "known": str(known)}))
 
 
 def _parsed(folder: Path, signature: str) -> Signature:

@@ -13,6 +13,7 @@ from jostle.frameworks.judging.eager_twin import eager_twin, witnesses
 from jostle.frameworks.judging.known_issues import KnownIssue, known_as
 from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.frameworks.reduction.issue import Report, issue_text
+from jostle.frameworks.reduction.reduce import signature_of_what_is_left
 from jostle.frameworks.reduction.script import script
 from jostle.frameworks.reduction.simplifications import plainly_named
 from jostle.frameworks.workers.backend_pool import BackendPool
@@ -42,6 +43,10 @@ class FrameworkReports:
         small = plainly_named(small)
         files = {REDUCED: json_bytes(graph_as_json(small))}
         return files | self._reproducer(small, signature, shown)
+
+    def known_as(self, small: Graph, signature: Signature) -> KnownIssue | None:
+        """As what a finding is known, by what was seen first, or by what is left of that in its small model."""
+        return known_as(signature, self.known) or known_as(signature_of_what_is_left(small, signature), self.known)
 
     def _reproducer(self, graph: Graph, signature: Signature, shown: Disagreement | None) -> dict[str, bytes]:
         backend, phase = signature.backend, signature.phase
@@ -79,7 +84,7 @@ class FrameworkReports:
             versions=self.backends.versions()[backend],
             surroundings=_surroundings(backend),
             others={} if shown is not None else self._others(graph, signature, found),
-            known=known_as(signature, self.known),
+            known=self.known_as(graph, signature),
         )
         return {SCRIPT: text.encode(), ISSUE: issue_text(report).encode()}
 

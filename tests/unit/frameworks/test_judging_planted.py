@@ -22,7 +22,8 @@ from jostle.frameworks.judging.compare import compare, judge
 from jostle.frameworks.judging.locate import Patience, locate
 from jostle.frameworks.judging.signature import signature_of
 from jostle.frameworks.operators.operator import Wanted
-from jostle.frameworks.reduction.reduce import SameDefect, reduce
+from jostle.frameworks.reduction.reduce import SameDefect, reduce, signature_of_what_is_left
+from jostle.graph_signature import Signature
 
 Random = np.random.Generator
 
@@ -163,6 +164,22 @@ def test_a_planted_bug_is_found_located_and_reduced(bug: str) -> None:
     assert signature_of(locate(small, found, runner, REFERENCE_BOUNDS, Patience.of_one()), found).core == signature.core
     assert len(small.nodes) <= 3
     assert sum(leaf.array.size for leaf in small.leaves.values()) <= 40
+
+
+def test_operators_that_are_guilty_together_are_reduced_on_their_dtype_and_named_by_what_is_left() -> None:
+    wrong = Planted(wrong=(("sin", lambda call: f"torch.sin({call[0]}) * 1.001"),))
+    runner = InProcess({"planted": wrong, "other": Planted("other")})
+    signature = Signature("planted", PREDICT, "values", "sin+tanh", dtype="float32")
+    nodes = Node("a", "tanh", ("x",)), Node("b", "sin", ("a",))
+    single, double = (
+        Graph({"x": Leaf(PARAMETER, np.array([0.5, 1.0], dtype))}, nodes, ("b",)) for dtype in ("float32", "float64")
+    )
+    same = SameDefect(signature, runner, REFERENCE_BOUNDS)
+    assert same([single, double]) == [True, False]
+    small = reduce(single, same, REFERENCE_BOUNDS.evaluate, late=lambda: False)
+    assert signature_of_what_is_left(small, signature).text == "planted predict values sin - float32 -"
+    alone = replace(signature, operator="sin")
+    assert signature_of_what_is_left(small, alone) == alone
 
 
 @pytest.mark.parametrize("phase", [PREDICT, GRADIENT])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jostle.frameworks.graph import Array, Graph, Invalid
 from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.eager_twin import witnesses
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
-from jostle.frameworks.judging.signature import frame_of, holds
+from jostle.frameworks.judging.signature import class_of, dtype_of, frame_of, holds
 from jostle.frameworks.observations import Observation, Runner
+from jostle.frameworks.operators.all_operators import types_of
 from jostle.frameworks.reduction.simplifications import (
     Simplification,
     is_valid,
@@ -65,9 +66,10 @@ class SameDefect:
 
     def _may_show(self, graph: Graph) -> bool:
         """Whether what is guilty is there; of several operators that are guilty together some may not be needed."""
-        operators = self.signature.operator.split(TOGETHER)
+        operators, types = self.signature.operator.split(TOGETHER), types_of(graph)
         only_these = len(operators) > 1 and all(node.operator in operators for node in graph.nodes)
-        return only_these or holds(graph, self.signature)
+        dtypes = {types[node.inputs[0]].dtype for node in graph.nodes}
+        return (only_these and self.signature.dtype in dtypes) or holds(graph, self.signature)
 
     def _shows(self, graph: Graph, observations: Mapping[str, Observation]) -> bool:
         found = judge(graph, self.signature.phase, observations, self.bounds).alike(self.signature.symptom)
@@ -122,6 +124,14 @@ class _Reducer:
                 break
             shown += self._shows_many(graphs[start : start + self._at_once])
         return [*shown, *[False] * (len(graphs) - len(shown))]
+
+
+def signature_of_what_is_left(small: Graph, signature: Signature) -> Signature:
+    """The signature of a reduced graph, where several operators are guilty together and some may not be needed."""
+    if TOGETHER not in signature.operator or not small.nodes:
+        return signature
+    operator = TOGETHER.join(node.operator for node in small.nodes)
+    return replace(signature, operator=operator, attributes=class_of(small.nodes), dtype=dtype_of(small))
 
 
 def applied(simplification: Simplification, graph: Graph) -> Graph | None:
