@@ -22,7 +22,7 @@ from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.reference.run import evaluate_anyhow
 from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.inputs.array_files import arrays_in
-from jostle.interfaces import Crew
+from jostle.interfaces import Crew, Listener
 from jostle.isolation.process import Limits, most_memory
 from jostle.options.campaign import RunOptions
 from jostle.options.resources import BudgetOptions, ScaleOptions
@@ -37,7 +37,7 @@ from jostle.session.node_comparison import NodeComparison, read_table
 from jostle.session.scripts_as_found import ScriptsAsFound
 from jostle.session.session import SPENT_BEFORE, Session
 from jostle.step_records import StepRecord
-from jostle.storage.archive import open_campaign
+from jostle.storage.archive import Archive, open_campaign
 from jostle.storage.finding_record import InputType
 from jostle.storage.graph_files import GraphFiles
 from jostle.storage.history import read_history
@@ -141,33 +141,9 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         history = read_history(archive.folder, composed.seeds, archive.quarantine)
         undone.pop_all()
 
+    steps = StepsOfFrameworks(opened, composed, archive, store, files)
     # An examiner of its own: that of the campaign is left where the campaign is stopped, in the middle of a step.
     finisher = GraphFinisher(archive.folder, backends, Examiner(backends, examiner.known), files, options.timeout)
-    campaign, target = composed.campaign, composed.target
-    scripts = ScriptsAsFound(
-        finisher, lambda: target.faults, archive.wait, lambda more: campaign.stopping or campaign.spent(more)
-    )
-
-    def report_and_forget(record: StepRecord) -> None:
-        if hiring.cluster is None:  # workers would wait for it
-            scripts(record)
-        target.forget()
-
-    def seen() -> dict[str, int]:
-        """What was met and is no finding, here and by workers."""
-        elsewhere = composed.campaign.counted_by_workers()
-        return {name: count + elsewhere[name] for name, count in examiner.counts().items()}
-
-    def figures() -> dict[str, object]:
-        comparison = opened.comparison
-        return {**seen(), **({} if comparison is None else {"nodes": read_table(archive.folder).as_json()})}
-
-    def first(record: StepRecord) -> None:
-        """What a step kept is on disk before its line is in the journal."""
-        keep_graphs(store, files, record)
-        if opened.comparison is not None:
-            opened.comparison.write(archive.folder)
-
     return Session(
         campaign=composed.campaign,
         archive=archive,
@@ -186,11 +162,54 @@ def assemble(settings: Settings, say: Callable[[str], None] = lambda line: None)
         warnings=hiring.warnings,
         nothing_to_mutate=SEEDS_FAIL if opened.comparison is None else PARTS_FAIL,
         spent_before=SPENT_BEFORE if opened.comparison is None else ALL_COMPARED,
-        first=first,
-        last=report_and_forget,
-        figures=figures,
-        remarks=lambda: _remarks(**seen(), reported=options.unspecified),
+        first=steps.keep,
+        last=steps.reporting_to(finisher) if hiring.cluster is None else steps.forget,  # workers would wait for it
+        figures=steps.figures,
+        remarks=lambda: _remarks(**steps.seen(), reported=options.unspecified),
     )
+
+
+@dataclass(frozen=True)
+class StepsOfFrameworks:
+    """What is done with each step of a campaign over frameworks besides the archive, and what is told of all."""
+
+    opened: Opened
+    composed: FrameworkCampaign
+    archive: Archive
+    store: GraphStore
+    files: GraphFiles
+
+    def keep(self, record: StepRecord) -> None:
+        """What a step kept is on disk before its line is in the journal."""
+        keep_graphs(self.store, self.files, record)
+        if self.opened.comparison is not None:
+            self.opened.comparison.write(self.archive.folder)
+
+    def reporting_to(self, finisher: GraphFinisher) -> Listener:
+        """Has reports written of a step's findings before the step is forgotten."""
+        campaign, target = self.composed.campaign, self.composed.target
+        scripts = ScriptsAsFound(
+            finisher, lambda: target.faults, self.archive.wait, lambda more: campaign.stopping or campaign.spent(more)
+        )
+
+        def report_and_forget(record: StepRecord) -> None:
+            scripts(record)
+            self.forget(record)
+
+        return report_and_forget
+
+    def forget(self, record: StepRecord) -> None:
+        self.composed.target.forget()
+
+    def seen(self) -> dict[str, int]:
+        """What was met and is no finding, here and by workers."""
+        elsewhere = self.composed.campaign.counted_by_workers()
+        return {name: count + elsewhere[name] for name, count in self.opened.examiner.counts().items()}
+
+    def figures(self) -> dict[str, object]:
+        if self.opened.comparison is None:
+            return {**self.seen()}
+        return {**self.seen(), "nodes": read_table(self.archive.folder).as_json()}
 
 
 def limits_of(options: FrameworkOptions) -> Limits:
