@@ -14,7 +14,9 @@ from jostle.frameworks.judging.disagreement import Disagreement, Symptom
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.reduction.api_names import api_names
 from jostle.frameworks.reduction.issue import Report, issue_text
+from jostle.frameworks.reduction.script import script
 from jostle.graph_signature import NOTHING
+from jostle.session.framework_reports import LETS_DIE
 
 MODELS = seed_graphs(("operators",), tuple(OPERATORS), 0)
 
@@ -84,3 +86,12 @@ def test_what_a_framework_says_is_no_markup_and_can_be_encoded() -> None:
     assert r"Error in a\_b.py:run: std::vector\<float\> \@name\\x1b\[31m \\ud800 \<img src=x\>" in text
     assert r"# torch\@/a\_b/python: " in text and r"- jax: fails with \<b\>" in text
     assert text.encode()
+
+
+def test_a_script_of_a_death_keeps_paddles_handler_from_sleeping() -> None:
+    paddle = LOWERINGS["paddle"]
+    graph = MODELS["max_pool"].without_training()
+    lines = script(graph, PREDICT, paddle, {}, None, first=LETS_DIE[paddle.module]).splitlines()
+    place = lines.index(*LETS_DIE["paddle"])
+    imports = [number for number, line in enumerate(lines) if line.startswith(("import ", "from "))]
+    assert lines.index("import paddle") in imports and place == max(imports) + 1
