@@ -12,7 +12,7 @@ from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
 from jostle.frameworks.campaign.graph_store import graph_number
 from jostle.frameworks.campaign.node_table import Distance, NodeTable, table_of, worse
 from jostle.frameworks.campaign.parts import ModelPart
-from jostle.frameworks.campaign.target import Fault, Observed
+from jostle.frameworks.campaign.target import Examined, Observed
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.importing.imported import Imported
 from jostle.frameworks.judging.distances import distances
@@ -34,15 +34,15 @@ class NodeComparison:
     _wrong: dict[int, set[str]] = field(default_factory=dict)  # backends
     _said: float = field(default_factory=time.monotonic)
 
-    def __call__(self, graph: Graph, phase: str, observed: Observed) -> Sequence[Fault]:
+    def __call__(self, graph: Graph, phase: str, observed: Observed) -> Examined:
         number = graph_number(graph.encoded)
         known, wrong = self._distances.setdefault(number, {}), self._wrong.setdefault(number, set())
         for name, one in distances(graph, phase, observed, REFERENCE_BOUNDS).items():
             known[name] = worse(known.get(name, 0.0), one)
-        faults = self.examiner(graph, phase, observed)
-        wrong.update(fault.disagreement.backend for fault in faults)
+        examined = self.examiner(graph, phase, observed)
+        wrong.update(fault.disagreement.backend for fault in examined.faults)
         self._tell_now_and_then()
-        return faults
+        return examined
 
     def ask_between_parts(self, enough: Callable[[], bool]) -> None:
         self.examiner.ask_between_parts(enough)

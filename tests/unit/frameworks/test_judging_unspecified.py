@@ -56,10 +56,10 @@ def test_it_is_counted_and_a_defect_only_if_asked_for() -> None:
     runner = InProcess({"onnxruntime": SWALLOWING})
     (observed,) = runner.run([WITH_NAN], PREDICT)
     silent, asked = Examiner(runner, []), Examiner(runner, [], report_unspecified=True)
-    assert silent(WITH_NAN, PREDICT, observed) == []
-    (fault,) = asked(WITH_NAN, PREDICT, observed)
+    assert silent(WITH_NAN, PREDICT, observed).faults == ()
+    (fault,) = asked(WITH_NAN, PREDICT, observed).faults
     assert fault.signature.text.startswith("onnxruntime predict unspecified relu ")
     assert silent.unspecified == asked.unspecified == 1
     assert SameDefect(fault.signature, runner, REFERENCE_BOUNDS)([WITH_NAN, FINITE, fault.part]) == [True, False, True]
     known = Examiner(runner, [KnownIssue("* unspecified *", "left open")], report_unspecified=True)
-    assert known(WITH_NAN, PREDICT, observed) == []
+    assert known(WITH_NAN, PREDICT, observed).faults == ()

@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from jostle.errors import JostleError
-from jostle.frameworks.campaign.target import Fault, Observed
+from jostle.frameworks.campaign.options import SAMPLED
+from jostle.frameworks.campaign.target import Examined, Fault, Observed
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.compare import judge
-from jostle.frameworks.judging.disagreement import Disagreement, Symptom
-from jostle.frameworks.judging.known_issues import KnownIssue, known_as, known_before_location
-from jostle.frameworks.judging.locate import Patience, locate
-from jostle.frameworks.judging.locations import LocatedFailure, Locations
+from jostle.frameworks.judging.disagreement import FAILURES, Disagreement, Symptom
+from jostle.frameworks.judging.known_issues import KnownIssue, known_as
+from jostle.frameworks.judging.locate import Located, Patience, locate
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
 from jostle.frameworks.judging.signature import frame_of, signature_of
 from jostle.frameworks.observations import REFERENCE, Runner, Status
 from jostle.frameworks.reference.differences import derivative
 from jostle.frameworks.reference.run import evaluate_anyhow, result
 from jostle.frameworks.reference.undefined import Undefined
+from jostle.graph_signature import TOGETHER
 
 REFERENCE_BOUNDS = ReferenceBounds(evaluate_anyhow, result, derivative, Undefined)
 
 
 def _is_chain_of_infinities(fault: Fault) -> bool:
     """Whether only several operators together are wrong about what is finite, as where 0 meets infinity."""
-    return fault.disagreement.symptom is Symptom.NONFINITE and "+" in fault.signature.operator
+    return fault.disagreement.symptom is Symptom.NONFINITE and TOGETHER in fault.signature.operator
 
 
 class Examiner:
@@ -44,7 +45,6 @@ class Examiner:
         self._runner, self.known = runner, known
         self._report_unspecified, self._report_known = report_unspecified, report_known
         self._enough: Callable[[], bool] = lambda: False
-        self._locations = Locations()
         self._recent: dict[object, Fault] = {}  # of the step's graphs: a new finding is looked at once more
         self.known_seen = 0  # disagreements that were left out
         self.doubted = 0  # disagreements in which the reference stood alone
@@ -62,7 +62,7 @@ class Examiner:
         """Disagreements that are no findings, by why they are none."""
         return {"known": self.known_seen, "doubted": self.doubted, "unspecified": self.unspecified}
 
-    def __call__(self, graph: Graph, phase: str, observed: Observed) -> Sequence[Fault]:
+    def __call__(self, graph: Graph, phase: str, observed: Observed) -> Examined:
         if observed[REFERENCE].status is Status.CRASHED:
             raise JostleError(f"our reference fails on a model, which is a defect of ours: {observed[REFERENCE].crash}")
         verdict = judge(graph, phase, observed, REFERENCE_BOUNDS)
@@ -70,33 +70,35 @@ class Examiner:
         self.unspecified += len(verdict.unspecified)
         unspecified = verdict.unspecified if self._report_unspecified else ()
         candidates = (*verdict.found, *unspecified)
-        open_ones = [one for one in candidates if not self._is_known_by_its_error(graph, one)]
-        faults = self.faults(graph, open_ones)
+        faults = self.faults(graph, candidates)
         chains = [fault for fault in faults if _is_chain_of_infinities(fault)]
         self.doubted += len(chains)
         faults = [fault for fault in faults if fault not in chains]
-        reported = [fault for fault in faults if fault.known is None or self._report_known]
-        self.known_seen += len(candidates) - len(open_ones) + len(faults) - len(reported)
-        return reported
+        known = [] if self._report_known else [fault for fault in faults if fault.known is not None]
+        self.known_seen += len(known)
+        return Examined(
+            faults=tuple(fault for fault in faults if fault not in known),
+            known_failures=tuple(fault for fault in known if fault.disagreement.symptom in FAILURES),
+        )
 
     def faults(self, graph: Graph, found: Sequence[Disagreement]) -> list[Fault]:
         """The defects that disagreements show, known or not; Unlocated if the campaign has no time for it."""
         return [self._fault(graph, one) for one in found]
 
-    def _is_known_by_its_error(self, graph: Graph, found: Disagreement) -> bool:
-        return not self._report_known and known_before_location(graph, found, self.known) is not None
-
     def _fault(self, graph: Graph, found: Disagreement) -> Fault:
         same = (graph.encoded, found.backend, found.phase, found.symptom, frame_of(found.crash))
         if same not in self._recent:
-            location = self._locations.recall(graph, found) or self._located(graph, found)
-            known = known_as(location.signature, self.known)
-            part = location.located
-            self._recent[same] = Fault(location.signature, found, part.graph, part.disagreement, known)
+            located = self._located(graph, found)
+            signature = signature_of(located, found)
+            known = known_as(signature, self.known)
+            self._recent[same] = Fault(signature, found, located.graph, located.disagreement, known)
         return self._recent[same]
 
-    def _located(self, graph: Graph, found: Disagreement) -> LocatedFailure:
-        located = locate(graph, found, self._runner, REFERENCE_BOUNDS, Patience.of_one(self._enough))
-        location = LocatedFailure(signature_of(located, found), located)
-        self._locations.keep(found, location)
-        return location
+    def _located(self, graph: Graph, found: Disagreement) -> Located:
+        is_slow = found.backend.partition("@")[0] in SAMPLED  # in whatever interpreter
+        patience = Patience.with_slow_backend(self._enough) if is_slow else Patience(enough=self._enough)
+
+        def is_known(located: Located) -> bool:
+            return known_as(signature_of(located, found), self.known) is not None
+
+        return locate(graph, found, self._runner, REFERENCE_BOUNDS, patience, is_known)

@@ -67,10 +67,10 @@ def violation_of(fault: Fault) -> Violation:
 
 def summary_of(fault: Fault) -> str:
     """A defect in a sentence."""
-    return _told(fault) if fault.known is None else f"{_told(fault)} (known: {fault.known})"
+    return _without_known(fault) if fault.known is None else f"{_without_known(fault)} (known: {fault.known})"
 
 
-def _told(fault: Fault) -> str:
+def _without_known(fault: Fault) -> str:
     signature, disagreement = fault.signature, fault.disagreement
     what = f"{disagreement.backend} {disagreement.phase}: {signature.operator}"
     if disagreement.crash is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Protocol
 
 import torch
 
+from jostle.foreign import Crash
 from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN, float_outputs
 from jostle.frameworks.campaign.feedback import INCONSISTENCY, encoded_parts
 from jostle.frameworks.campaign.graph_store import GraphStore
@@ -36,10 +37,18 @@ class Fault:
     known: KnownIssue | None = None
 
 
+@dataclass(frozen=True)
+class Examined:
+    """What comes of looking at a graph in one phase."""
+
+    faults: tuple[Fault, ...]  # to report
+    known_failures: tuple[Fault, ...]  # crashes and hangs that are known, and not reported
+
+
 class Examine(Protocol):
     """Which defects a graph shows."""
 
-    def __call__(self, graph: Graph, phase: str, observed: Observed) -> Sequence[Fault]:
+    def __call__(self, graph: Graph, phase: str, observed: Observed) -> Examined:
         """Those of one phase, by what backends made of it; Unlocated if there is no time to find what is guilty."""
 
     def ask_between_parts(self, enough: Callable[[], bool]) -> None:
@@ -77,10 +86,16 @@ class BackendComparison:
         graphs = [self._store.get(number) for number in numbers]
         phases = {phase: self._observed(numbers, graphs, phase) for phase in self._phases}
         rows = [{phase: seen[row] for phase, seen in phases.items() if row in seen} for row in range(len(graphs))]
-        examined = [self._examined(*row) for row in zip(numbers, graphs, rows, strict=True)]
+        outcomes, crashes = [], {}
+        for row, examinee in enumerate(zip(numbers, graphs, rows, strict=True)):
+            outcome, crash = self._examined(*examinee)
+            outcomes.append(outcome)
+            if crash is not None:
+                crashes[row] = crash
         return Trace(
-            torch.tensor([Outcome.OK if whole else Outcome.SKIPPED for whole in examined]),
+            torch.tensor(outcomes),
             {},
+            crashes=crashes,
             metadata={
                 LIBRARY: encoded_parts([_parts(row.values()) for row in rows]),
                 INCONSISTENCY: torch.tensor([self._inconsistency(row.values()) for row in rows], dtype=torch.float64),
@@ -106,15 +121,23 @@ class BackendComparison:
                 seen[row] |= observed
         return seen  # type: ignore[return-value]
 
-    def _examined(self, number: int, graph: Graph, by_phase: Mapping[str, Observed]) -> bool:
-        """Notes the defects of a graph; false if the campaign's time was over before all were known."""
+    def _examined(self, number: int, graph: Graph, by_phase: Mapping[str, Observed]) -> tuple[Outcome, Crash | None]:
+        """Notes the defects of a graph, those that are not known first; skipped if there was no time to know all.
+
+        One that fails as is known counts as crashed: as a parent, it would have every mutant end its process again.
+        """
         self.faults[number] = ()
         try:
-            faults = [fault for phase, observed in by_phase.items() for fault in self._examine(graph, phase, observed)]
+            examined = [self._examine(graph, phase, observed) for phase, observed in by_phase.items()]
         except Unlocated:
-            return False
-        self.faults[number] = tuple(faults)
-        return True
+            return Outcome.SKIPPED, None
+        faults = [fault for one in examined for fault in one.faults]
+        self.faults[number] = tuple(sorted(faults, key=lambda fault: fault.known is not None))
+        failure = next((fault.disagreement.crash for one in examined for fault in one.known_failures), None)
+        if failure is None:
+            return Outcome.OK, None
+        # Not fatal to the row: what else it shows is confirmed as that of any other.
+        return Outcome.CRASHED, replace(failure, fatal=False)
 
     def _inconsistency(self, phases: Collection[Observed]) -> list[float]:
         """The largest inconsistency of each pair of backends over all phases."""

@@ -22,6 +22,9 @@ class Symptom(StrEnum):
     UNSPECIFIED = "unspecified"  # any of the above values, where documentation leaves open what NaN or infinity makes
 
 
+FAILURES = (Symptom.CRASH, Symptom.HANG)  # there is no result
+
+
 @dataclass(frozen=True)
 class Disagreement:
     """One backend against the reference and its peers."""

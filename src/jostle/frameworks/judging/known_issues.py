@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jostle.errors import UsageError
-from jostle.frameworks.backends.program import GRADIENT, TRAIN
-from jostle.frameworks.graph import Graph
-from jostle.frameworks.judging.disagreement import Disagreement, Symptom
-from jostle.frameworks.judging.signature import class_of, frame_of
-from jostle.frameworks.operators.all_operators import types_of
 from jostle.graph_signature import Signature
 from jostle.untrusted.toml_text import read_toml
 
 SHIPPED = Path(__file__).with_name("known.toml")
 NEEDED, KEYS = ("reason", "signature"), {"signature", "reason", "see"}
-ANOTHER_ERROR = "another-error"
 
 
 @dataclass(frozen=True)
@@ -36,10 +30,6 @@ class KnownIssue:
     def matches(self, signature: Signature) -> bool:
         pattern = ".*".join(map(re.escape, " ".join(self.signature.split()).split("*")))
         return re.fullmatch(pattern, signature.text) is not None
-
-    def names_error_of(self, signature: Signature) -> bool:
-        """Whether it matches for the error, not only for what failed: then the operator that it names is guilty."""
-        return self.matches(signature) and not self.matches(replace(signature, frame=ANOTHER_ERROR))
 
 
 def shipped() -> list[KnownIssue]:
@@ -77,21 +67,3 @@ def _entry(path: Path, number: int, entry: Any) -> KnownIssue:
 def known_as(signature: Signature, known: Sequence[KnownIssue]) -> KnownIssue | None:
     """As what a finding is known, if it is."""
     return next((one for one in known if one.matches(signature)), None)
-
-
-def known_before_location(graph: Graph, found: Disagreement, known: Sequence[KnownIssue]) -> KnownIssue | None:
-    """As what a crash is known by its error alone, with an operator of the graph for the guilty one."""
-    if found.symptom is not Symptom.CRASH:
-        return None
-    candidates = list(_signatures(graph, found))
-    return next((one for one in known if any(one.names_error_of(signature) for signature in candidates)), None)
-
-
-def _signatures(graph: Graph, found: Disagreement) -> Iterator[Signature]:
-    """Those that the crash has if one node is guilty."""
-    types = types_of(graph)
-    for node in graph.nodes:
-        for phase in [GRADIENT, TRAIN] if found.phase == TRAIN else [found.phase]:
-            dtype = types[node.inputs[0]].dtype
-            where = (found.backend, phase, str(found.symptom), node.operator)
-            yield Signature(*where, class_of([node]), dtype, frame_of(found.crash))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,39 +9,51 @@ from jostle.foreign import Crash
 from jostle.frameworks.backends.program import GRADIENT, TRAIN
 from jostle.frameworks.graph import Graph, Training
 from jostle.frameworks.judging.compare import judge
-from jostle.frameworks.judging.disagreement import Disagreement, Symptom
+from jostle.frameworks.judging.disagreement import FAILURES, Disagreement, Symptom
 from jostle.frameworks.judging.eager_twin import witnesses
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds
-from jostle.frameworks.observations import Runner
+from jostle.frameworks.observations import Observation, Runner, Status
 from jostle.frameworks.reduction.simplifications import is_valid, with_gradient_descent
 from jostle.frameworks.reduction.subgraphs import Tensors, ancestors, subgraph, trained
+from jostle.graph_signature import TOGETHER
 
-# Seconds for one location. Without deaths it takes less than one; every part that takes its process with it costs a
-# start of the framework, 1 to 6 s, and mostly the guilty node is the only such part.
-LOCATING = 20.0
+# Parts that one location may run. Most take milliseconds; a slow backend compiles or exports each for seconds.
+PARTS, SLOW_PARTS = 256, 32
+AT_ONCE = 8  # parts between two looks at the time, of wrong results on a backend that is not slow
+# Parts that may take their process with them or never end: each costs a start of the framework, 1 to 6 s, or the whole
+# time of one model, and mostly the guilty node is the only one.
+DEATHS = 4
 
 
 class Unlocated(Exception):
     """The campaign's time was over before anybody knew which operator is guilty."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Patience:
-    """How long a location may take: to its own end, or until the campaign has enough."""
+    """How much one location may still run. It is counted, not timed: a busy machine names no other operator."""
 
-    end: float  # by the clock that only goes on
-    enough: Callable[[], bool]  # whether the campaign's budget is spent; raises if somebody asked to stop
+    parts: int = PARTS
+    at_once: int = AT_ONCE
+    deaths: int = DEATHS
+    enough: Callable[[], bool] = lambda: False  # whether the campaign's budget is spent; raises if somebody stops it
 
     @staticmethod
-    def of_one(enough: Callable[[], bool] = lambda: False) -> Patience:
-        """For a location that begins now."""
-        return Patience(time.monotonic() + LOCATING, enough)
+    def with_slow_backend(enough: Callable[[], bool]) -> Patience:
+        """For a backend that takes seconds for each part."""
+        return Patience(SLOW_PARTS, 1, enough=enough)
 
-    def lasts(self) -> bool:
-        """Whether there is time for another part; Unlocated if it is the campaign that has none."""
+    @property
+    def exhausted(self) -> bool:
+        return self.parts <= 0 or self.deaths <= 0
+
+    def take(self, most: int) -> int:
+        """How many of so many parts run next; Unlocated if it is the campaign that has no time."""
         if self.enough():
             raise Unlocated
-        return time.monotonic() < self.end
+        count = 0 if self.exhausted else min(most, self.at_once, self.parts)
+        self.parts -= count
+        return count
 
 
 @dataclass(frozen=True)
@@ -55,17 +66,24 @@ class Located:
 
 
 def locate(
-    graph: Graph, disagreement: Disagreement, runner: Runner, bounds: ReferenceBounds, patience: Patience
+    graph: Graph,
+    disagreement: Disagreement,
+    runner: Runner,
+    bounds: ReferenceBounds,
+    patience: Patience,
+    is_known: Callable[[Located], bool] = lambda located: False,
 ) -> Located:
     """The first node, backwards for gradients, that is wrong alone, else the fewest neighbours that are together.
 
-    All of the graph if its time is over before.
+    All of the graph if patience is exhausted before, or no part shows anything. A node that is not known goes before
+    one that is, so that no known defect hides another in the same model.
     """
-    trial = _Trial(disagreement, runner, bounds, patience)
+    trial = _Trial(disagreement, runner, bounds, patience, is_known)
     if disagreement.phase == TRAIN:
-        return _in_training(graph, disagreement, trial)
-    tensors = bounds.evaluate(graph)
-    return _in_graph(graph, disagreement.phase, trial, tensors) or Located(joined(graph), graph, disagreement)
+        found = _in_training(graph, disagreement, trial)
+    else:
+        found = _in_graph(graph, disagreement.phase, trial, bounds.evaluate(graph))
+    return found or Located(joined(graph), graph, disagreement)
 
 
 @dataclass(frozen=True)
@@ -84,27 +102,49 @@ class _Trial:
     runner: Runner
     bounds: ReferenceBounds
     patience: Patience
+    is_known: Callable[[Located], bool]
 
     def __call__(self, graphs: Sequence[Graph], phase: str) -> Iterator[_Shown]:
-        """The parts that show anything, in order, as far as there is time.
+        """The parts that show anything, in order, as far as patience lasts.
 
-        What may end its process or never ends runs alone and as late as possible: a new process takes seconds.
+        What may fail runs alone and as late as possible: a new process takes seconds.
         """
-        at_once = 1 if self.disagreement.symptom in (Symptom.CRASH, Symptom.HANG) else max(len(graphs), 1)
-        for start in range(0, len(graphs), at_once):
-            if not self.patience.lasts():
+        at_once, start = 1 if self.disagreement.symptom in FAILURES else AT_ONCE, 0
+        while start < len(graphs):
+            count = self.patience.take(min(at_once, len(graphs) - start))
+            if not count:
                 return
-            yield from self._shown(graphs[start : start + at_once], phase)
+            yield from self._shown(graphs[start : start + count], phase)
+            start += count
 
     def same(self, one: Disagreement) -> bool:
         """Whether this is what was seen of the whole graph: the same symptom, of a crash the same error there."""
         return one.symptom is self.disagreement.symptom and _place(one.crash) == _place(self.disagreement.crash)
 
+    @property
+    def raised(self) -> bool:
+        """Whether the whole graph ended in one exception, which only one node can have raised."""
+        crash = self.disagreement.crash
+        return crash is not None and not crash.fatal and self.disagreement.symptom is Symptom.CRASH
+
+    def known(self, shown: _Shown) -> bool:
+        """Whether it is known what a part shows."""
+        return self.is_known(_located(shown))
+
+    def known_if_guilty(self, part: Graph, phase: str) -> bool:
+        """Whether it would be known if this part showed what the whole graph did."""
+        return self.known(_Shown(part, replace(self.disagreement, phase=phase)))
+
     def _shown(self, graphs: Sequence[Graph], phase: str) -> Iterator[_Shown]:
         needed = witnesses(self.disagreement.symptom, self.disagreement.backend)
         for graph, observed in zip(graphs, self.runner.run(graphs, phase, needed), strict=True):
+            self.patience.deaths -= _ended_its_process(observed[self.disagreement.backend])
             for one in judge(graph, phase, observed, self.bounds).alike(self.disagreement.symptom)[:1]:
                 yield _Shown(graph, one)
+
+
+def _ended_its_process(one: Observation) -> bool:
+    return one.status is Status.HUNG or (one.crash is not None and one.crash.fatal)
 
 
 def _place(crash: Crash | None) -> tuple[str, str] | None:
@@ -113,17 +153,29 @@ def _place(crash: Crash | None) -> tuple[str, str] | None:
 
 def _in_graph(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> Located | None:
     """The node, or the neighbours, that show the same; else the first node with anything, to which it may have led."""
-    nodes = graph.nodes[::-1] if phase == GRADIENT else graph.nodes
+    known: list[_Shown] = []
     others: list[_Shown] = []
-    for shown in trial([subgraph(graph, {node.name}, tensors) for node in nodes], phase):
-        if trial.same(shown.disagreement):
+    for shown in trial(_nodes_in_order(graph, phase, trial, tensors), phase):
+        if not trial.same(shown.disagreement):
+            others.append(shown)
+        elif trial.raised or not trial.known(shown):
             return _located(shown)
-        others.append(shown)
+        else:
+            known.append(shown)
+    if known:
+        return _located(known[0])
     together = _fused(graph, phase, trial, tensors)
-    if together is not None:
+    if together is not None or trial.patience.exhausted:
         return together
     alike = [shown for shown in others if shown.disagreement.symptom is trial.disagreement.symptom]
     return next((_located(shown) for shown in [*alike, *others]), None)
+
+
+def _nodes_in_order(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> list[Graph]:
+    """Each node alone; of an exception first those whose guilt would be known, which spares the others."""
+    nodes = graph.nodes[::-1] if phase == GRADIENT else graph.nodes
+    parts = [subgraph(graph, {node.name}, tensors) for node in nodes]
+    return sorted(parts, key=lambda part: not trial.known_if_guilty(part, phase)) if trial.raised else parts
 
 
 def _located(shown: _Shown) -> Located:
@@ -132,7 +184,7 @@ def _located(shown: _Shown) -> Located:
 
 def joined(graph: Graph) -> str:
     """The operators of a part that is guilty as a whole."""
-    return "+".join(node.operator for node in graph.nodes)
+    return TOGETHER.join(node.operator for node in graph.nodes)
 
 
 def _first(parts: Sequence[Graph], phase: str, trial: _Trial) -> _Shown | None:
@@ -153,7 +205,7 @@ def _fused(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> Located
     return _located(_first(ends, phase, trial) or beginning)
 
 
-def _in_training(graph: Graph, disagreement: Disagreement, trial: _Trial) -> Located:
+def _in_training(graph: Graph, disagreement: Disagreement, trial: _Trial) -> Located | None:
     """A node whose gradient is wrong or that cannot be trained, else the loss, the penalty or the optimiser."""
     training = graph.training
     if training is None:
@@ -162,7 +214,7 @@ def _in_training(graph: Graph, disagreement: Disagreement, trial: _Trial) -> Loc
     tensors = trial.bounds.evaluate(untrained)
     plain = replace(with_gradient_descent(training), steps=1)
     found = _in_graph(untrained, GRADIENT, _as_gradient(trial), tensors)
-    if disagreement.symptom in (Symptom.CRASH, Symptom.HANG) and not (found and trial.same(found.disagreement)):
+    if disagreement.symptom in FAILURES and not (found and trial.same(found.disagreement)):
         found = _untrainable(untrained, plain, trial, tensors) or found
     if found is not None:
         return found
@@ -171,7 +223,7 @@ def _in_training(graph: Graph, disagreement: Disagreement, trial: _Trial) -> Loc
     for name, part in zip(names, parts, strict=True):
         for shown in trial([part], TRAIN):
             return Located(name, part, shown.disagreement)
-    return Located(names[-1], graph, disagreement)
+    return None
 
 
 def _untrainable(untrained: Graph, plain: Training, trial: _Trial, tensors: Tensors) -> Located | None:
