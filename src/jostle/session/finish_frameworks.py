@@ -13,7 +13,7 @@ from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
 from jostle.frameworks.campaign.target import Fault
 from jostle.frameworks.graph import Graph, decode
 from jostle.frameworks.judging.compare import judge
-from jostle.frameworks.judging.disagreement import Symptom
+from jostle.frameworks.judging.disagreement import FAILURES, Symptom
 from jostle.frameworks.judging.known_issues import KnownIssue
 from jostle.frameworks.judging.locate import Unlocated
 from jostle.frameworks.judging.signature import without_numbers
@@ -21,7 +21,7 @@ from jostle.frameworks.reduction.reduce import AT_ONCE, SameDefect, reduce
 from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.graph_signature import Signature, parse
 from jostle.progress import Progress, quietly
-from jostle.session.framework_reports import FAILURES, REDUCED, FrameworkReports
+from jostle.session.framework_reports import REDUCED, FrameworkReports
 from jostle.session.script_run import ScriptRun, run_script
 from jostle.storage.files import write_whole
 from jostle.storage.finding_record import FindingRecord, FinishedGraph

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS
 from jostle.frameworks.graph import Graph, graph_as_json
 from jostle.frameworks.judging.compare import judge
-from jostle.frameworks.judging.disagreement import Disagreement, Symptom
+from jostle.frameworks.judging.disagreement import FAILURES, Disagreement, Symptom
 from jostle.frameworks.judging.eager_twin import eager_twin, witnesses
 from jostle.frameworks.judging.known_issues import KnownIssue, known_as
 from jostle.frameworks.observations import REFERENCE, Observation, Status
@@ -25,7 +25,6 @@ from jostle.storage.findings import ISSUE, SCRIPT
 REDUCED = "reduced.json"
 OWN_THREADS = ("jax", "jax-eager", "pytensor")  # choose how many they compute with; workers give the others one
 LETS_DIE = {"paddle": ["paddle.disable_signal_handler()  # which may sleep for ever"]}  # in scripts, by library
-FAILURES = (Symptom.CRASH, Symptom.HANG)
 
 
 @dataclass(frozen=True)
