@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from jostle.foreign import Crash
-from jostle.frameworks.graph import Attributes, Graph
+from jostle.frameworks.graph import Attributes, Graph, Node
 from jostle.frameworks.judging.disagreement import Disagreement
 from jostle.frameworks.judging.locate import Located
 from jostle.frameworks.operators.all_operators import types_of
@@ -54,9 +54,12 @@ def signature_of(located: Located, found: Disagreement) -> Signature:
 
 def attribute_class(located: Located) -> str:
     """Which attributes of the guilty nodes are not the plain ones, without numbers."""
-    if located.operator.startswith(OF_TRAINING):
-        return NOTHING
-    classes = [one for node in located.graph.nodes for one in _classes(node.attributes)]
+    return NOTHING if located.operator.startswith(OF_TRAINING) else class_of(located.graph.nodes)
+
+
+def class_of(nodes: Iterable[Node]) -> str:
+    """The same of some nodes."""
+    classes = [one for node in nodes for one in _classes(node.attributes)]
     return ",".join(dict.fromkeys(classes)) or NOTHING
 
 
@@ -99,5 +102,8 @@ def frame_of(crash: Crash | None) -> str:
     """The error and where it arose, without numbers and addresses, which change from run to run."""
     if crash is None:
         return NOTHING
-    text = re.sub(r"0x[0-9a-fA-F]+|\d+", "#", f"{crash.error}@{crash.where or crash.message}")
-    return re.sub(r"\s+", "_", text)[:120] or NOTHING
+    return re.sub(r"\s+", "_", without_numbers(f"{crash.error}@{crash.where or crash.message}"))[:120] or NOTHING
+
+
+def without_numbers(text: str) -> str:
+    return re.sub(r"0x[0-9a-fA-F]+|\d+", "#", text)
