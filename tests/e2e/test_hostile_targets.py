@@ -33,7 +33,15 @@ TRIED = ("segfault", "memory_at_once")
 # Those of which a finding comes that replaying shows again; the others are fuzzed one after another in one process.
 ISOLATED = [name for name, one in hostile.MODELS.items() if one.in_process is None and one.isolated]
 IMPOLITE = (
-    *("keyboard_interrupt", "folder", "closed_descriptors", "few_files", "sparse_output", "eval_raises"),
+    *(
+        "keyboard_interrupt",
+        "folder",
+        "closed_descriptors",
+        "few_files",
+        "little_files",
+        "sparse_output",
+        "eval_raises",
+    ),
     *("campaign_removed", "default_device"),
 )
 # Those after which nothing can go on in their process, and the code that it ends with.

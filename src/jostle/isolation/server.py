@@ -15,8 +15,11 @@ from typing import Any
 from jostle.errors import JostleError, ProcessSpoilt
 from jostle.foreign import Crash, attempt, torch_is_lent
 
+Answer = Mapping[str, Any]
+# What is left to do for an answer when the process is again as it was before the model ran.
+Later = Callable[[], Answer]
 # A request's fields -> what to answer
-Handler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+Handler = Callable[[Mapping[str, Any]], Answer | Later]
 
 
 def serve(connection: BufferedIOBase, handlers: Mapping[str, Handler]) -> None:
@@ -28,14 +31,16 @@ def serve(connection: BufferedIOBase, handlers: Mapping[str, Handler]) -> None:
         connection.flush()
 
 
-def _answer(handle: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+def _answer(handle: Callable[[], Answer | Later]) -> Answer:
     try:
         answer = attempt(handle)
+        if isinstance(answer, Crash):
+            return {"crash": asdict(answer)}
+        return answer() if callable(answer) else answer
     except ProcessSpoilt:
         raise  # this process is of no more use, and the campaign starts another
     except JostleError as error:
         return {"refused": str(error), "kind": type(error).__name__}
-    return {"crash": asdict(answer)} if isinstance(answer, Crash) else answer
 
 
 def connected(number: str) -> BufferedIOBase:

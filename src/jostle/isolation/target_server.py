@@ -13,7 +13,7 @@ from torch import Tensor
 
 from jostle.interfaces import ComparesLayers, Differentiable, ModelTarget
 from jostle.isolation.messages import batch_of, gaps_arrays, pass_arrays, trace_arrays, ungrouped
-from jostle.isolation.server import Handler
+from jostle.isolation.server import Answer, Handler, Later
 from jostle.isolation.shared_arrays import SharedArrays
 from jostle.records import Linearised
 
@@ -72,33 +72,33 @@ class TargetServer:
             "threads": _on_threads,
         }
 
-    def _watch(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _watch(self, request: Mapping[str, Any]) -> Later:
         sample = self._arrays(request)["inputs"]
         self._hosted = self._opener.watch(sample, request)
         return self._answered(self._hosted.arrays, facts=self._hosted.facts)
 
-    def _predict(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _predict(self, request: Mapping[str, Any]) -> Later:
         return self._answered({"outputs": self._hosted.target.predict(self._arrays(request)["inputs"])})
 
-    def _run(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _run(self, request: Mapping[str, Any]) -> Later:
         trace = self._hosted.target.run(batch_of(self._arrays(request)), request["watched"])
         return self._answered(trace_arrays(trace), seconds=dict(trace.seconds))
 
-    def _linearise(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _linearise(self, request: Mapping[str, Any]) -> Later:
         for forgotten in request["forgotten"]:
             self._passes.pop(forgotten, None)
         passed = self._hosted.gradients.linearise(self._arrays(request)["inputs"], request["extremes"])
         self._passes[request["pass"]] = passed
         return self._answered(pass_arrays(passed), seconds=dict(passed.trace.seconds) if passed.trace else {})
 
-    def _pull(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _pull(self, request: Mapping[str, Any]) -> Answer | Later:
         weights = ungrouped(self._arrays(request), ("scores", "activations"))
         passed = self._passes.pop(request["pass"], None)  # once only
         if passed is None:
             return {"lost": True}  # an earlier worker had it
         return self._answered({"gradient": passed.pull(weights["scores"], weights["activations"])})
 
-    def _gaps(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _gaps(self, request: Mapping[str, Any]) -> Later:
         if self._hosted.twin_layers is None:
             raise ValueError("there are no twins to compare")
         found = self._hosted.twin_layers.gaps(self._arrays(request)["inputs"], request["variant"])
@@ -108,6 +108,11 @@ class TargetServer:
         path = request["arrays"]
         return self._asked.setdefault(path, SharedArrays(Path(path))).get()
 
-    def _answered(self, arrays: Mapping[str, Tensor], **fields: Any) -> Mapping[str, Any]:
-        self._answers.put(arrays)
-        return {**fields, "arrays": True}
+    def _answered(self, arrays: Mapping[str, Tensor], **fields: Any) -> Later:
+        """The model may have kept its process from writing."""
+
+        def put() -> Answer:
+            self._answers.put(arrays)
+            return {**fields, "arrays": True}
+
+        return put
