@@ -245,8 +245,8 @@ class RemoteCrew:
             self._replace(member, lost)
             return
         failure = _failure_in(parcel)
-        if failure is not None and call.method != ROUND and self.begun():
-            self._replace(member, WorkerLost(str(failure)))  # what is wrong where this one is need not end the others
+        if failure is not None and call.method != ROUND and member.deaths:
+            self._replace(member, WorkerLost(str(failure)))  # what is wrong where its place is taken ends nobody else
             return
         member.calls.popleft()
         if failure is None:

@@ -654,6 +654,20 @@ def test_a_worker_of_another_version_is_refused_in_one_line(crewed: Crewed, monk
         crewed.run_session(session, cluster)
 
 
+def test_one_of_several_that_cannot_begin_at_first_is_refused_also_when_another_has_begun(
+    crewed: Crewed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = CrewMember.begin
+
+    def where_it_is_missing(self: CrewMember, content: bytes) -> bytes:
+        return begin(self, content) if self._number == 0 else Parcel({REFUSED: "it is not there"}).encoded()
+
+    monkeypatch.setattr(CrewMember, "begin", where_it_is_missing)
+    for order in range(5):
+        with pytest.raises(UsageError, match="it is not there"):
+            crewed.run(ClusterHere(random.Random(order)))
+
+
 def test_a_worker_that_has_other_seeds_is_refused_in_one_line(crewed: Crewed) -> None:
     session = crewed.session(cluster := ClusterHere())
     np.savez("vectors.npz", x=1 - few_seeds().inputs.numpy())
