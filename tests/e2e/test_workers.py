@@ -145,8 +145,16 @@ class Driver:
         return Driver(subprocess.Popen([JOSTLE, *call, "--out", str(out)], cwd=cwd, env=ENVIRONMENT, **streams), out)
 
     def wait_until(self, holds: Callable[[], bool]) -> None:
-        wait_for(lambda: holds() or self.process.poll() is not None)
-        assert holds(), self.process.communicate()
+        """Looked at no more once it held: workers come and go."""
+        held = False
+
+        def is_over() -> bool:
+            nonlocal held
+            held = holds()
+            return held or self.process.poll() is not None
+
+        wait_for(is_over)
+        assert held, self.process.communicate()
 
     def ended(self) -> Ended:
         out, err = self.process.communicate(timeout=LONGEST)
