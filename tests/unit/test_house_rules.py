@@ -67,6 +67,7 @@ KNOWS: dict[str, tuple[str, ...]] = {
 }
 # Where Exception may be caught, and why.
 CATCH_BROADLY = {
+    "scale/ray_cluster.py",  # Ray, when it starts
     "foreign.py",  # runs foreign code
     "untrusted/exported_program.py",  # torch raises anything on a damaged archive
     "storage/background_writer.py",  # hands what failed in its thread to the loop

@@ -157,8 +157,10 @@ def _start_here() -> None:
                 include_dashboard=False,
                 **_silent(),
             )
-        except (*OF_RAY, ray.exceptions.RayError) as error:
-            raise UsageError(f"--workers: Ray does not start here ({_reason(error)}): mend that") from error
+        except Exception as error:  # which Ray raises where it is not up in time
+            raise UsageError(
+                f"--workers: Ray does not start here ({_reason(error)}): mend that, or try again if the machine is busy"
+            ) from error
 
 
 def _connect(address: str) -> None:

@@ -49,7 +49,8 @@ class Hiring:
         """What a person should know of the workers that were asked for."""
         if self.cluster is None or self.workers == 1:
             return ()
-        shared = f"{self.workers} workers share {self.cluster.processors} processors: more than one each is not faster"
+        processors = counted(self.cluster.processors, "processor")
+        shared = f"{self.workers} workers share {processors}: more than one each is not faster"
         free = f"there is room for {self.cluster.free} of {self.workers} workers now: others begin when it is freed"
         return (
             *([shared] if self.workers > self.cluster.processors else []),
