@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from changed_leaves import with_leaves
 from jostle.frameworks.backends.program import GRADIENT, PREDICT
 from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS
 from jostle.frameworks.drawing import single
-from jostle.frameworks.graph import Array, Graph, Invalid, Leaf
+from jostle.frameworks.graph import Array
 from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.observations import REFERENCE, Observation, Status
-from jostle.frameworks.operators.all_operators import OPERATORS, types_of
+from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.reference.run import result
 from jostle.frameworks.reference.undefined import Undefined
 
@@ -26,27 +26,14 @@ EXTREMES: Mapping[str, Callable[[Array], Array]] = {
 }
 
 
-def with_extremes(graph: Graph, extreme: Callable[[Array], Array]) -> Graph | None:
-    """None where no operator takes such numbers."""
-    with np.errstate(over="ignore"):
-        leaves = {
-            name: Leaf(leaf.role, extreme(leaf.array)) if leaf.type.is_float else leaf
-            for name, leaf in graph.leaves.items()
-        }
-    changed = replace(graph, leaves=leaves)
-    try:
-        types_of(changed)
-    except Invalid:
-        return None
-    return changed
-
-
 @pytest.mark.parametrize("phase", [PREDICT, GRADIENT])
 @pytest.mark.parametrize("extreme", EXTREMES)
 def test_a_disagreement_about_extreme_numbers_is_judged(extreme: str, phase: str) -> None:
     judged = 0
     for operator in OPERATORS:
-        graph = with_extremes(single(operator, np.random.default_rng(0)), EXTREMES[extreme])
+        graph = with_leaves(
+            single(operator, np.random.default_rng(0)), EXTREMES[extreme], lambda leaf: leaf.type.is_float
+        )
         try:
             right = {} if graph is None else result(graph, phase)
         except Undefined:

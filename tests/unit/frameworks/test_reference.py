@@ -10,10 +10,11 @@ import pytest
 import torch
 from known_kernels import KERNELS, NotThere
 
+from changed_leaves import with_leaves
 from frameworks_slopes import Settled, settle
 from jostle.frameworks.backends.program import calls, differentiated, float_outputs
 from jostle.frameworks.drawing import single
-from jostle.frameworks.graph import DTYPES, Graph, Invalid, Leaf
+from jostle.frameworks.graph import DTYPES, Graph, Leaf
 from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 from jostle.frameworks.reference.formulas import FORMULAS
 from jostle.frameworks.reference.numbers import held
@@ -64,16 +65,7 @@ def test_an_operator_computes_what_a_known_kernel_does(name: str) -> None:
 def of_dtype(graph: Graph, dtype: str) -> Graph | None:
     """The same graph on leaves of another dtype where they had that of the first; None if no such graph is valid."""
     before = graph.leaves["x"].array.dtype
-    leaves = {
-        name: Leaf(leaf.role, leaf.array.astype(dtype)) if leaf.array.dtype == before else leaf
-        for name, leaf in graph.leaves.items()
-    }
-    changed = replace(graph, leaves=leaves)
-    try:
-        types_of(changed)
-    except Invalid:
-        return None
-    return changed
+    return with_leaves(graph, lambda array: array.astype(dtype), lambda leaf: leaf.array.dtype == before)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
