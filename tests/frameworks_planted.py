@@ -256,6 +256,13 @@ def derivative(graph: Graph, leaf: str, index: tuple[int, ...], seed: int) -> tu
     return (here - total(-step)) / step, (total(step) - here) / step
 
 
+def row_of(*operators: str) -> Graph:
+    """A model of these operators, each on what the one before computes."""
+    names = ["x", *(f"n{place}" for place in range(len(operators)))]
+    nodes = tuple(Node(names[place + 1], one, (names[place],)) for place, one in enumerate(operators))
+    return Graph({"x": Leaf(INPUT, np.array([0.5, 1.0], np.float32))}, nodes, (names[-1],))
+
+
 REFERENCE_BOUNDS = ReferenceBounds(evaluate, result, derivative, Undefined)
 
 

@@ -1,4 +1,4 @@
-"""What enters the corpus: rows that violate nothing and show something new."""
+"""What enters the corpus: rows that violate nothing, or may be parents all the same, and show something new."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Admission:
         self,
         candidates: Candidates,
         trace: Trace,
-        violating: Tensor,  # [batch] bool
+        barred: Tensor,  # [batch] bool
         found_by: tuple[Mutation, ...],
         *,
         every: bool = False,
         room: bool = True,
     ) -> Lesson:
-        """Adds of the rows that violate nothing those that are new, or every one.
+        """Adds of the rows that are not barred those that are new, or every one.
 
         Without room it looks at none, of which nobody learns but what was found.
         """
-        sound = (trace.ran & ~violating & candidates.changed & room).nonzero().squeeze(1)
+        sound = (trace.ran & ~barred & candidates.changed & room).nonzero().squeeze(1)
         whole = len(sound) == len(candidates)
         gains = self.gains(candidates, trace) if whole else self.gains(candidates.select(sound), trace.select(sound))
         new = all_rows(len(sound)) if every else (gains > 0).any(1).nonzero().squeeze(1)

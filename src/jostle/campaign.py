@@ -116,7 +116,7 @@ class Campaign:
         self._largest_batch = largest_batch or batch
         self._judge = BatchJudge(oracles, target, saved, seeds_count, classes, independent)
         self._keep_failing, self._counter = keep_failing, counter
-        learners = [part for part in (scheduler, mutator) if isinstance(part, Learner)]
+        learners = [part for part in (scheduler, mutator, *feedbacks) if isinstance(part, Learner)]
         corpus = Corpus(seeds, corpus_memory, scratch_folder)
         self._admission = Admission(corpus, feedbacks, learners, keeps_traces=share is not None)
         self._crew, self._share = crew, share or ALL_OF_IT
@@ -326,7 +326,7 @@ class Campaign:
         return trace
 
     def _done(self, plan: StepPlan, trace: Trace, every: bool = False) -> DoneStep:
-        """What came of a batch that has just run; of rows that violate nothing, those that are new are kept, or all."""
+        """What came of a batch that has just run; of rows that nothing bars, those that are new are kept, or all."""
         ran = int((trace.outcome != Outcome.SKIPPED).sum())
         self._tally.executions += ran
         judgement = self._judge.judge(plan.candidates, trace, self._tally.steps, self._tally.executions)
@@ -337,7 +337,7 @@ class Campaign:
         lesson = self._admission.admit(
             plan.candidates,
             trace,
-            judgement.violating,
+            judgement.barred,
             judgement.found_by,
             every=every,
             room=has_room,

@@ -120,7 +120,7 @@ class Scheduler(Protocol):
 
 @runtime_checkable
 class Learner(Protocol):
-    """A part that learns from what was kept; the loop calls any scheduler or mutator that has this method.
+    """A part that learns from what was kept; the loop calls any scheduler, mutator or feedback that has this method.
 
     Law: planning and learning anew through the same steps leads to the same state.
     """

@@ -23,7 +23,7 @@ Classes = Callable[[Tensor], Tensor]  # from outputs [batch, ...] to the class t
 class Judgement:
     """What all oracles together say of a batch."""
 
-    violating: Tensor  # [batch] bool
+    barred: Tensor  # [batch] bool: violate something that bars them from the corpus
     findings: tuple[Finding, ...]  # bugs not seen before
     flaky: tuple[Finding, ...]  # bugs not seen before that did not show again when the input ran alone
     violations: Mapping[str, int]  # violating inputs by kind
@@ -107,9 +107,9 @@ class BatchJudge:
         """Bugs by kind that no input showed when it ran alone."""
         return Counter(sorted(kind for kind, _ in self._flaky - self._bugs))
 
-    def violating(self, candidates: Candidates, trace: Trace) -> Tensor:
-        """[batch] bool: the rows that violate any property."""
-        return _violating(trace, self._verdicts(candidates, trace))
+    def barred(self, candidates: Candidates, trace: Trace) -> Tensor:
+        """[batch] bool: the rows that violate a property, and may not be mutated further for it."""
+        return _barred(trace, self._verdicts(candidates, trace))
 
     def judge(self, candidates: Candidates, trace: Trace, step: int, executions: int) -> Judgement:
         """What all oracles say of a batch, which was run in this step and after so many executions."""
@@ -128,7 +128,7 @@ class BatchJudge:
             new += self._new_bugs(report, candidates, trace, finding)
         findings, flaky = tuple(one for one in new if one.alone), tuple(one for one in new if not one.alone)
         failing = self._failures(candidates, trace, reports)
-        return Judgement(_violating(trace, verdicts), findings, flaky, violations, unconfirmed, failing)
+        return Judgement(_barred(trace, verdicts), findings, flaky, violations, unconfirmed, failing)
 
     def failing(self, candidates: Candidates, trace: Trace) -> Failures:
         """All failing tests of a batch that was judged before."""
@@ -236,15 +236,16 @@ class BatchJudge:
         return died or int(oracle.judge(only, trace).bugs[0]) == bug
 
 
-def _violating(trace: Trace, verdicts: Sequence[Verdicts]) -> Tensor:
-    """[batch] bool: the rows that violate any property.
+def _barred(trace: Trace, verdicts: Sequence[Verdicts]) -> Tensor:
+    """[batch] bool: the rows that violate any property, but for those that may be parents all the same.
 
     A row that ran and has a crash only stands for its batch, which died once and not again.
     """
-    violating = torch.zeros(len(trace.outcome), dtype=torch.bool)
-    stands_for_batch = torch.zeros_like(violating)
+    barred = torch.zeros(len(trace.outcome), dtype=torch.bool)
+    stands_for_batch = torch.zeros_like(barred)
     stands_for_batch[list(trace.crashes)] = True
     stands_for_batch &= trace.ran
     for said in verdicts:
-        violating |= (said.bugs != NO_BUG) & ~(stands_for_batch & (said.kind == CRASH))
-    return violating
+        violating = (said.bugs != NO_BUG) & ~(stands_for_batch & (said.kind == CRASH))
+        barred |= violating if said.may_be_parents is None else violating & ~said.may_be_parents
+    return barred

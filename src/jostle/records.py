@@ -22,7 +22,10 @@ NO_PARENT = -1
 NO_BUG = -1
 NO_NUMBER = -1  # fills up rows of numbers that are fewer than others
 
-LIBRARY = "library"  # in a trace's metadata: numbers [rows, any] of the parts of libraries that a model made work
+# In a trace's metadata, numbers [rows, any] filled up with NO_NUMBER:
+LIBRARY = "library"  # the parts of libraries that a model made work
+DEFECTS = "defects"  # the defects that it shows
+OF_ANY_WIDTH = (LIBRARY, DEFECTS)
 
 Bug = tuple[str, int]  # its kind, and its number within that
 
@@ -260,13 +263,17 @@ def _stacked(traces: Sequence[Trace], values: Sequence[Mapping[str, Tensor]]) ->
 
 
 def _equally_wide(groups: Sequence[Mapping[str, Tensor]]) -> list[Mapping[str, Tensor]]:
-    """Metadata in which parts of libraries have as many columns as in the group that has most."""
-    widest = max((group[LIBRARY].shape[1] for group in groups if LIBRARY in group), default=0)
+    """Metadata in which what is of any width has as many columns as in the group that has most."""
+    widest = {
+        name: max((group[name].shape[1] for group in groups if name in group), default=0) for name in OF_ANY_WIDTH
+    }
 
-    def filled(parts: Tensor) -> Tensor:
-        return torch.nn.functional.pad(parts, (0, widest - parts.shape[1]), value=NO_NUMBER)
+    def filled(name: str, numbers: Tensor) -> Tensor:
+        if name not in widest:
+            return numbers
+        return torch.nn.functional.pad(numbers, (0, widest[name] - numbers.shape[1]), value=NO_NUMBER)
 
-    return [{**group, LIBRARY: filled(group[LIBRARY])} if LIBRARY in group else group for group in groups]
+    return [{name: filled(name, numbers) for name, numbers in group.items()} for group in groups]
 
 
 @dataclass(frozen=True)
@@ -308,6 +315,7 @@ class Verdicts:
     kind: str
     bugs: Tensor  # [batch] int64, NO_BUG where the property holds
     describe: Callable[[int], Violation]  # by row, called for the first row of a new bug only
+    may_be_parents: Tensor | None = None  # [batch] bool: rows to mutate further whatever they violate; none of them
 
     @staticmethod
     def where(

@@ -123,8 +123,8 @@ class Resumption:
         if self.counter is not None:
             self.counter.count(candidates, trace, failing)
         if past.lost:
-            violating = self.judge.violating(candidates, trace)
-            kept = self.admission.admit(candidates, trace, violating, past.found, every=not past.step).kept
+            barred = self.judge.barred(candidates, trace)
+            kept = self.admission.admit(candidates, trace, barred, past.found, every=not past.step).kept
         else:
             self._learn([past], kept, plans)
         if past.lost or past.failing_lost:

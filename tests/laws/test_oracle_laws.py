@@ -113,7 +113,7 @@ def faults_of_graphs() -> dict[int, tuple[Fault, ...]]:
 
 FAULTS = faults_of_graphs()
 OF_FRAMEWORKS = {
-    f"{backend} {symptom}": partial(BackendAgrees, backend, symptom, lambda: FAULTS)
+    f"{backend} {symptom}": partial(BackendAgrees, backend, symptom, lambda: FAULTS, lambda name: False)
     for backend in BACKENDS
     for symptom in Symptom
 }

@@ -70,7 +70,7 @@ def test_every_violating_input_survives_as_an_image_of_eight_bits(seed: int, fuz
 
     def noted(candidates: Any, *others: Any) -> Any:
         verdict = really(candidates, *others)
-        violating.append(candidates.select(verdict.violating.nonzero().squeeze(1)))
+        violating.append(candidates.select(verdict.barred.nonzero().squeeze(1)))
         return verdict
 
     judge.judge = noted  # type: ignore[method-assign]

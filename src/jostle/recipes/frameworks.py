@@ -9,7 +9,7 @@ import torch
 
 from jostle.campaign import Budget, Campaign
 from jostle.composition.compose import budget_of
-from jostle.frameworks.campaign.feedback import LibraryCoverage, RaisedInconsistency
+from jostle.frameworks.campaign.feedback import FirstShown, RaisedInconsistency
 from jostle.frameworks.campaign.graph_store import GraphStore
 from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.options import FrameworkOptions
@@ -26,7 +26,7 @@ from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.interfaces import Crew
 from jostle.options.campaign import RunOptions
 from jostle.options.schema import Settings
-from jostle.records import NO_LABEL, Seeds, Share
+from jostle.records import DEFECTS, LIBRARY, NO_LABEL, Seeds, Share
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,12 @@ def frameworks(
     target = BackendComparison(store, backends, options.phases, examine, options.sampled)
     plan, edits = Plan(), edits_with([OPERATORS[name] for name in options.operators or OPERATORS])
     strategy = EDIT_STRATEGIES[options.strategy](list(edits))
+    defects = FirstShown(DEFECTS, "shown by models")
     campaign = Campaign(
         target=target,
         mutator=Edits(edits, store, plan),
-        feedbacks=[LibraryCoverage(), RaisedInconsistency()],
-        oracles=_oracles(target, backends),
+        feedbacks=[FirstShown(LIBRARY, "parts"), RaisedInconsistency(), defects],
+        oracles=_oracles(target, backends, defects),
         scheduler=SeedScores(strategy, plan, options.weights, options.order),
         seeds=seeds,
         budget=frameworks_budget(settings, len(graphs)),
@@ -83,7 +84,11 @@ def graph_seeds(store: GraphStore, graphs: dict[str, Graph]) -> Seeds:
     return Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs))
 
 
-def _oracles(target: BackendComparison, backends: BackendPool) -> list[BackendAgrees]:
+def _oracles(target: BackendComparison, backends: BackendPool, defects: FirstShown) -> list[BackendAgrees]:
     """One for every backend and symptom, so that a frequent defect of one hides none of another."""
     names = [name for name in backends.names if name != REFERENCE]
-    return [BackendAgrees(backend, symptom, lambda: target.faults) for backend in names for symptom in Symptom]
+    return [
+        BackendAgrees(backend, symptom, lambda: target.faults, defects.knows)
+        for backend in names
+        for symptom in Symptom
+    ]

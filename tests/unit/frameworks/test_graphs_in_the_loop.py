@@ -12,13 +12,7 @@ import torch
 from jostle.errors import OutputRefused
 from jostle.foreign import Crash
 from jostle.frameworks.backends.program import PREDICT, TRAIN
-from jostle.frameworks.campaign.feedback import (
-    INCONSISTENCY,
-    LIBRARY,
-    LibraryCoverage,
-    RaisedInconsistency,
-    encoded_parts,
-)
+from jostle.frameworks.campaign.feedback import FirstShown, numbers_of
 from jostle.frameworks.campaign.graph_store import GraphStore, graph_number
 from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.scheduler import SeedScores, Weights
@@ -32,7 +26,7 @@ from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.frameworks.workers.backend_process import BackendProcess, Place, RunTerms
 from jostle.isolation.process import Died, Limits
 from jostle.lineage import Mutation
-from jostle.records import NO_LABEL, Lesson, Outcome, Seeds, Trace
+from jostle.records import LIBRARY, NO_LABEL, Lesson, Outcome, Seeds, Trace
 from jostle.storage.graph_files import GraphFiles
 from making import assessed
 
@@ -45,9 +39,8 @@ def store_and_seeds() -> tuple[GraphStore, Seeds]:
     return store, Seeds(store.put_all(graphs), torch.full((len(graphs),), NO_LABEL), tuple(MODELS))
 
 
-def trace_of(parts: list[list[str]], apart: list[float]) -> Trace:
-    metadata = {LIBRARY: encoded_parts(parts), INCONSISTENCY: torch.tensor([apart]).T}
-    return Trace(torch.full((len(parts),), Outcome.OK), {}, metadata=metadata)
+def trace_of(parts: list[list[str]]) -> Trace:
+    return Trace(torch.full((len(parts),), Outcome.OK), {}, metadata={LIBRARY: numbers_of(parts)})
 
 
 def test_a_number_stands_for_one_graph() -> None:
@@ -169,17 +162,12 @@ def test_children_are_edited_as_planned() -> None:
 
 
 def test_a_part_of_a_library_is_new_once() -> None:
-    coverage = LibraryCoverage()
-    trace = trace_of([["a", "b"], ["b"], ["c"]], [0.0, 0.0, 0.0])
+    coverage = FirstShown(LIBRARY, "parts")
+    trace = trace_of([["a", "b"], ["b"], ["c"]])
     assert assessed(coverage, trace).tolist() == [2.0, 0.0, 1.0]
     assert assessed(coverage, trace).tolist() == [0.0, 0.0, 0.0]
     assert coverage.coverage() == {"library": {"parts": 3}}
-
-
-def test_inconsistency_gains_where_it_is_raised() -> None:
-    raised = RaisedInconsistency()
-    gains = assessed(raised, trace_of([["a"]] * 4, [1e-6, 1e-7, 1e-3, 1e-3])).tolist()
-    assert gains[0] > 0 and gains[1] == 0 and gains[2] > 0 and gains[3] == 0
+    assert coverage.knows("a") and not coverage.knows("d")
 
 
 def scores(order: str = "score", weights: Weights | None = None) -> SeedScores:
@@ -188,9 +176,7 @@ def scores(order: str = "score", weights: Weights | None = None) -> SeedScores:
 
 def learned(scheduler: SeedScores, seeds: Seeds) -> SeedScores:
     rows = seeds.as_candidates()
-    trace = trace_of(
-        [["a"] * 1 + [f"{row} {part}" for part in range(row)] for row in range(len(rows))], [0.0] * len(rows)
-    )
+    trace = trace_of([["a"] * 1 + [f"{row} {part}" for part in range(row)] for row in range(len(rows))])
     scheduler.learn(Lesson(rows, torch.ones(len(rows), 2), trace, ()))
     return scheduler
 

@@ -123,7 +123,7 @@ def test_it_is_located_and_reduced_beside_eager_mode() -> None:
     runner = InProcess({"torch": Planted(), "torch-aot": compiled})
     (observed,) = runner.run([graph], PREDICT)
     (one,) = compare(graph, PREDICT, observed, REFERENCE_BOUNDS)
-    located = locate(graph, one, runner, REFERENCE_BOUNDS, Patience())
+    (located,) = locate(graph, one, runner, REFERENCE_BOUNDS, Patience())
     signature = signature_of(located, one)
     assert signature.text.startswith("torch-aot predict compiled square+floor ")
     assert SameDefect(signature, runner, REFERENCE_BOUNDS)([graph]) == [True]

@@ -152,7 +152,7 @@ def test_a_planted_bug_is_found_located_and_reduced(bug: str) -> None:
     graph = make(np.random.default_rng(1))
     (observed,) = runner.run([graph], phase)
     (found,) = compare(graph, phase, observed, REFERENCE_BOUNDS)
-    signature = signature_of(locate(graph, found, runner, REFERENCE_BOUNDS, Patience()), found)
+    signature = signature_of(locate(graph, found, runner, REFERENCE_BOUNDS, Patience())[0], found)
     assert signature.text.startswith(f"{expected} ")
 
     whole = graph if signature.phase == TRAIN else graph.without_training()
@@ -161,7 +161,7 @@ def test_a_planted_bug_is_found_located_and_reduced(bug: str) -> None:
     )
     (observed,) = runner.run([small], signature.phase)
     (found,) = compare(small, signature.phase, observed, REFERENCE_BOUNDS)
-    assert signature_of(locate(small, found, runner, REFERENCE_BOUNDS, Patience()), found).core == signature.core
+    assert signature_of(locate(small, found, runner, REFERENCE_BOUNDS, Patience())[0], found).core == signature.core
     assert len(small.nodes) <= 3
     assert sum(leaf.array.size for leaf in small.leaves.values()) <= 40
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from frameworks_planted import InProcess, Planted, trained
+from frameworks_planted import InProcess, Planted, row_of, trained
 from jostle.campaign import Budget, Campaign
 from jostle.errors import Interrupted
 from jostle.foreign import Crash, attempt
@@ -32,12 +32,6 @@ from jostle.frameworks.strategies.all_strategies import UniformEdits
 from jostle.records import NO_LABEL, Outcome, Seeds
 
 FAILING = Planted(wrong=(("sin", lambda call: "1 / 0"),))
-
-
-def chain(*operators: str) -> Graph:
-    names = ["x", *(f"n{place}" for place in range(len(operators)))]
-    nodes = tuple(Node(names[place + 1], one, (names[place],)) for place, one in enumerate(operators))
-    return Graph({"x": Leaf(INPUT, np.array([0.5, 1.0], np.float32))}, nodes, (names[-1],))
 
 
 @dataclass(frozen=True)
@@ -76,18 +70,18 @@ def test_a_failure_of_another_operator_with_the_same_error_is_another_defect() -
     """However often the first one was met: the place in a framework's own Python is the same for many operators."""
     runner = Watched(Planted(wrong=(("sin", lambda call: "1 / 0"), ("exp", lambda call: "1 / 0"))))
     examiner = Examiner(runner, [])
-    (first,) = examined(examiner, runner, chain("abs", "sin"))
-    (second,) = examined(examiner, runner, chain("exp", "tanh", "sin"))
+    (first,) = examined(examiner, runner, row_of("abs", "sin"))
+    (second,) = examined(examiner, runner, row_of("exp", "tanh", "sin"))
     assert (first.signature.operator, second.signature.operator) == ("sin", "exp")
 
 
 def test_another_process_that_ends_is_another_defect_of_a_model_that_holds_the_first() -> None:
     runner = Watched(deadly="exp")
     known = [KnownIssue("torch predict crash exp *", "ends the process")]
-    (fault,) = examined(Examiner(runner, known, report_known=True), runner, chain("abs", "exp"))
+    (fault,) = examined(Examiner(runner, known, report_known=True), runner, row_of("abs", "exp"))
     assert fault.known
     both = Watched(deadly="exp", also_deadly="sin")
-    (fault,) = examined(Examiner(both, known), both, chain("exp", "sin"))
+    (fault,) = examined(Examiner(both, known), both, row_of("exp", "sin"))
     assert fault.signature.operator == "sin"
 
 
@@ -95,30 +89,38 @@ def test_a_known_wrong_result_does_not_hide_another_in_the_same_model() -> None:
     wrong = tuple((name, lambda call, name=name: f"torch.{name}({call[0]}) * 1.1") for name in ("sin", "exp"))
     runner = Watched(Planted(wrong=wrong))
     examiner = Examiner(runner, [KnownIssue("torch predict values sin *", "a tenth too much")])
-    (fault,) = examined(examiner, runner, chain("sin", "exp"))
+    (fault,) = examined(examiner, runner, row_of("sin", "exp"))
     assert fault.signature.operator == "exp"
-    assert not examined(examiner, runner, chain("sin", "abs"))
+    assert not examined(examiner, runner, row_of("sin", "abs"))
+
+
+def test_all_operators_of_a_model_that_are_wrong_are_found_each_once() -> None:
+    wrong = tuple((name, lambda call, name=name: f"torch.{name}({call[0]}) * 1.1") for name in ("sin", "exp"))
+    runner = Watched(Planted(wrong=wrong))
+    faults = examined(Examiner(runner, []), runner, row_of("sin", "abs", "exp", "sin"))
+    assert [fault.signature.operator for fault in faults] == ["sin", "exp"]
+    assert [fault.part.nodes[0].name for fault in faults] == ["n0", "n2"]
 
 
 def test_a_failure_with_another_error_is_located() -> None:
     runner = Watched(deadly="exp")
     examiner = Examiner(runner, [])
-    examined(examiner, runner, chain("sin", "tanh"))
-    (fault,) = examined(examiner, runner, chain("sin", "exp"))
+    examined(examiner, runner, row_of("sin", "tanh"))
+    (fault,) = examined(examiner, runner, row_of("sin", "exp"))
     assert fault.signature.operator == "exp"
 
 
 def test_a_wrong_result_is_located_in_every_model() -> None:
     runner = Watched(Planted(wrong=(("sin", lambda call: f"torch.sin({call[0]}) * 1.1"),)))
     examiner = Examiner(runner, [])
-    for graph in (chain("abs", "sin"), chain("sin", "abs")):
+    for graph in (row_of("abs", "sin"), row_of("sin", "abs")):
         (fault,) = examined(examiner, runner, graph)
         assert fault.signature.operator == "sin" and len(runner.parts) == 2
 
 
 def test_a_finding_that_is_looked_at_once_more_is_not_located_again() -> None:
     runner = Watched(Planted(wrong=(("sin", lambda call: f"torch.sin({call[0]}) * 1.1"),)))
-    examiner, graph = Examiner(runner, []), chain("abs", "sin")
+    examiner, graph = Examiner(runner, []), row_of("abs", "sin")
     examined(examiner, runner, graph)
     examined(examiner, runner, graph)
     assert not runner.parts
@@ -131,53 +133,53 @@ def test_the_operator_that_a_known_error_names_is_looked_at_first() -> None:
     runner = Watched()
     known = [KnownIssue("torch predict crash sin * ZeroDivisionError@*", "divides by 0")]
     examiner = Examiner(runner, known)
-    assert not examined(examiner, runner, chain("abs", "tanh", "sin"))
+    assert not examined(examiner, runner, row_of("abs", "tanh", "sin"))
     assert [node.operator for part in runner.parts for node in part.nodes] == ["sin"]
     assert examiner.known_seen == 1
-    (fault,) = examined(Examiner(runner, known, report_known=True), runner, chain("abs", "sin"))
+    (fault,) = examined(Examiner(runner, known, report_known=True), runner, row_of("abs", "sin"))
     assert fault.known == known[0]
 
 
 def test_a_known_error_of_an_operator_that_does_not_raise_it_here_is_another_ones() -> None:
     runner = Watched()
     examiner = Examiner(runner, [KnownIssue("torch predict crash abs * ZeroDivisionError@*", "divides by 0")])
-    (fault,) = examined(examiner, runner, chain("abs", "sin"))
+    (fault,) = examined(examiner, runner, row_of("abs", "sin"))
     assert fault.signature.operator == "sin"
 
 
 def test_what_is_known_by_its_operator_alone_is_known_when_that_is_guilty() -> None:
     runner = Watched(deadly="exp")
     examiner = Examiner(runner, [KnownIssue("torch predict crash sin *", "whatever it raises")])
-    assert not examined(examiner, runner, chain("abs", "sin"))
-    (fault,) = examined(examiner, runner, chain("sin", "exp"))
+    assert not examined(examiner, runner, row_of("abs", "sin"))
+    (fault,) = examined(examiner, runner, row_of("sin", "exp"))
     assert fault.signature.operator == "exp"
 
 
 def test_a_part_that_ends_its_process_is_run_once() -> None:
     runner = Watched(deadly="exp")
-    (fault,) = examined(Examiner(runner, []), runner, chain("abs", "exp", "tanh", "exp", "sin"))
+    (fault,) = examined(Examiner(runner, []), runner, row_of("abs", "exp", "tanh", "exp", "sin"))
     deaths = [one for one in runner.parts if "exp" in [node.operator for node in one.nodes]]
     assert fault.signature.operator == "exp" and len(deaths) == 1
 
 
 @pytest.mark.parametrize("patience", [Patience(parts=1), Patience(deaths=0)])
 def test_a_location_without_patience_names_the_whole_model(patience: Patience) -> None:
-    runner, graph = Watched(), chain("abs", "sin")
+    runner, graph = Watched(), row_of("abs", "sin")
     (observed,) = runner.run([graph], PREDICT)
     (found,) = judge(graph, PREDICT, observed, REFERENCE_BOUNDS).found
-    located = locate(graph, found, runner, REFERENCE_BOUNDS, patience)
+    (located,) = locate(graph, found, runner, REFERENCE_BOUNDS, patience)
     assert (located.operator, located.graph) == ("abs+sin", graph)
 
 
 def test_a_training_that_there_is_no_patience_to_look_into_is_not_called_its_optimisers() -> None:
-    runner, graph = Watched(), trained(chain("sin"), np.random.default_rng(0))
+    runner, graph = Watched(), trained(row_of("sin"), np.random.default_rng(0))
     found = Disagreement("torch", TRAIN, Symptom.TRAINING, "loss")
-    located = locate(graph, found, runner, REFERENCE_BOUNDS, Patience(parts=0))
+    (located,) = locate(graph, found, runner, REFERENCE_BOUNDS, Patience(parts=0))
     assert (located.operator, located.graph) == ("sin", graph)
 
 
 def test_a_location_counts_the_parts_that_end_their_process() -> None:
-    runner, graph = Watched(deadly="exp"), chain(*["exp"] * 9)
+    runner, graph = Watched(deadly="exp"), row_of(*["exp"] * 9)
     (observed,) = runner.run([graph], PREDICT)
     runner.parts.clear()
     (found,) = judge(graph, PREDICT, observed, REFERENCE_BOUNDS).found
@@ -187,11 +189,11 @@ def test_a_location_counts_the_parts_that_end_their_process() -> None:
 
 def test_wrong_results_are_looked_for_in_a_few_parts_at_once_and_alone_on_a_slow_backend() -> None:
     wrong = Planted(wrong=(("sin", lambda call: f"torch.sin({call[0]}) * 1.1"),))
-    graph, found = chain(*["abs"] * 11, "sin"), Disagreement("torch", PREDICT, Symptom.VALUES, "n11")
+    graph, found = row_of(*["abs"] * 11, "sin"), Disagreement("torch", PREDICT, Symptom.VALUES, "n11")
     sizes = {}
     for patience in (Patience(), Patience.with_slow_backend(lambda: False)):
         runner = Watched(wrong)
-        assert locate(graph, found, runner, REFERENCE_BOUNDS, patience).operator == "sin"
+        assert [one.operator for one in locate(graph, found, runner, REFERENCE_BOUNDS, patience)] == ["sin"]
         sizes[patience.at_once] = runner.batches
     assert sizes == {8: [8, 4], 1: [1] * 12}
 
@@ -205,7 +207,7 @@ def test_a_crash_of_training_is_told_by_its_operator_and_not_by_the_loss() -> No
     graph = trained(model, rng)
     (observed,) = runner.run([graph], TRAIN)
     (found,) = judge(graph, TRAIN, observed, REFERENCE_BOUNDS).found
-    located = locate(graph, found, runner, REFERENCE_BOUNDS, Patience())
+    (located,) = locate(graph, found, runner, REFERENCE_BOUNDS, Patience())
     assert located.operator == "sin" and located.disagreement.phase == TRAIN
 
 
@@ -244,7 +246,7 @@ def test_a_reduction_looks_at_the_time_between_the_models_that_it_asks_for() -> 
         asked.extend(graphs)
         return [True] * len(graphs)
 
-    graph = chain("abs", "sin", "tanh", "exp")
+    graph = row_of("abs", "sin", "tanh", "exp")
     late = reduce(graph, shows_many, REFERENCE_BOUNDS.evaluate, lambda: len(asked) >= 2, at_once=1)
     assert len(asked) == 2 and len(late.nodes) < len(graph.nodes)
 
@@ -256,7 +258,7 @@ def store_of(*graphs: Graph) -> tuple[GraphStore, Seeds]:
 
 
 def test_a_model_whose_guilty_operator_there_is_no_time_to_find_is_left_as_if_it_had_not_run() -> None:
-    store, seeds = store_of(chain("abs", "sin"), chain("abs", "tanh"))
+    store, seeds = store_of(row_of("abs", "sin"), row_of("abs", "tanh"))
     runner = Watched()
     target = BackendComparison(store, runner, [PREDICT], Examiner(runner, []), {})
     target.ask_between_rows(lambda: True)
@@ -268,7 +270,7 @@ def test_a_model_whose_guilty_operator_there_is_no_time_to_find_is_left_as_if_it
 
 
 def test_a_model_that_fails_as_is_known_is_nobodys_parent() -> None:
-    store, seeds = store_of(chain("abs", "exp"), chain("abs", "tanh"))
+    store, seeds = store_of(row_of("abs", "exp"), row_of("abs", "tanh"))
     runner = Watched(deadly="exp")
     known = [KnownIssue("torch predict crash exp *", "ends the process")]
     trace = BackendComparison(store, runner, [PREDICT], Examiner(runner, known), {}).run(seeds.as_candidates())
@@ -276,7 +278,7 @@ def test_a_model_that_fails_as_is_known_is_nobodys_parent() -> None:
 
 
 def test_a_known_defect_in_one_phase_does_not_hide_another_of_the_same_symptom() -> None:
-    store, seeds = store_of(chain("sin"))
+    store, seeds = store_of(row_of("sin"))
     runner = Watched(Planted(wrong=(("sin", lambda call: "1 / 0"),)))
     known = [KnownIssue("torch predict crash sin *", "divides by 0")]
     examiner = Examiner(runner, known, report_known=True)
@@ -291,12 +293,12 @@ def test_a_location_that_somebody_stops_is_left_at_once() -> None:
     examiner = Examiner(runner, [])
     examiner.ask_between_parts(lambda: True)
     with pytest.raises(Unlocated):
-        examined(examiner, runner, chain("abs", "sin"))
+        examined(examiner, runner, row_of("abs", "sin"))
     assert not runner.parts
 
 
 def test_a_campaign_that_is_stopped_while_it_plants_ends_there() -> None:
-    store, seeds = store_of(*(chain("abs", "sin", *["tanh"] * count) for count in range(3)))
+    store, seeds = store_of(*(row_of("abs", "sin", *["tanh"] * count) for count in range(3)))
     runner, plan = Watched(), Plan()
     edits = edits_with([OPERATORS["abs"]])
     target = BackendComparison(store, runner, [PREDICT, GRADIENT], Examiner(runner, []), {})

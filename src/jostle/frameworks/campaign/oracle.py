@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
 from jostle.frameworks.campaign.target import Fault
-from jostle.frameworks.judging.disagreement import Symptom
+from jostle.frameworks.judging.disagreement import FAILURES, Disagreement, Symptom
 from jostle.frameworks.judging.signature import Identity, identity_of
 from jostle.records import NO_BUG, Candidates, Trace, Verdicts, Violation
 
 # The defects that graphs show, by the graphs' numbers
 FaultsOfGraphs = Callable[[], Mapping[int, tuple[Fault, ...]]]
+Shown = Callable[[str], bool]  # whether a model in the corpus shows the defect of this name
 
 
 class BackendAgrees:
@@ -21,11 +22,12 @@ class BackendAgrees:
     looks_inside = True
     compares_with_truth = False
 
-    def __init__(self, backend: str, symptom: Symptom, faults: FaultsOfGraphs):
-        self._backend, self._symptom, self._faults = backend, symptom, faults
+    def __init__(self, backend: str, symptom: Symptom, faults: FaultsOfGraphs, shown_by_parents: Shown):
+        self._backend, self._symptom, self._faults, self._shown_by_parents = backend, symptom, faults, shown_by_parents
 
     def judge(self, candidates: Candidates, trace: Trace) -> Verdicts:
-        faults = [self._fault(number) for number in candidates.inputs.flatten().tolist()]
+        graphs = [self._faults().get(number, ()) for number in candidates.inputs.flatten().tolist()]
+        faults = [self._fault(shown) for shown in graphs]
         numbers = [NO_BUG if fault is None else identity(fault).number for fault in faults]
 
         def describe(row: int) -> Violation:
@@ -33,13 +35,21 @@ class BackendAgrees:
             assert fault is not None
             return violation_of(fault)
 
-        return Verdicts(self._symptom, torch.tensor(numbers, dtype=torch.int64), describe)
+        may_be_parents = torch.tensor([self._may_be_parent(shown) for shown in graphs], dtype=torch.bool)
+        return Verdicts(self._symptom, torch.tensor(numbers, dtype=torch.int64), describe, may_be_parents)
 
-    def _fault(self, number: int) -> Fault | None:
-        for fault in self._faults().get(number, ()):
-            if fault.disagreement.backend == self._backend and fault.disagreement.symptom == self._symptom:
-                return fault
-        return None
+    def _fault(self, shown: Sequence[Fault]) -> Fault | None:
+        """The first of this backend and symptom that no parent shows, which may be new; else the first."""
+        ours = [fault for fault in shown if self._is_ours(fault.disagreement)]
+        return next((fault for fault in ours if not self._shown_by_parents(fault.name)), next(iter(ours), None))
+
+    def _is_ours(self, disagreement: Disagreement) -> bool:
+        return disagreement.backend == self._backend and disagreement.symptom == self._symptom
+
+    def _may_be_parent(self, shown: Sequence[Fault]) -> bool:
+        """Whether a graph is mutated although it shows defects: for each, one that shows no failure (§3.2)."""
+        fails = any(fault.disagreement.symptom in FAILURES for fault in shown)
+        return not fails and not all(self._shown_by_parents(fault.name) for fault in shown)
 
 
 def identity(fault: Fault) -> Identity:
@@ -47,15 +57,15 @@ def identity(fault: Fault) -> Identity:
 
 
 def violation_of(fault: Fault) -> Violation:
-    signature, disagreement = fault.signature, fault.disagreement
+    signature, disagreement, shown = fault.signature, fault.disagreement, fault.shown
     details = {
         "signature": signature.text,
         "backend": disagreement.backend,
         "phase": disagreement.phase,
         "operator": signature.operator,
-        "tensor": disagreement.tensor,
-        "seen": disagreement.seen,
-        "expected": disagreement.expected,
+        "tensor": shown.tensor,
+        "seen": shown.seen,
+        "expected": shown.expected,
     }
     if disagreement.crash is not None:
         details |= {"error": disagreement.crash.error, "message": disagreement.crash.message}
@@ -75,4 +85,5 @@ def _without_known(fault: Fault) -> str:
     what = f"{disagreement.backend} {disagreement.phase}: {signature.operator}"
     if disagreement.crash is not None:
         return f"{what} fails with {disagreement.crash.error}: {disagreement.crash.message}"
-    return f"{what} gives {disagreement.seen} where {disagreement.expected} is right ({disagreement.tensor})"
+    shown = fault.shown
+    return f"{what} gives {shown.seen} where {shown.expected} is right ({shown.tensor})"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Protocol
 
@@ -11,17 +11,17 @@ import torch
 
 from jostle.foreign import Crash
 from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN, float_outputs
-from jostle.frameworks.campaign.feedback import INCONSISTENCY, encoded_parts
+from jostle.frameworks.campaign.feedback import INCONSISTENCY, OPERATORS_USED, numbers_of
 from jostle.frameworks.campaign.graph_store import GraphStore
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.judging.disagreement import Disagreement
-from jostle.frameworks.judging.inconsistency import inconsistency
+from jostle.frameworks.judging.inconsistency import Pairs
 from jostle.frameworks.judging.known_issues import KnownIssue
 from jostle.frameworks.judging.locate import Unlocated
 from jostle.frameworks.observations import Observation, Runner
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.graph_signature import Signature
-from jostle.records import LIBRARY, Candidates, Outcome, Trace
+from jostle.records import DEFECTS, LIBRARY, Candidates, Outcome, Trace
 
 Observed = Mapping[str, Observation]  # what backends made of one graph in one phase, by backend
 
@@ -36,6 +36,11 @@ class Fault:
     shown: Disagreement  # by that part
     known: KnownIssue | None = None
 
+    @property
+    def name(self) -> str:
+        """Equal for what is one defect."""
+        return f"{self.disagreement.symptom} {self.signature.text}"
+
 
 @dataclass(frozen=True)
 class Examined:
@@ -43,6 +48,7 @@ class Examined:
 
     faults: tuple[Fault, ...]  # to report
     known_failures: tuple[Fault, ...]  # crashes and hangs that are known, and not reported
+    inconsistency: Pairs = field(default_factory=dict)
 
 
 class Examine(Protocol):
@@ -56,6 +62,15 @@ class Examine(Protocol):
 
     def forget(self) -> None:
         """Lets go of the graphs of a step."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What came of one graph."""
+
+    outcome: Outcome
+    inconsistency: list[float]  # of each pair of backends
+    crash: Crash | None = None
 
 
 class BackendComparison:
@@ -86,19 +101,16 @@ class BackendComparison:
         graphs = [self._store.get(number) for number in numbers]
         phases = {phase: self._observed(numbers, graphs, phase) for phase in self._phases}
         rows = [{phase: seen[row] for phase, seen in phases.items() if row in seen} for row in range(len(graphs))]
-        outcomes, crashes = [], {}
-        for row, examinee in enumerate(zip(numbers, graphs, rows, strict=True)):
-            outcome, crash = self._examined(*examinee)
-            outcomes.append(outcome)
-            if crash is not None:
-                crashes[row] = crash
+        examined = [self._examined(*examinee) for examinee in zip(numbers, graphs, rows, strict=True)]
         return Trace(
-            torch.tensor(outcomes),
+            torch.tensor([one.outcome for one in examined]),
             {},
-            crashes=crashes,
+            crashes={row: one.crash for row, one in enumerate(examined) if one.crash is not None},
             metadata={
-                LIBRARY: encoded_parts([_parts(row.values()) for row in rows]),
-                INCONSISTENCY: torch.tensor([self._inconsistency(row.values()) for row in rows], dtype=torch.float64),
+                LIBRARY: numbers_of([_parts(row.values()) for row in rows]),
+                DEFECTS: numbers_of([{fault.name for fault in self.faults[number]} for number in numbers]),
+                OPERATORS_USED: torch.tensor([_operators(graph) for graph in graphs]).view(-1, len(OPERATORS)),
+                INCONSISTENCY: torch.tensor([one.inconsistency for one in examined], dtype=torch.float64),
             },
             seconds=_seconds([observed for row in rows for observed in row.values()]),
         )
@@ -121,7 +133,7 @@ class BackendComparison:
                 seen[row] |= observed
         return seen  # type: ignore[return-value]
 
-    def _examined(self, number: int, graph: Graph, by_phase: Mapping[str, Observed]) -> tuple[Outcome, Crash | None]:
+    def _examined(self, number: int, graph: Graph, by_phase: Mapping[str, Observed]) -> _Row:
         """Notes the defects of a graph, those that are not known first; skipped if there was no time to know all.
 
         One that fails as is known counts as crashed: as a parent, it would have every mutant end its process again.
@@ -130,21 +142,19 @@ class BackendComparison:
         try:
             examined = [self._examine(graph, phase, observed) for phase, observed in by_phase.items()]
         except Unlocated:
-            return Outcome.SKIPPED, None
+            return _Row(Outcome.SKIPPED, self._largest([]))
         faults = [fault for one in examined for fault in one.faults]
         self.faults[number] = tuple(sorted(faults, key=lambda fault: fault.known is not None))
+        largest = self._largest([one.inconsistency for one in examined])
         failure = next((fault.disagreement.crash for one in examined for fault in one.known_failures), None)
         if failure is None:
-            return Outcome.OK, None
+            return _Row(Outcome.OK, largest)
         # Not fatal to the row: what else it shows is confirmed as that of any other.
-        return Outcome.CRASHED, replace(failure, fatal=False)
+        return _Row(Outcome.CRASHED, largest, replace(failure, fatal=False))
 
-    def _inconsistency(self, phases: Collection[Observed]) -> list[float]:
-        """The largest inconsistency of each pair of backends over all phases."""
-        return [
-            max((inconsistency({a: seen[a], b: seen[b]}) for seen in phases if a in seen and b in seen), default=0.0)
-            for a, b in self._pairs
-        ]
+    def _largest(self, phases: Sequence[Pairs]) -> list[float]:
+        """The largest inconsistency of each pair of backends over all phases, 0 where it was not measured."""
+        return [max((one.get(pair, 0.0) for one in phases), default=0.0) for pair in self._pairs]
 
 
 def _runs_in(graph: Graph, phase: str) -> bool:
@@ -155,6 +165,12 @@ def _runs_in(graph: Graph, phase: str) -> bool:
 
 def _is_differentiable(graph: Graph) -> bool:
     return any(OPERATORS[node.operator].differentiable for node in graph.nodes)
+
+
+def _operators(graph: Graph) -> list[bool]:
+    """Which of all operators it has."""
+    used = {node.operator for node in graph.nodes}
+    return [name in used for name in OPERATORS]
 
 
 def _parts(phases: Iterable[Observed]) -> set[str]:

@@ -31,6 +31,11 @@ class Case:
     observations: Observations
     bounds: ReferenceBounds
 
+    @property
+    def has_reference(self) -> bool:
+        """Whether there is a right result."""
+        return self.observations[REFERENCE].status is Status.OK
+
     @cached_property
     def backends(self) -> list[str]:
         """The backends that have what the graph needs, whatever came of it; without the reference."""

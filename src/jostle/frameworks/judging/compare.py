@@ -28,9 +28,13 @@ def compare(graph: Graph, phase: str, observations: Observations, bounds: Refere
 
 def judge(graph: Graph, phase: str, observations: Observations, bounds: ReferenceBounds) -> GraphJudgement:
     """The same, with the disagreements that are counted only."""
-    if observations[REFERENCE].status is not Status.OK:
-        return GraphJudgement(tuple(_deaths(phase, observations)))
-    case = Case(graph, phase, observations, bounds)
+    return judge_case(Case(graph, phase, observations, bounds))
+
+
+def judge_case(case: Case) -> GraphJudgement:
+    """The same of a case."""
+    if not case.has_reference:
+        return GraphJudgement(tuple(_deaths(case.phase, case.observations)))
     found, doubted, unspecified = [], [], []
     for backend in case.backends:
         disagreement = next(_faults(case, backend), None) or _against_eager(case, backend)

@@ -1,38 +1,42 @@
-"""How much the results of backends differ, as a score to search by; it does not say who is wrong."""
+"""How much the results of backends differ: a score to search by, which does not say who is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import combinations
 
 import numpy as np
 
 from jostle.frameworks.graph import Array
-from jostle.frameworks.observations import Observation, Status
+from jostle.frameworks.judging.case import Case
+from jostle.frameworks.judging.reference_bounds import distance
+from jostle.frameworks.judging.tolerances import floor
+from jostle.frameworks.observations import REFERENCE
 
-LARGE = 1e30  # stands for what is not finite
+Pairs = Mapping[tuple[str, str], float]  # of backends, the reference among them
+LARGEST = 1e9  # also of what is a number on one side only
 
 
-def inconsistency(observations: Mapping[str, Observation]) -> float:
-    """LEMON's D_MAD, |δ₁ - δ₂| / (δ₁ + δ₂) with δ = mean |y - label|, the largest of all pairs and results; in [0, 1].
+def inconsistency(case: Case, wrong: Collection[str]) -> Pairs:
+    """The largest difference of each two backends, in units of the float64 reference's own jitter.
 
-    A graph has no labels, so a fixed wave stands for them, which tells also the order of elements.
+    What is within the precision of the result is measured by that. Floats that jitter moves over a jump are left out,
+    and backends that are wrong about the graph: what they differ by would hide all else.
     """
-    ran = [one.arrays for one in observations.values() if one.status is Status.OK]
-    names = dict.fromkeys(name for arrays in ran for name in arrays)
-    return max((_largest_difference([arrays[name] for arrays in ran if name in arrays]) for name in names), default=0.0)
+    sound = [REFERENCE, *(name for name in case.successful if name not in wrong)]
+    largest = np.zeros((len(sound), len(sound)))
+    for name in case.results:
+        if case.results[name].is_float and case.results[name].size:
+            largest = np.maximum(largest, _differences(case, name, sound))
+    return {(sound[a], sound[b]): float(min(largest[a, b], LARGEST)) for a, b in combinations(range(len(sound)), 2)}
 
 
-def _largest_difference(arrays: list[Array]) -> float:
-    distances = [_distance(array) for array in arrays if array.size]
-    return max((_relative_difference(a, b) for a, b in combinations(distances, 2)), default=0.0)
-
-
-def _distance(array: Array) -> float:
-    values = np.nan_to_num(np.asarray(array, np.float64).ravel(), nan=LARGE, posinf=LARGE, neginf=-LARGE)
-    with np.errstate(over="ignore"):
-        return float(np.mean(np.abs(values - np.cos(np.arange(values.size)))))
-
-
-def _relative_difference(a: float, b: float) -> float:
-    return abs(a - b) / (a + b) if 0 < a + b < np.inf else 0.0
+def _differences(case: Case, name: str, backends: list[str]) -> Array:
+    """Of one result [backends, backends]."""
+    seen = [case.expected(name) if one == REFERENCE else case.seen(one, name) for one in backends]
+    values = np.stack([np.asarray(one, np.float64).ravel() for one in seen])  # [backends, elements]
+    far = distance(values[:, None], values[None])
+    units = floor(case.expected(name).astype(np.float64), case.dtype(name)).ravel() + case.vanishing(name)
+    if (far > units).any():  # mostly not; the jitter costs several runs of the reference
+        units = np.maximum(units, case.spread[name].ravel())
+    return np.asarray(np.where(np.isfinite(units), far / units, 0.0).max(axis=2))

@@ -1,4 +1,4 @@
-"""Which operator is guilty: nodes run alone on what the reference computes for their inputs."""
+"""Which operators are guilty: nodes run alone on what the reference computes for their inputs."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ class Patience:
     at_once: int = AT_ONCE
     deaths: int = DEATHS
     enough: Callable[[], bool] = lambda: False  # whether the campaign's budget is spent; raises if somebody stops it
+    thorough: bool = True  # all nodes that are wrong are wanted, and not only the first
 
     @staticmethod
     def with_slow_backend(enough: Callable[[], bool]) -> Patience:
         """For a backend that takes seconds for each part."""
-        return Patience(SLOW_PARTS, 1, enough=enough)
+        return Patience(SLOW_PARTS, 1, enough=enough, thorough=False)
 
     @property
     def exhausted(self) -> bool:
@@ -72,18 +73,19 @@ def locate(
     bounds: ReferenceBounds,
     patience: Patience,
     is_known: Callable[[Located], bool] = lambda located: False,
-) -> Located:
-    """The first node, backwards for gradients, that is wrong alone, else the fewest neighbours that are together.
+) -> list[Located]:
+    """The nodes, backwards for gradients, that are wrong alone, else the fewest neighbours that are together.
 
-    All of the graph if patience is exhausted before, or no part shows anything. A node that is not known goes before
-    one that is, so that no known defect hides another in the same model.
+    All of the graph if patience is exhausted before, or no part shows anything. Of failures, and without thorough
+    patience, it is one node, and one that is not known goes before one that is: so no defect hides another in the same
+    model.
     """
     trial = _Trial(disagreement, runner, bounds, patience, is_known)
     if disagreement.phase == TRAIN:
         found = _in_training(graph, disagreement, trial)
     else:
         found = _in_graph(graph, disagreement.phase, trial, bounds.evaluate(graph))
-    return found or Located(joined(graph), graph, disagreement)
+    return found or [Located(joined(graph), graph, disagreement)]
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,11 @@ class _Trial:
         crash = self.disagreement.crash
         return crash is not None and not crash.fatal and self.disagreement.symptom is Symptom.CRASH
 
+    @property
+    def wants_all(self) -> bool:
+        """Whether one guilty node does not end the search; each that fails costs the start of a framework."""
+        return self.patience.thorough and self.disagreement.symptom not in FAILURES
+
     def known(self, shown: _Shown) -> bool:
         """Whether it is known what a part shows."""
         return self.is_known(_located(shown))
@@ -151,24 +158,24 @@ def _place(crash: Crash | None) -> tuple[str, str] | None:
     return None if crash is None else (crash.error, crash.where)
 
 
-def _in_graph(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> Located | None:
-    """The node, or the neighbours, that show the same; else the first node with anything, to which it may have led."""
-    known: list[_Shown] = []
+def _in_graph(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> list[Located]:
+    """The nodes, or the neighbours, that show the same; else the first node with anything, to which it may have led."""
+    guilty: list[_Shown] = []
     others: list[_Shown] = []
     for shown in trial(_nodes_in_order(graph, phase, trial, tensors), phase):
         if not trial.same(shown.disagreement):
             others.append(shown)
-        elif trial.raised or not trial.known(shown):
-            return _located(shown)
+        elif trial.wants_all or (not trial.raised and trial.known(shown)):
+            guilty.append(shown)
         else:
-            known.append(shown)
-    if known:
-        return _located(known[0])
+            return [_located(shown)]
+    if guilty:
+        return [_located(shown) for shown in (guilty if trial.wants_all else guilty[:1])]
     together = _fused(graph, phase, trial, tensors)
     if together is not None or trial.patience.exhausted:
-        return together
+        return [] if together is None else [together]
     alike = [shown for shown in others if shown.disagreement.symptom is trial.disagreement.symptom]
-    return next((_located(shown) for shown in [*alike, *others]), None)
+    return [_located(shown) for shown in [*alike, *others][:1]]
 
 
 def _nodes_in_order(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> list[Graph]:
@@ -205,8 +212,8 @@ def _fused(graph: Graph, phase: str, trial: _Trial, tensors: Tensors) -> Located
     return _located(_first(ends, phase, trial) or beginning)
 
 
-def _in_training(graph: Graph, disagreement: Disagreement, trial: _Trial) -> Located | None:
-    """A node whose gradient is wrong or that cannot be trained, else the loss, the penalty or the optimiser."""
+def _in_training(graph: Graph, disagreement: Disagreement, trial: _Trial) -> list[Located]:
+    """Nodes whose gradient is wrong or that cannot be trained, else the loss, the penalty or the optimiser."""
     training = graph.training
     if training is None:
         raise ValueError("only a graph with a training can be wrong in it")
@@ -214,24 +221,24 @@ def _in_training(graph: Graph, disagreement: Disagreement, trial: _Trial) -> Loc
     tensors = trial.bounds.evaluate(untrained)
     plain = replace(with_gradient_descent(training), steps=1)
     found = _in_graph(untrained, GRADIENT, _as_gradient(trial), tensors)
-    if disagreement.symptom in FAILURES and not (found and trial.same(found.disagreement)):
+    if disagreement.symptom in FAILURES and not (found and trial.same(found[0].disagreement)):
         found = _untrainable(untrained, plain, trial, tensors) or found
-    if found is not None:
+    if found:
         return found
     names = [f"loss.{training.loss}", f"penalty.{training.penalty}", f"optimiser.{training.optimiser}"]
     parts = [replace(graph, training=replace(plain, penalty="none")), replace(graph, training=plain), graph]
     for name, part in zip(names, parts, strict=True):
         for shown in trial([part], TRAIN):
-            return Located(name, part, shown.disagreement)
-    return None
+            return [Located(name, part, shown.disagreement)]
+    return []
 
 
-def _untrainable(untrained: Graph, plain: Training, trial: _Trial, tensors: Tensors) -> Located | None:
+def _untrainable(untrained: Graph, plain: Training, trial: _Trial, tensors: Tensors) -> list[Located]:
     """The node that fails with the plainest training, if what it does not expect is an input without a gradient."""
     simplest = replace(plain, loss="mse", penalty="none")
     parts = [trained(simplest, subgraph(untrained, {node.name}, tensors)) for node in untrained.nodes]
     shown = _first([part for part in parts if is_valid(part)], TRAIN, trial)
-    return None if shown is None else _located(shown)
+    return [] if shown is None else [_located(shown)]
 
 
 def _as_gradient(trial: _Trial) -> _Trial:
