@@ -35,6 +35,7 @@ WAYS = {
     "tensorflow-xla": ("mlp", "upsampler"),
     "tensorflow-eager": ("mlp", "attention"),
     "jax-eager": ("mlp",),
+    "paddle-static": ("cnn", "attention"),
     "onnxruntime-basic": ("cnn", "lstm"),
     "onnxruntime-extended": ("cnn", "lstm"),
 }
@@ -74,6 +75,7 @@ def test_another_way_computes_the_same_in_every_phase_that_it_has(way: str) -> N
         ("torch-export", "torch.export.export(Module().eval(), (x, w, b,)).module()"),
         ("torch-onnx", "torch.onnx.export(Module().eval(), (x, w, b,), dynamo=True"),
         ("tensorflow-xla", "jit_compile=True"),
+        ("paddle-static", "paddle.static.Executor"),
         ("onnxruntime-basic", "ORT_ENABLE_BASIC"),
         ("onnxruntime-extended", "ORT_ENABLE_EXTENDED"),
     ],

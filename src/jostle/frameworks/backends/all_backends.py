@@ -15,7 +15,8 @@ from jostle.frameworks.backends.onnx.programs import (
     OPENVINO,
     OnnxLowering,
 )
-from jostle.frameworks.backends.paddle.programs import Paddle
+from jostle.frameworks.backends.paddle.programs import EAGER as PADDLE
+from jostle.frameworks.backends.paddle.programs import STATIC as PADDLE_STATIC
 from jostle.frameworks.backends.program import Lowering
 from jostle.frameworks.backends.pytensor.programs import PytensorPrograms
 from jostle.frameworks.backends.tensorflow.programs import TENSORFLOW_EAGER, TENSORFLOW_XLA, TensorFlow
@@ -28,7 +29,7 @@ WATCHED: Mapping[str, tuple[Lowering, ...]] = {
     "onnx": (ONNXRUNTIME, ONNXRUNTIME_PLAIN, ONNXRUNTIME_BASIC, ONNXRUNTIME_EXTENDED, OPENVINO),
     "jax": (JaxPrograms(), JaxPrograms("jax-eager", jit=False)),
     "tensorflow": (TensorFlow(), TENSORFLOW_EAGER, TENSORFLOW_XLA),
-    "paddle": (Paddle(),),
+    "paddle": (PADDLE, PADDLE_STATIC),
     "pytensor": (PytensorPrograms(),),
 }
 ONNX_RUNTIME = ONNXRUNTIME.module  # of all lowerings for it

@@ -39,4 +39,5 @@ def _differences(case: Case, name: str, backends: list[str]) -> Array:
     units = floor(case.expected(name).astype(np.float64), case.dtype(name)).ravel() + case.vanishing(name)
     if (far > units).any():  # mostly not; the jitter costs several runs of the reference
         units = np.maximum(units, case.spread[name].ravel())
-    return np.asarray(np.where(np.isfinite(units), far / units, 0.0).max(axis=2))
+    known = np.broadcast_to(np.isfinite(units), far.shape)
+    return np.asarray(np.divide(far, units, out=np.zeros_like(far), where=known).max(axis=2))

@@ -1,8 +1,9 @@
-"""Programs for Paddle: as they are written, or traced and run as one program."""
+"""Programs for Paddle: operator after operator, or as one static program."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from jostle.frameworks.backends.paddle.convolutions import CONVOLUTIONS
 from jostle.frameworks.backends.paddle.elementwise import ELEMENTWISE
@@ -13,12 +14,13 @@ from jostle.frameworks.backends.paddle.pooling import POOLING
 from jostle.frameworks.backends.paddle.reductions import REDUCTIONS
 from jostle.frameworks.backends.paddle.sampling import SAMPLING
 from jostle.frameworks.backends.paddle.shaping import SHAPING
+from jostle.frameworks.backends.paddle.static import differentiated_statically, predicted
 from jostle.frameworks.backends.paddle.training import loss_of, optimiser_of, penalty_of
 from jostle.frameworks.backends.program import (
     GRADIENT,
     INDENT,
-    PHASES,
     PREDICT,
+    TRAIN,
     Expression,
     Unsupported,
     calls,
@@ -41,22 +43,38 @@ EXPRESSIONS: Mapping[str, Expression] = {
 }
 
 
-class Paddle:
-    """Operator after operator, on the CPU."""
+Run = Callable[[Graph], list[str]]  # the lines of a phase, after the model
 
-    name = "paddle"
-    phases = PHASES
-    extra = "paddle"
-    module = "paddle"
-    packages = ("paddlepaddle", "numpy")
+
+@dataclass(frozen=True)
+class Paddle:
+    """One way of running Paddle on the CPU: operator after operator, or as a static program."""
+
+    name: str
+    runs: Mapping[str, Run]  # by phase
+    refuse: Callable[[Graph], None] = lambda graph: None  # raises Unsupported for what it has not
+    extra: str = "paddle"
+    module: str = "paddle"
+    packages: tuple[str, ...] = ("paddlepaddle", "numpy")
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        return tuple(self.runs)
 
     def program(self, graph: Graph, phase: str) -> str:
-        if phase != PREDICT and any(node.operator in LAYER_CLASSES for node in graph.nodes):
+        if phase not in self.runs:
+            raise Unsupported(f"has no phase {phase}")
+        self.refuse(graph)
+        if phase != PREDICT and has_layers(graph):
             raise Unsupported("takes no gradients of the weights that its recurrent layers were given")
         layers = [line for call in calls(graph) for line in layer_of(call, graph.leaves)]
-        run = _predict if phase == PREDICT else _gradient if phase == GRADIENT else _train
         lines = ["import numpy as np", "import paddle", "import paddle.nn.functional as F", "", *layers]
-        return "\n".join([*lines, *_model(graph), *run(graph)]) + "\n"
+        return "\n".join([*lines, *_model(graph), *self.runs[phase](graph)]) + "\n"
+
+
+def has_layers(graph: Graph) -> bool:
+    """Whether it has operators that Paddle has as objects with weights of their own."""
+    return any(node.operator in LAYER_CLASSES for node in graph.nodes)
 
 
 def _model(graph: Graph) -> list[str]:
@@ -133,3 +151,14 @@ def _train(graph: Graph) -> list[str]:
         *_indented(step),
         f'result = {{"loss": np.array(losses), **{_arrays(parameters)}}}',
     ]
+
+
+def _refuse_static(graph: Graph) -> None:
+    if has_layers(graph):
+        raise Unsupported("has no recurrent layers with given weights in static programs")
+    if any(call.node.operator == "local_response_norm" and call.type.dtype == "float64" for call in calls(graph)):
+        raise Unsupported("documents local_response_norm for float32 alone, which static programs check")
+
+
+EAGER = Paddle("paddle", {PREDICT: _predict, GRADIENT: _gradient, TRAIN: _train})
+STATIC = Paddle("paddle-static", {PREDICT: predicted, GRADIENT: differentiated_statically}, _refuse_static)
