@@ -10,34 +10,34 @@ import numpy as np
 from jostle.frameworks.graph import Array
 from jostle.frameworks.judging.case import Case
 from jostle.frameworks.judging.reference_bounds import distance
-from jostle.frameworks.judging.tolerances import floor
+from jostle.frameworks.judging.tolerances import floor, near_overflow
 from jostle.frameworks.observations import REFERENCE
 
 Pairs = Mapping[tuple[str, str], float]  # of backends, the reference among them
-LARGEST = 1e9  # also of what is a number on one side only
 
 
 def inconsistency(case: Case, wrong: Collection[str]) -> Pairs:
     """The largest difference of each two backends, in units of the float64 reference's own jitter.
 
-    What is within the precision of the result is measured by that. Floats that jitter moves over a jump are left out,
-    and backends that are wrong about the graph: what they differ by would hide all else.
+    What is within the precision of the result is measured by that. Floats that the judge says nothing of are left out:
+    those that jitter moves over a jump, next to overflow, or not finite. So are backends that are wrong about the graph:
+    what they differ by would hide all else.
     """
     sound = [REFERENCE, *(name for name in case.successful if name not in wrong)]
     largest = np.zeros((len(sound), len(sound)))
     for name in case.results:
         if case.results[name].is_float and case.results[name].size:
             largest = np.maximum(largest, _differences(case, name, sound))
-    return {(sound[a], sound[b]): float(min(largest[a, b], LARGEST)) for a, b in combinations(range(len(sound)), 2)}
+    return {(sound[a], sound[b]): float(largest[a, b]) for a, b in combinations(range(len(sound)), 2)}
 
 
 def _differences(case: Case, name: str, backends: list[str]) -> Array:
     """Of one result [backends, backends]."""
     seen = [case.expected(name) if one == REFERENCE else case.seen(one, name) for one in backends]
     values = np.stack([np.asarray(one, np.float64).ravel() for one in seen])  # [backends, elements]
-    far = distance(values[:, None], values[None])
-    units = floor(case.expected(name).astype(np.float64), case.dtype(name)).ravel() + case.vanishing(name)
+    far, expected = distance(values[:, None], values[None]), case.expected(name).astype(np.float64)
+    units = floor(expected, case.dtype(name)).ravel() + case.vanishing(name)
     if (far > units).any():  # mostly not; the jitter costs several runs of the reference
         units = np.maximum(units, case.spread[name].ravel())
-    known = np.broadcast_to(np.isfinite(units), far.shape)
-    return np.asarray(np.divide(far, units, out=np.zeros_like(far), where=known).max(axis=2))
+    judged = np.isfinite(far) & np.isfinite(units) & ~near_overflow(expected, case.dtype(name)).ravel()
+    return np.asarray(np.divide(far, units, out=np.zeros_like(far), where=judged).max(axis=2))
