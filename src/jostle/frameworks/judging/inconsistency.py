@@ -20,8 +20,8 @@ def inconsistency(case: Case, wrong: Collection[str]) -> Pairs:
     """The largest difference of each two backends, in units of the float64 reference's own jitter.
 
     What is within the precision of the result is measured by that. Floats that the judge says nothing of are left out:
-    those that jitter moves over a jump, next to overflow, or not finite. So are backends that are wrong about the graph:
-    what they differ by would hide all else.
+    those that jitter moves over a jump, next to overflow, or not finite. So are backends that are wrong here: what they
+    differ by would hide all else.
     """
     sound = [REFERENCE, *(name for name in case.successful if name not in wrong)]
     largest = np.zeros((len(sound), len(sound)))
