@@ -43,8 +43,8 @@ browser: $(VENV)/.dev
 
 # What writes its block of docs/results.md, and what only prints.
 MEASURED := throughput deephunter_throughput resnet50_throughput dlfuzz_throughput neuron_choice_cost durability isolation \
-	crashing_model kmnc_in_a_minute startup threads memory workers
-PRINTED := neighbours criteria_cost dlfuzz_attacks frameworks_throughput frameworks_false_alarms frameworks_strategies \
+	crashing_model kmnc_in_a_minute startup threads memory workers frameworks_strategies
+PRINTED := neighbours criteria_cost dlfuzz_attacks frameworks_throughput frameworks_false_alarms \
 	onnx_throughput twins_throughput exact_copies toward_disagreement minimising triage defect_scripts report \
 	corpus_growth scaling_simulation
 

@@ -1,38 +1,78 @@
-"""Strategies that choose edits, beside chance: parts of libraries and distinct defects per second of processor time."""
+"""Strategies that choose edits, each beside chance: what they reach per second of processor time, over several seeds.
+
+Counted are steps of inconsistency (raised over what the models to begin from have), parts of libraries and distinct
+defects. The time is ours and that of all backends. No model is swept, so that edits alone are compared; the models to
+begin from take the same time in all runs.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from bench.command import run_script
+from bench.rows import Row, ratio_row
+from jostle.commands.run_statistics import ranked
+from jostle.frameworks.campaign.feedback import INCONSISTENCY
 from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
+from jostle.records import LIBRARY
+from paper.table import Data
 from sessions import frameworks_session
-from spread import spread
 
-SEEDS = 3
-MODELS = 600
+SEEDS = 5
+EXECUTIONS = 1_000
 BACKENDS = "onnxruntime,torch"
+CHANCE = "random"
+BEGIN_FROM = "mlp,cnn,residual,attention"  # few, so that most models are edited ones
 
 
-def run(strategy: str, order: str, seed: int) -> tuple[float, float, float]:
-    """Parts of libraries, distinct defects, and seconds of processor time of ourselves and all backends."""
-    options = {"backends": BACKENDS, "executions": MODELS, "strategy": strategy, "order": order, "seed": seed}
-    with frameworks_session(**options) as session:
+@dataclass(frozen=True)
+class Reached:
+    """What one campaign came to, per second of processor time."""
+
+    inconsistency: float
+    parts: float
+    defects: float
+
+
+FIGURES = {
+    "inconsistency": "steps of inconsistency",
+    "parts": "parts of libraries",
+    "defects": "distinct defects",
+}
+
+
+def run(strategy: str, executions: int, seed: int) -> Reached:
+    options = {"backends": BACKENDS, "executions": executions, "strategy": strategy, "seed": seed, "sweep": 0.0}
+    with frameworks_session(models=BEGIN_FROM, **options) as session:
         started = time.process_time()
         summary = session.search()
         own = time.process_time() - started
-    theirs = sum(summary.executions / rate for rate in summary.rates.values())
-    return summary.coverage["library"]["parts"], sum(summary.findings.values()), own + theirs
+    seconds = own + sum(summary.executions / rate for rate in summary.rates.values())
+    steps, parts = summary.coverage[INCONSISTENCY]["steps"], summary.coverage[LIBRARY]["parts"]
+    return Reached(steps / seconds, parts / seconds, sum(summary.findings.values()) / seconds)
 
 
-def main() -> None:
-    print(f"{BACKENDS}, {MODELS:,} models, {SEEDS} seeds: median (lowest to highest)")
-    for strategy, order in [*((name, "score") for name in EDIT_STRATEGIES), ("greedy", "depth"), ("greedy", "breadth")]:
-        runs = [run(strategy, order, seed) for seed in range(SEEDS)]
-        parts = spread([found / seconds for found, _, seconds in runs])
-        defects = spread([100 * found / seconds for _, found, seconds in runs])
-        total = spread([found for found, _, _ in runs])
-        print(f"{strategy:8} {order:8} parts/s {parts}  defects/100 s {defects}  parts {total}")
+def rows_of(strategy: str, runs: Sequence[Reached], by_chance: Sequence[Reached], budget: str) -> Iterator[Row]:
+    """What a strategy reached as a share of what chance did with the same seed."""
+    for name, told in FIGURES.items():
+        ours, theirs = ([getattr(one, name) for one in some] for some in (runs, by_chance))
+        if all(theirs):
+            test = ranked(ours, theirs)
+            claim = f"{strategy} / {CHANCE}: {told} per second of processor time ({test.verdict}, p = {test.p:.3f})"
+            pairs = list(zip(ours, theirs, strict=True))
+            yield ratio_row(claim, pairs, CHANCE, budget, beside_form=",.2f")
+
+
+def measure(data: Data) -> Iterator[Row]:
+    executions, seeds = data.budget(EXECUTIONS, 30), data.some(range(SEEDS))
+    budget = f"{executions:,} models"
+    by_chance = [run(CHANCE, executions, seed) for seed in seeds]
+    for strategy in data.some([name for name in EDIT_STRATEGIES if name != CHANCE]):
+        yield from rows_of(strategy, [run(strategy, executions, seed) for seed in seeds], by_chance, budget)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_script(__file__, measure))

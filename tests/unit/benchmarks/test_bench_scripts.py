@@ -16,7 +16,16 @@ from soaking import only_in_soak
 
 SHORT = ("throughput", "deephunter_throughput", "dlfuzz_throughput", "durability", "kmnc_in_a_minute", "memory")
 # Which start processes that import torch, or run a network of ResNet-50's size.
-LONG = ("isolation", "crashing_model", "startup", "threads", "resnet50_throughput", "neuron_choice_cost", "workers")
+LONG = (
+    "isolation",
+    "crashing_model",
+    "startup",
+    "threads",
+    "resnet50_throughput",
+    "neuron_choice_cost",
+    "workers",
+    "frameworks_strategies",
+)
 
 
 def check(name: str) -> None:
