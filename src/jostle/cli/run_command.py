@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
-from jostle.cli.interrupted_imports import ASKING_TO_END, handled_by
+from jostle.cli.interrupted_imports import ASKING_TO_END, STANDARD_ERROR, handled_by
 from jostle.cli.model_arguments import needs_subprocess, needs_worker
 from jostle.cli.terminal import Exit, print_version, tell
 from jostle.errors import Interrupted, JostleError, ProcessSpoilt, UsageError
@@ -23,13 +23,17 @@ from jostle.process_state import TIMERS, TimerRanOut, keep_streams, stop_timer
 
 CLICKS_INTERRUPTED = 130
 LONGEST = 60  # characters of a name that a refusal shows
+BEYOND_TELLING = (
+    b"jostle: functions of Python were replaced while the model ran: what was found is safe; --isolate runs it in a "
+    b"process of its own\n"
+)
 TO_THE_END = 3.0  # seconds that libraries, and threads that a model left, have once everything is saved
 
 
 def run_and_exit() -> NoReturn:
     """Runs one command and ends this process with its code, whatever the model left behind."""
     sys.unraisablehook = _unraisable
-    code = run_command()
+    code = _run_or_give_up()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
@@ -38,6 +42,15 @@ def run_and_exit() -> NoReturn:
     _always_end_with(code)
     threading.Thread(target=_end_anyhow, args=(code,), daemon=True).start()
     sys.exit(code)
+
+
+def _run_or_give_up() -> int:
+    """Where even telling of a failure fails, Python would end with the exit code of findings."""
+    try:
+        return run_command()
+    except BaseException:
+        os.write(STANDARD_ERROR, BEYOND_TELLING)
+        os._exit(Exit.OUR_ERROR)
 
 
 def _always_end_with(code: int) -> None:
@@ -74,8 +87,6 @@ def run_command() -> int:
         except Interrupted:
             code = _told("interrupted", Exit.INTERRUPTED)
         except BaseException as error:
-            if isinstance(error, SystemExit) and raised_by_user(error) is None:
-                raise
             code = _failed(error)
     return int(code or Exit.CLEAN)
 
@@ -94,6 +105,8 @@ def _failed(error: BaseException) -> Exit:
         return _told(str(ProcessSpoilt(f"a timer that the model set ran out later ({error})")), Exit.OUR_ERROR)
     if isinstance(error, OSError) and error.errno == errno.EBADF:
         return _told(str(ProcessSpoilt("files of the process were closed while the model ran")), Exit.OUR_ERROR)
+    if isinstance(error, SystemExit) and raised_by_user(error) is None:  # nothing of ours raises it
+        return _told(str(ProcessSpoilt("a thread of the model asked the process to end")), Exit.OUR_ERROR)
     if (place := raised_by_user(error)) is not None:
         what = f"{kind_of(error)} in {place}: {first_line(error)}".rstrip(": ")
         return _refused(f"{what}; what was found is safe: mend that code")
