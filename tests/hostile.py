@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import builtins
 import ctypes
 import json
 import os
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -303,6 +305,21 @@ def function_replaced() -> None:
     json.dumps = _end_cleanly
 
 
+def reporting_replaced() -> None:
+    """What would tell of the failure fails too."""
+    json.dumps = traceback.extract_tb = None  # type: ignore[assignment]
+
+
+def builtins_replaced() -> None:
+    for name in ("len", "isinstance", "dict", "open", "__import__", "getattr", "list", "any"):
+        setattr(builtins, name, None)
+
+
+def builtins_removed() -> None:
+    for name in ("open", "print", "sorted", "ascii"):
+        delattr(builtins, name)
+
+
 def _end_cleanly(*of_the_call: object, **named: object) -> str:
     raise SystemExit(0)
 
@@ -457,6 +474,9 @@ MODELS: dict[str, Hostile] = {
     "files_for_good": _deed(files_for_good, "crash:Exit 1:"),
     "closed_files": _deed(closed_files, "crash:Exit 1:"),
     "function_replaced": _deed(function_replaced, "crash:Exit 0:"),
+    "reporting_replaced": _deed(reporting_replaced, "crash:Exit 1:"),
+    "builtins_replaced": _both(builtins_replaced, "crash:TypeError:"),
+    "builtins_removed": _both(builtins_removed, ""),
     "no_output": _answer(lambda scores: None, "crash:NotOneRowPerInput:"),
     "empty_output": _answer(lambda scores: torch.empty(0), "crash:NotOneRowPerInput:"),
     "output_without_columns": _answer(lambda scores: scores[:, :0], "crash:UnfitOutput:"),

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import hostile
-from jostle.cli.main import run_command
+from jostle.cli.run_command import run_command
 from jostle.isolation.ahead import MODEL_WORKER, started_ahead
 
 COURSE = "--range 0,1 --oracle nan --executions 48 --batch 8 --scheduler uniform --seed 4 --no-confirm"

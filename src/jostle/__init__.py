@@ -1,7 +1,6 @@
 """Jostle: coverage-guided fuzzing for neural networks and for the frameworks that run them."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # as in typing, whose import takes longer than all else before the command sees to interrupts
 
 if TYPE_CHECKING:
     from jostle.api.fuzzing import fuzz
@@ -186,6 +185,8 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 

@@ -145,7 +145,8 @@ def _put_back_after(foreign: Callable[[], Result]) -> Result:
         finally:
             if outermost:
                 torch_is_lent.clear()
-            meddling.update(dict.fromkeys(before.restore()))
+            changed = before.restore()  # before any builtin is looked up, which may be another
+            meddling.update(dict.fromkeys(changed))
 
 
 def _crash_of(error: BaseException) -> Crash:

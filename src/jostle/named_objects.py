@@ -51,26 +51,30 @@ def code_file(spec: str) -> Path | None:
     if place.endswith(".py"):
         return Path(place) if Path(place).is_file() else None
     loaded = sys.modules.get(place)
-    origin = getattr(loaded, "__file__", None) if loaded is not None else _origin(place.split("."))
+    origin = getattr(loaded, "__file__", None) if loaded is not None else _origin(place)
     return Path(origin) if origin is not None and Path(origin).is_file() else None
 
 
-def _origin(parts: list[str]) -> str | None:
-    """The file of a module, looked for as importing does it, and last in the working folder."""
-    spec, path = None, None
-    for depth in range(1, len(parts) + 1):
-        spec = _module_spec(".".join(parts[:depth]), path)
-        path = None if spec is None else spec.submodule_search_locations
-        if spec is None or (path is None and depth < len(parts)):
-            return None
+def _origin(place: str) -> str | None:
+    spec = _module_spec(place, [str(Path.cwd())])
     return None if spec is None or not spec.has_location else spec.origin
 
 
-def _module_spec(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
+def _module_spec(place: str, last: Sequence[str] = ()) -> ModuleSpec | None:
+    """That of a module, looked for as importing does it, and last in these folders."""
+    parts = place.split(".")
+    spec = _found(parts[0], None) or PathFinder.find_spec(parts[0], last)
+    for depth in range(2, len(parts) + 1):
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        spec = _found(".".join(parts[:depth]), spec.submodule_search_locations)
+    return spec
+
+
+def _found(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
     finders = (finder for finder in sys.meta_path if hasattr(finder, "find_spec"))
     found = (finder.find_spec(name, path) for finder in finders)
-    spec = next((one for one in found if one is not None), None)
-    return spec if spec is not None or path is not None else PathFinder.find_spec(name, [str(Path.cwd())])
+    return next((one for one in found if one is not None), None)
 
 
 def _module_from_file(path: Path) -> ModuleType:
@@ -111,13 +115,25 @@ def _own_neighbours(folder: Path) -> Iterator[None]:
 
 
 def _imported(place: str) -> ModuleType:
-    make_working_folder_importable()
+    make_importable(place)
     module = attempt(partial(importlib.import_module, place))
     if isinstance(module, Crash):
         raise UsageError(
             f"cannot import {place}: {module.error}: {module.message}; give FILE.py:function or install the package"
         )
     return module
+
+
+def make_importable(place: str) -> None:
+    """Makes the working folder importable if a module may lie there.
+
+    For one that lies elsewhere it stays out: a file in it would be imported in place of a library that is missing.
+    """
+    if place in sys.modules:
+        return
+    spec = _module_spec(place)
+    if spec is None or spec.loader is None:  # a folder elsewhere may have the name of a package here
+        make_working_folder_importable()
 
 
 def make_working_folder_importable() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # whose getsignal does not name handlers, which takes long
+import builtins
 import io
 import logging
 import os
@@ -90,9 +91,10 @@ class TorchState:
 
 @dataclass(frozen=True)
 class ProcessState:
-    """The working folder, streams, handlers of signals, timers, limits, umask and torch's defaults at one moment."""
+    """Folder, streams, handlers of signals, timers, limits, umask, builtins and torch's defaults at one moment."""
 
     process: int
+    builtins: dict[str, Any]
     folder: str
     streams: dict[str, TextIO | None]
     files: dict[int, File | None]  # by descriptor
@@ -106,6 +108,7 @@ class ProcessState:
     def now(with_torch: bool = True) -> ProcessState:
         return ProcessState(
             process=os.getpid(),
+            builtins=builtins.__dict__.copy(),
             folder=_folder(),
             streams={name: getattr(sys, name) for name in STREAMS},
             files={number: _file(number) for number in STREAMS.values()},
@@ -121,9 +124,10 @@ class ProcessState:
 
         A copy of the process, which foreign code forked, ends here: it must not go on as the campaign.
         """
+        replaced = self._restore_builtins()  # first, because all else needs them
         if os.getpid() != self.process:
             os._exit(0)
-        changed = dict[str, None]()
+        changed = dict.fromkeys(["Python's builtins"] if replaced else [])
         while True:
             try:
                 for what in self._restored():
@@ -131,6 +135,15 @@ class ProcessState:
                 return list(changed)
             except TimerRanOut as timer:  # just now; it is stopped
                 changed[f"the timer of {timer}"] = None
+
+    def _restore_builtins(self) -> bool:
+        """Whether any was replaced or removed; what was added stays."""
+        now = builtins.__dict__
+        for name, before in self.builtins.items():
+            if name not in now or now[name] is not before:
+                now.update(self.builtins)
+                return True
+        return False
 
     def _restored(self) -> Iterator[str]:
         yield from self._restore_timers()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jostle.cli.main import run_command
+from jostle.cli.run_command import run_command
 
 JOSTLE = str(Path(sys.executable).with_name("jostle"))
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}

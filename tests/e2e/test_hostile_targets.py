@@ -46,7 +46,7 @@ IMPOLITE = (
 )
 # Those after which nothing can go on in their process, and the code that it ends with.
 SPOILING = {
-    **dict.fromkeys(("memory_for_good", "files_for_good", "closed_files"), Exit.OUR_ERROR),
+    **dict.fromkeys(("memory_for_good", "files_for_good", "closed_files", "reporting_replaced"), Exit.OUR_ERROR),
     "function_replaced": Exit.USAGE,
 }
 UNBEARABLE = 1800  # seconds for all of them; a machine may be busy, and what hangs does so for good
@@ -140,6 +140,7 @@ def test_in_our_process_each_is_a_finding_or_one_line_and_the_process_stays_usab
     assert changed == {
         *("later_alarm", "later_timers", "handlers", "no_streams", "closed_streams", "closed_descriptors", "folder"),
         *("little_memory", "little_files", "few_files", "umask"),
+        *("builtins_replaced", "builtins_removed"),
         *("default_dtype", "default_device", "modes_of_torch", "threads_of_torch"),
     }
 

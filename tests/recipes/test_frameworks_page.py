@@ -30,7 +30,7 @@ def test_the_options_of_the_page_are_read(tmp_path: Path) -> None:
 def test_the_commands_of_the_page_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from jostle.cli.main import run_command
+    from jostle.cli.run_command import run_command
 
     monkeypatch.chdir(tmp_path)
     Path("known.toml").write_text(TOML[1])

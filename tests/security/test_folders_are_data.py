@@ -20,7 +20,7 @@ import jostle
 from fuzzed_suites import NET
 from jostle.catalogue import PARTS
 from jostle.cli.app import COMMANDS
-from jostle.cli.main import run_command
+from jostle.cli.run_command import run_command
 from jostle.commands.promoted_cases import replay_cases
 from jostle.composition.settle import FUZZ, ON_FOLDER
 from jostle.errors import UsageError

@@ -73,7 +73,7 @@ CATCH_BROADLY = {
     "storage/background_writer.py",  # hands what failed in its thread to the loop
     "isolation/template.py",  # what it forked must never go on as the template
     "session/crew_member.py",  # hands what failed in a worker to the campaign as text
-    "cli/main.py",  # the last resort, which says that the defect is ours
+    "cli/run_command.py",  # the last resort, which says that the defect is ours
 }
 # What opens a file by its name, or reads it.
 OPENING = {

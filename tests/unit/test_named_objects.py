@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,3 +68,42 @@ def test_an_old_and_a_new_version_each_get_the_file_beside_them(tmp_path: Path) 
 def test_a_file_is_executed_once(tmp_path: Path) -> None:
     (tmp_path / "counted.py").write_text("one = object()\n")
     assert find_object(f"{tmp_path / 'counted.py'}:one") is find_object(f"{tmp_path / 'counted.py'}:one")
+
+
+# A library that is missing, and that another one imports if it is there.
+WANTS_MISSING = "from contextlib import suppress\nwith suppress(ImportError):\n    import missing_library\nvalue = 7\n"
+IMPORTING = "from jostle.named_objects import find_object; print(find_object('{place}:value'))"
+INSTALLED = {"module": "wanting.py", "package": "wanting/__init__.py", "member": "wanting/part.py"}
+
+
+@pytest.mark.parametrize("kind", INSTALLED)
+@pytest.mark.parametrize("here", [True, False])
+def test_a_file_where_the_user_stands_is_no_library_unless_the_module_lies_there_too(
+    here: bool, kind: str, tmp_path: Path
+) -> None:
+    """A received folder must not supply what an installed package looks for and does not find."""
+    working, installed = tmp_path / "working", tmp_path / "installed"
+    module = (working if here else installed) / INSTALLED[kind]
+    for folder in (working, installed, module.parent):
+        folder.mkdir(exist_ok=True, parents=True)
+    if kind == "member":
+        (module.parent / "__init__.py").touch()
+    module.write_text(WANTS_MISSING)
+    (working / "missing_library.py").write_text(f"open({str(tmp_path / 'fired')!r}, 'w')")
+    place = "wanting.part" if kind == "member" else "wanting"
+    search = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])
+    call = [sys.executable, "-P", "-c", IMPORTING.format(place=place)]
+    done = subprocess.run(call, cwd=working, env={**os.environ, "PYTHONPATH": search}, capture_output=True, text=True)
+    assert done.stdout == "7\n", done.stderr
+    assert (tmp_path / "fired").exists() == here
+
+
+def test_a_package_here_is_found_although_a_folder_elsewhere_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("elsewhere/of_one_name", "here/of_one_name"):
+        (tmp_path / place).mkdir(parents=True)
+    (tmp_path / "here/of_one_name/__init__.py").write_text("value = 7")
+    monkeypatch.setattr("sys.path", [str(tmp_path / "elsewhere"), *sys.path])
+    monkeypatch.chdir(tmp_path / "here")
+    assert find_object("of_one_name:value") == 7

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from jostle.cli.interrupted_imports import ending_if_interrupted
 from jostle.cli.terminal import print_version
 from jostle.errors import UsageError
 
@@ -60,7 +61,9 @@ def imported(name: str) -> Any:
     """The command as it runs."""
     function = COMMANDS[name]
     command = typer.Typer(**SHARED)
-    command.command(name)(getattr(import_module(f"jostle.cli.{function}"), function))
+    with ending_if_interrupted():
+        module = import_module(f"jostle.cli.{function}")
+    command.command(name)(getattr(module, function))
     return typer.main.get_command(command)
 
 

@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from jostle import __version__
+from jostle.cli.interrupted_imports import CODE_OF_INTERRUPTED
 from jostle.visible import visible
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Exit(IntEnum):
 
     CLEAN = 0
     FINDINGS = 1
-    INTERRUPTED = 2  # with the state saved
+    INTERRUPTED = CODE_OF_INTERRUPTED  # with the state saved
     OUR_ERROR = 3
     USAGE = 4
     NOTHING_RAN = 5

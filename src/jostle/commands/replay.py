@@ -31,7 +31,7 @@ from jostle.inputs.named_arrays import InputWishes, domain_to_replay
 from jostle.inputs.several import Several, layout_of
 from jostle.inputs.value_range import ValueRange
 from jostle.mutations import Mutations
-from jostle.named_objects import make_working_folder_importable, names_object
+from jostle.named_objects import make_importable, names_object
 from jostle.options.campaign import InputOptions
 from jostle.options.schema import NOTHING_ELSE, Given
 from jostle.oracles.properties import PROPERTY
@@ -211,9 +211,11 @@ def from_here(changes: Given) -> Given:
         name: _absolute(name, value) if isinstance(value, str) else [_absolute(name, one) for one in value]
         for name, value in given.items()
     }
-    if any(names_object(one) for value in named.values() for one in ([value] if isinstance(value, str) else value)):
-        make_working_folder_importable()
-    return changes.over(**named, trust_folder=None)
+    changed = changes.over(**named, trust_folder=None)
+    for spec in (spec for name in named for spec in changed.texts(name)):
+        if names_object(spec) and python_file(spec) is None:
+            make_importable(spec.rpartition(":")[0])
+    return changed
 
 
 def _absolute(option: str, spec: str) -> str:

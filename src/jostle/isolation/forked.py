@@ -70,6 +70,8 @@ class Template:
 
     def listen(self, seconds: float = 0.0) -> None:
         """Hears what the template has told, and waits this long for the first of it."""
+        if seconds:
+            self._wake()
         if self.gone or not self._told.poll(seconds * 1000):
             return
         with suppress(BlockingIOError):
@@ -85,6 +87,10 @@ class Template:
         self._end()
         self.gone = True
 
+    def _wake(self) -> None:
+        """A model may have stopped it, which would keep everybody waiting for workers."""
+        self._process.send_signal(signal.SIGCONT)
+
     def _hear(self, message: bytes) -> None:
         if not message:
             self.gone = True
@@ -96,6 +102,7 @@ class Template:
             self._codes[told["ended"]] = told["code"]
 
     def _ask(self, request: Mapping[str, Any], descriptors: Sequence[int] = ()) -> None:
+        self._wake()
         try:
             socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
         except OSError:
@@ -132,7 +139,7 @@ class Forked:
 def _close(process: Spawned, control: socket.socket) -> None:
     """The template is given time to end its workers first, and what they left."""
     control.close()
-    if process.poll() is None:
-        os.kill(process.pid, signal.SIGTERM)
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGCONT)
     process.wait(ENDING)
     process.end()

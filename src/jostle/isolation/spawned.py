@@ -78,6 +78,11 @@ class Spawned:
             return self._process.wait(seconds)
         return None
 
+    def send_signal(self, number: signal.Signals) -> None:
+        """While it runs; of one that ended, its number may be another's by now."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
     def end(self) -> None:
         end_group(self._process, self._tag)
 

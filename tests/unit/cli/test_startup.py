@@ -11,7 +11,9 @@ from jostle import __version__
 from jostle.cli.app import COMMANDS
 
 # Runs the command, and then says which modules there are.
-SHOWING = "import sys; from jostle.cli.main import run_command; run_command(); print(*sys.modules, file=sys.stderr)"
+SHOWING = (
+    "import sys; from jostle.cli.run_command import run_command; run_command(); print(*sys.modules, file=sys.stderr)"
+)
 LIBRARIES = {"numpy", "torch", "rich", "psutil", "pydantic"}
 NOT_FOR_HELP = {*LIBRARIES, "jostle.options", "jostle.composition", "jostle.isolation"}
 NOT_FOR_EVERY_CAMPAIGN = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -17,6 +19,7 @@ from jostle.zoo import mnist_sample
 from making import options
 
 LIMITS = Limits(60, 2**40)
+PATIENCE = 60.0  # seconds
 
 
 def test_what_was_started_ahead_and_nobody_used_is_ended() -> None:
@@ -50,6 +53,25 @@ def test_a_template_that_was_killed_is_replaced() -> None:
     assert source._template is not killed and Path(new.folder).is_dir()
     new.worker.kill()
     released(source)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked from a template on Linux only")
+@pytest.mark.parametrize("moment", ["before it forks", "before a worker ended", "before it is closed"])
+def test_a_template_that_was_stopped_goes_on(moment: str) -> None:
+    """A worker can do that, and would be the last one."""
+    source = acquired("json.tool")
+    assert source._template is not None
+    worker = source.new(LIMITS).worker  # ends at once, as json.tool does where nobody gives it JSON
+    while worker.pid is None:
+        time.sleep(0.01)
+    template = psutil.Process(source._template._process.pid)
+    template.send_signal(signal.SIGSTOP)
+    if moment == "before a worker ended":
+        assert worker._process.wait(PATIENCE) is not None
+    elif moment == "before it forks":
+        assert source.new(LIMITS).worker._process.wait(PATIENCE) is not None
+    released(source)
+    assert not template.is_running()
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import torch
 
 import jostle
 from fuzzed_suites import NET, failures, run, suite
-from jostle.cli.main import run_command
+from jostle.cli.run_command import run_command
 from jostle.commands.promote import promote
 from jostle.commands.promoted_cases import replay_cases
 from jostle.commands.replay import ReplayStatus

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fuzzed_suites import failures, run, suite
-from jostle.cli.main import run_command
+from jostle.cli.run_command import run_command
 from jostle.pytest_plugin.run_options import PROFILES
 
 pytest_plugins = ["pytester"]
