@@ -44,6 +44,7 @@ BACKENDS = (
     Backend(
         "torch",
         3,
+        "dropout_downscaled",
         specials=0.3,
         raises={"avg_pool": "smaller than kernel size"},  # avg_pool3d does not count the padding
         differentiated=tuple(OPERATORS),
@@ -54,7 +55,7 @@ BACKENDS = (
     Backend(
         "onnxruntime",
         1,  # more where it is compared with itself unoptimised, in test_onnx_programs.py
-        "atan2 cummax expm1 log1p logcumsumexp",
+        "atan2 cummax expm1 log1p logcumsumexp dropout_all dropout_downscaled",
         raises={"conv_transpose": "output_padding"},  # that only the dilation allows
         without_values=("softsign", "hardswish", "avg_pool that rounds up", "instance_norm", "resize"),
     ),
@@ -62,18 +63,24 @@ BACKENDS = (
         "pytensor",
         1,
         "fmod left_shift right_shift cummax logcumsumexp conv conv_transpose max_pool avg_pool lp_pool "
-        "adaptive_avg_pool adaptive_max_pool local_response_norm resize grid_sample rnn lstm gru",
+        "adaptive_avg_pool adaptive_max_pool local_response_norm resize grid_sample rnn lstm gru "
+        "dropout_identity dropout_all dropout_downscaled dropout_distance dropout_share",
         raises={"cast": ""},
         widened="var std",
         without_values=(
             *("cumsum of others", "cumsum of others from the end", "max_pool", "avg_pool that rounds up", "resize"),
         ),
     ),
-    Backend("jax", 4, apart=True, unlike="adagrad"),
+    Backend(
+        "jax",
+        4,
+        "dropout_identity dropout_all dropout_downscaled dropout_distance dropout_share",  # Flax has dropout, not JAX
+        apart=True,
+    ),
     Backend(
         "tensorflow",
         1,
-        "lp_pool grid_sample",
+        "lp_pool grid_sample dropout_downscaled",
         apart=True,
         # Keras 3.15 raises on windows that reach the end of an image.
         raises=dict.fromkeys(("adaptive_avg_pool", "adaptive_max_pool"), "Negative dimension size"),
@@ -86,7 +93,8 @@ BACKENDS = (
         3,
         "fmod one_hot rms_norm",
         apart=True,
-        raises={"conv_transpose": "im2col"},  # Paddle 3.3, where the output padding is as large as the stride
+        # Paddle 3.3, where the output padding is as large as the stride, and of tensors without axes
+        raises={"conv_transpose": "im2col", "dropout_downscaled": "num_col_dims"},
         needs_floats=True,
         undifferentiated="rnn",  # none of the weights that a recurrent layer was given
         without_values=("cumsum of others", "cumsum of others from the end", "resize"),

@@ -32,7 +32,7 @@ from soaking import times
 
 THEMES = (
     *("elementwise", "reductions", "shaping", "indexing", "convolutions", "pooling", "normalisation", "sampling"),
-    "layers",
+    *("layers", "dropout"),
 )
 MOST_DRAWS = 20
 Run = Callable[[Graph, str], Mapping[str, Any]]

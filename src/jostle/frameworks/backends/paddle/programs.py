@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from jostle.frameworks.backends.paddle.convolutions import CONVOLUTIONS
+from jostle.frameworks.backends.paddle.dropout import DROPOUT, dropout_layer_of
 from jostle.frameworks.backends.paddle.elementwise import ELEMENTWISE
 from jostle.frameworks.backends.paddle.indexing import INDEXING
 from jostle.frameworks.backends.paddle.layers import LAYER_CLASSES, LAYERS, layer_of
@@ -24,6 +25,7 @@ from jostle.frameworks.backends.program import (
     calls,
     differentiated,
     float_outputs,
+    seeding,
     statements,
 )
 from jostle.frameworks.graph import PARAMETER, Graph
@@ -38,6 +40,7 @@ EXPRESSIONS: Mapping[str, Expression] = {
     **NORMALISATION,
     **SAMPLING,
     **LAYERS,
+    **DROPOUT,
 }
 
 
@@ -53,10 +56,10 @@ class Paddle:
     def program(self, graph: Graph, phase: str) -> str:
         if phase != PREDICT and any(node.operator in LAYER_CLASSES for node in graph.nodes):
             raise Unsupported("takes no gradients of the weights that its recurrent layers were given")
-        layers = [line for call in calls(graph) for line in layer_of(call, graph.leaves)]
+        layers = [line for call in calls(graph) for line in (*layer_of(call, graph.leaves), *dropout_layer_of(call))]
         run = _predict if phase == PREDICT else _gradient if phase == GRADIENT else _train
-        lines = ["import numpy as np", "import paddle", "import paddle.nn.functional as F", "", *layers]
-        return "\n".join([*lines, *_model(graph), *run(graph)]) + "\n"
+        lines = ["import numpy as np", "import paddle", "import paddle.nn.functional as F", ""]
+        return "\n".join([*lines, *seeding(graph, "paddle.seed"), *layers, *_model(graph), *run(graph)]) + "\n"
 
 
 def _model(graph: Graph) -> list[str]:
