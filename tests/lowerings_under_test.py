@@ -33,7 +33,8 @@ class Backend:
     undifferentiated: str = ""  # operators whose gradients it does not take, or that are better not run
     needs_floats: bool = False  # has no gradient where no output is of floats
     without_values: Sequence[str] = ()  # cases of VALUES that it lacks
-    unlike: str = ""  # an optimiser that it defines otherwise
+    unlike: str = ""  # optimisers that its library has by another formula
+    narrow: str = ""  # optimisers that round settings of float64 to float32
 
     @property
     def lowering(self) -> Lowering:
@@ -51,6 +52,7 @@ BACKENDS = (
         gradient_draws=3,
         # torch 2.13 writes outside its memory in the backward pass of windows that see nothing but padding.
         undifferentiated="max_pool avg_pool",
+        unlike="rmsprop_in_root adagrad_in_root adamax_on_maximum adamax_on_memory",
     ),
     Backend(
         "onnxruntime",
@@ -76,6 +78,7 @@ BACKENDS = (
         4,
         "dropout_identity dropout_all dropout_downscaled dropout_distance dropout_share",  # Flax has dropout, not JAX
         apart=True,
+        unlike="adagrad adamax_on_maximum adamax_on_memory",
     ),
     Backend(
         "tensorflow",
@@ -86,7 +89,8 @@ BACKENDS = (
         raises=dict.fromkeys(("adaptive_avg_pool", "adaptive_max_pool"), "Negative dimension size"),
         needs_floats=True,
         without_values=("avg_pool that rounds up", "resize"),
-        unlike="rmsprop",
+        unlike="rmsprop adagrad adamax adamax_on_memory",
+        narrow="sgd adam adamw adagrad_in_root adamax_on_maximum",
     ),
     Backend(
         "paddle",
@@ -98,6 +102,7 @@ BACKENDS = (
         needs_floats=True,
         undifferentiated="rnn",  # none of the weights that a recurrent layer was given
         without_values=("cumsum of others", "cumsum of others from the end", "resize"),
-        unlike="rmsprop",
+        unlike="rmsprop adagrad_in_root adamax adamax_on_maximum",
+        narrow="sgd adamw rmsprop_in_root adagrad adadelta adamax_on_memory",
     ),
 )

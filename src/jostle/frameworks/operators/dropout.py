@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from jostle.frameworks.graph import Attributes, TensorType
 from jostle.frameworks.operators.kinds import Random, floats
-from jostle.frameworks.operators.operator import FLAG, Choice, Operator, Real, Rounding, Types, Whole, is_float, require
+from jostle.frameworks.operators.operator import (
+    FLAG,
+    Choice,
+    OperandDomain,
+    Operator,
+    Real,
+    Rounding,
+    Types,
+    Whole,
+    is_float,
+    require,
+)
 
 RATES = (0.1, 0.25, 0.5, 0.9)
 DRAWS = 2**16  # at least, for a share of zeros
 FALSE_ALARM = 1e-12  # how likely a right kernel is called wrong
 UNSPECIFIED = "No documentation of dropout says whether what is dropped is multiplied by 0, so whether 0 ∞ counts"
-LAYER = {"layer": FLAG}  # by the library's layer, not its function
+LAYER: Mapping[str, OperandDomain] = {"layer": FLAG}  # by the library's layer, not its function
 BY_CHANCE = ("dropout_distance", "dropout_share")  # what drops out at random
-RANDOM = {"rate": Real(RATES), "seed": Whole(0, 999), **LAYER}
+RANDOM: Mapping[str, OperandDomain] = {"rate": Real(RATES), "seed": Whole(0, 999), **LAYER}
 
 
 def _certain(types: Types, attributes: Attributes) -> TensorType:

@@ -28,7 +28,7 @@ from jostle.frameworks.backends.program import (
     seeding,
     statements,
 )
-from jostle.frameworks.graph import PARAMETER, Graph
+from jostle.frameworks.graph import PARAMETER, Graph, Training
 
 EXPRESSIONS: Mapping[str, Expression] = {
     **ELEMENTWISE,
@@ -112,6 +112,17 @@ def _gradient_array(place: int, name: str) -> str:
     return f'result["d_{name}"] = {zeros} if gradients[{place}] is None else gradients[{place}].numpy()'
 
 
+def _with_every_gradient(training: Training) -> list[str]:
+    """Paddle leaves alone what has no gradient, even where weights decay."""
+    if training.optimiser != "adamw":
+        return []
+    return [
+        "for parameter in parameters:",
+        f"{INDENT}if parameter.grad is None:",
+        f"{INDENT * 2}parameter.grad = paddle.zeros_like(parameter)",
+    ]
+
+
 def _train(graph: Graph) -> list[str]:
     training, parameters = graph.training, graph.named(PARAMETER)
     if training is None:
@@ -123,6 +134,7 @@ def _train(graph: Graph) -> list[str]:
         *([f"loss = loss + sum({penalty} for parameter in parameters)"] if penalty else []),
         "losses.append(loss.numpy())",
         "loss.backward()",
+        *_with_every_gradient(training),
         "optimizer.step()",
         "optimizer.clear_grad()",
     ]
