@@ -34,7 +34,7 @@ class Backend:
     needs_floats: bool = False  # has no gradient where no output is of floats
     without_values: Sequence[str] = ()  # cases of VALUES that it lacks
     unlike: str = ""  # optimisers that its library has by another formula
-    narrow: str = ""  # optimisers that round settings of float64 to float32
+    narrow: str = ""  # optimisers and operators that round settings of float64 to float32
 
     @property
     def lowering(self) -> Lowering:
@@ -59,6 +59,7 @@ BACKENDS = (
         1,  # more where it is compared with itself unoptimised, in test_onnx_programs.py
         "atan2 cummax expm1 log1p logcumsumexp dropout_all dropout_downscaled",
         raises={"conv_transpose": "output_padding"},  # that only the dilation allows
+        narrow="dropout_distance",
         without_values=("softsign", "hardswish", "avg_pool that rounds up", "instance_norm", "resize"),
     ),
     Backend(
@@ -103,6 +104,6 @@ BACKENDS = (
         undifferentiated="rnn",  # none of the weights that a recurrent layer was given
         without_values=("cumsum of others", "cumsum of others from the end", "resize"),
         unlike="rmsprop adagrad_in_root adamax adamax_on_maximum",
-        narrow="sgd adamw rmsprop_in_root adagrad adadelta adamax_on_memory",
+        narrow="dropout_distance dropout_downscaled sgd adamw rmsprop_in_root adagrad adadelta adamax_on_memory",
     ),
 )

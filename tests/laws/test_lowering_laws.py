@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from jostle.frameworks.drawing import single
 from jostle.frameworks.edits.parameters import drawn_settings
 from jostle.frameworks.graph import CONSTANT, FLOATS, INPUT, PARAMETER, Array, Graph, Leaf, Node, Training
 from jostle.frameworks.operators.all_operators import OPERATORS, types_of
-from jostle.frameworks.operators.operator import Operator
+from jostle.frameworks.operators.operator import Operator, Rounding
 from jostle.frameworks.reference import run as reference
 from jostle.frameworks.training import OPTIMISERS
 from lowerings_under_test import BACKENDS, Backend
@@ -353,6 +354,32 @@ def test_an_optimiser_takes_the_steps_of_its_formula(backend: Backend, run: Run,
             for name, expected in reference.result(graph, TRAIN).items():
                 apart = np.abs(answer["result"][name] - expected).max() / np.abs(expected).max()
                 assert apart < tolerance, (graph.training, name, apart)
+
+
+def wrong_dropout(backend: Backend, run: Run, graph: Graph, phase: str) -> str:
+    """What a kernel of dropout gets wrong; "" if nothing, or where the installed release raises as is known."""
+    node, answer = graph.nodes[0], run(graph, phase)
+    if "unsupported" in answer or known_to_raise(backend, node.operator, answer):
+        return ""
+    if "error" in answer:
+        return answer["error"]
+    narrow = graph.leaves["x"].type.dtype == "float32" or node.operator in backend.narrow.split()
+    tolerance = 0.0 if OPERATORS[node.operator].rounding is Rounding.EXACT else 2e-6 if narrow else 1e-12
+    expected = reference.result(graph, phase)
+    right = [
+        np.allclose(answer["result"][name], array, tolerance, tolerance * 1e-24) for name, array in expected.items()
+    ]
+    return "" if all(right) else f"{node} is {answer['result']}, not {expected}"
+
+
+@pytest.mark.parametrize("operator", sorted(operators_of("dropout")))
+def test_a_kernel_of_dropout_is_right_whatever_it_draws(backend: Backend, run: Run, operator: str) -> None:
+    if operator in backend.missing.split():
+        pytest.skip(f"has no {operator}")
+    for phase in {PREDICT, GRADIENT}.intersection(backend.lowering.phases):
+        for graph, _ in zip(drawn(backend, operator, PREDICT), range(8), strict=False):
+            finite = np.asarray(np.nan_to_num(graph.leaves["x"].array, nan=1.0).clip(-9, 9))
+            assert wrong_dropout(backend, run, replace(graph, leaves={"x": Leaf(INPUT, finite)}), phase) == ""
 
 
 def test_a_phase_that_a_lowering_does_not_have_is_unsupported(backend: Backend) -> None:

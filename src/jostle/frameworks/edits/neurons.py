@@ -9,7 +9,7 @@ import numpy as np
 
 from jostle.frameworks.edits.edit import Edit, Inapplicable, Random, one_of
 from jostle.frameworks.edits.repairing import read_by, repaired
-from jostle.frameworks.edits.units import UnitPlaces, UnitLayer, layers_of_units
+from jostle.frameworks.edits.units import UnitLayer, UnitPlaces, layers_of_units
 from jostle.frameworks.graph import Array, Graph
 
 
