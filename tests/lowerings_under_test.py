@@ -33,7 +33,8 @@ class Backend:
     undifferentiated: str = ""  # operators whose gradients it does not take, or that are better not run
     needs_floats: bool = False  # has no gradient where no output is of floats
     without_values: Sequence[str] = ()  # cases of VALUES that it lacks
-    unlike: str = ""  # an optimiser that it defines otherwise
+    unlike: str = ""  # optimisers that its library has by another formula
+    narrow: str = ""  # optimisers and operators that round settings of float64 to float32
 
     @property
     def lowering(self) -> Lowering:
@@ -44,52 +45,65 @@ BACKENDS = (
     Backend(
         "torch",
         3,
+        "dropout_downscaled",
         specials=0.3,
         raises={"avg_pool": "smaller than kernel size"},  # avg_pool3d does not count the padding
         differentiated=tuple(OPERATORS),
         gradient_draws=3,
         # torch 2.13 writes outside its memory in the backward pass of windows that see nothing but padding.
         undifferentiated="max_pool avg_pool",
+        unlike="rmsprop_in_root adagrad_in_root adamax_on_maximum adamax_on_memory",
     ),
     Backend(
         "onnxruntime",
         1,  # more where it is compared with itself unoptimised, in test_onnx_programs.py
-        "atan2 cummax expm1 log1p logcumsumexp",
+        "atan2 cummax expm1 log1p logcumsumexp dropout_all dropout_downscaled",
         raises={"conv_transpose": "output_padding"},  # that only the dilation allows
+        narrow="dropout_distance",
         without_values=("softsign", "hardswish", "avg_pool that rounds up", "instance_norm", "resize"),
     ),
     Backend(
         "pytensor",
         1,
         "fmod left_shift right_shift cummax logcumsumexp conv conv_transpose max_pool avg_pool lp_pool "
-        "adaptive_avg_pool adaptive_max_pool local_response_norm resize grid_sample rnn lstm gru",
+        "adaptive_avg_pool adaptive_max_pool local_response_norm resize grid_sample rnn lstm gru "
+        "dropout_identity dropout_all dropout_downscaled dropout_distance dropout_share",
         raises={"cast": ""},
         widened="var std",
         without_values=(
             *("cumsum of others", "cumsum of others from the end", "max_pool", "avg_pool that rounds up", "resize"),
         ),
     ),
-    Backend("jax", 4, apart=True, unlike="adagrad"),
+    Backend(
+        "jax",
+        4,
+        "dropout_identity dropout_all dropout_downscaled dropout_distance dropout_share",  # Flax has dropout, not JAX
+        apart=True,
+        unlike="adagrad adamax_on_maximum adamax_on_memory",
+    ),
     Backend(
         "tensorflow",
         1,
-        "lp_pool grid_sample",
+        "lp_pool grid_sample dropout_downscaled",
         apart=True,
         # Keras 3.15 raises on windows that reach the end of an image.
         raises=dict.fromkeys(("adaptive_avg_pool", "adaptive_max_pool"), "Negative dimension size"),
         needs_floats=True,
         without_values=("avg_pool that rounds up", "resize"),
-        unlike="rmsprop",
+        unlike="rmsprop adagrad adamax adamax_on_memory",
+        narrow="sgd adam adamw adagrad_in_root adamax_on_maximum",
     ),
     Backend(
         "paddle",
         3,
         "fmod one_hot rms_norm",
         apart=True,
-        raises={"conv_transpose": "im2col"},  # Paddle 3.3, where the output padding is as large as the stride
+        # Paddle 3.3, where the output padding is as large as the stride, and of tensors without axes
+        raises={"conv_transpose": "im2col", "dropout_downscaled": "num_col_dims"},
         needs_floats=True,
         undifferentiated="rnn",  # none of the weights that a recurrent layer was given
         without_values=("cumsum of others", "cumsum of others from the end", "resize"),
-        unlike="rmsprop",
+        unlike="rmsprop adagrad_in_root adamax adamax_on_maximum",
+        narrow="dropout_distance dropout_downscaled sgd adamw rmsprop_in_root adagrad adadelta adamax_on_memory",
     ),
 )

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,11 @@ from jostle.frameworks.backends.program import (
     differentiated,
 )
 from jostle.frameworks.drawing import single
-from jostle.frameworks.graph import CONSTANT, INPUT, PARAMETER, Array, Graph, Leaf, Node, Training
+from jostle.frameworks.edits.parameters import drawn_settings
+from jostle.frameworks.graph import CONSTANT, FLOATS, INPUT, PARAMETER, Array, Graph, Leaf, Node, Training
 from jostle.frameworks.operators.all_operators import OPERATORS, types_of
-from jostle.frameworks.operators.operator import Operator
+from jostle.frameworks.operators.operator import Operator, Rounding
+from jostle.frameworks.reference import run as reference
 from jostle.frameworks.training import OPTIMISERS
 from lowerings_under_test import BACKENDS, Backend
 from running_programs import child_of, outcome
@@ -32,7 +35,7 @@ from soaking import times
 
 THEMES = (
     *("elementwise", "reductions", "shaping", "indexing", "convolutions", "pooling", "normalisation", "sampling"),
-    "layers",
+    *("layers", "dropout"),
 )
 MOST_DRAWS = 20
 Run = Callable[[Graph, str], Mapping[str, Any]]
@@ -309,12 +312,74 @@ def test_training_of_one_weight_follows_the_formulas(backend: Backend, run: Run)
     np.testing.assert_allclose(adam["loss"][1], (3.0 - 0.1 * 4 / (4 + 1e-3) - 1.0) ** 2, 1e-5)
 
 
-def test_an_optimiser_with_another_formula_is_unsupported(backend: Backend) -> None:
-    if not backend.unlike:
-        pytest.skip("has none")
-    settings = {name: values[0] for name, values in OPTIMISERS[backend.unlike].settings.items()}
-    with pytest.raises(Unsupported, match=backend.unlike):
-        backend.lowering.program(least_squares(backend.unlike, settings), TRAIN)
+def refused(backend: Backend, optimiser: str) -> bool:
+    settings = {name: values[0] for name, values in OPTIMISERS[optimiser].settings.items()}
+    try:
+        backend.lowering.program(least_squares(optimiser, settings), TRAIN)
+    except Unsupported as error:
+        assert optimiser in str(error)
+        return True
+    return False
+
+
+def test_an_optimiser_is_unsupported_where_a_library_has_another_formula(backend: Backend) -> None:
+    with_training(backend)
+    assert {name for name in OPTIMISERS if refused(backend, name)} == set(backend.unlike.split())
+
+
+def test_a_library_has_a_formula_of_each_of_seven_optimisers(backend: Backend) -> None:
+    with_training(backend)
+    had = {name.partition("_")[0] for name in OPTIMISERS if not refused(backend, name)}
+    assert had == {"sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "adamax"}
+
+
+def trained_by(optimiser: str, dtype: str, seed: int) -> Graph:
+    """Several steps with settings that are drawn."""
+    rng, model = np.random.default_rng([seed, *optimiser.encode()]), linear_model()
+    leaves = {name: Leaf(leaf.role, leaf.array.astype(dtype)) for name, leaf in model.leaves.items()}
+    target, settings = rng.standard_normal((4, 2)).astype(dtype), drawn_settings(optimiser, rng)
+    training = Training("mse", target, "none", 0.0, optimiser, settings, int(rng.integers(2, 6)))
+    return Graph(leaves, model.nodes, model.outputs, training)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_an_optimiser_takes_the_steps_of_its_formula(backend: Backend, run: Run, dtype: str) -> None:
+    with_training(backend)
+    for optimiser in sorted(OPTIMISERS.keys() - set(backend.unlike.split())):
+        tolerance = 2e-5 if dtype == "float32" or optimiser in backend.narrow.split() else 1e-12
+        for seed in range(4):
+            graph = trained_by(optimiser, dtype, seed)
+            answer = run(graph, TRAIN)
+            assert "result" in answer, answer
+            for name, expected in reference.result(graph, TRAIN).items():
+                apart = np.abs(answer["result"][name] - expected).max() / np.abs(expected).max()
+                assert apart < tolerance, (graph.training, name, apart)
+
+
+def wrong_dropout(backend: Backend, run: Run, graph: Graph, phase: str) -> str:
+    """What a kernel of dropout gets wrong; "" if nothing, or where the installed release raises as is known."""
+    node, answer = graph.nodes[0], run(graph, phase)
+    if "unsupported" in answer or known_to_raise(backend, node.operator, answer):
+        return ""
+    if "error" in answer:
+        return answer["error"]
+    narrow = graph.leaves["x"].type.dtype == "float32" or node.operator in backend.narrow.split()
+    tolerance = 0.0 if OPERATORS[node.operator].rounding is Rounding.EXACT else 2e-6 if narrow else 1e-12
+    expected = reference.result(graph, phase)
+    right = [
+        np.allclose(answer["result"][name], array, tolerance, tolerance * 1e-24) for name, array in expected.items()
+    ]
+    return "" if all(right) else f"{node} is {answer['result']}, not {expected}"
+
+
+@pytest.mark.parametrize("operator", sorted(operators_of("dropout")))
+def test_a_kernel_of_dropout_is_right_whatever_it_draws(backend: Backend, run: Run, operator: str) -> None:
+    if operator in backend.missing.split():
+        pytest.skip(f"has no {operator}")
+    for phase in {PREDICT, GRADIENT}.intersection(backend.lowering.phases):
+        for graph, _ in zip(drawn(backend, operator, PREDICT), range(8), strict=False):
+            finite = np.asarray(np.nan_to_num(graph.leaves["x"].array, nan=1.0).clip(-9, 9))
+            assert wrong_dropout(backend, run, replace(graph, leaves={"x": Leaf(INPUT, finite)}), phase) == ""
 
 
 def test_a_phase_that_a_lowering_does_not_have_is_unsupported(backend: Backend) -> None:

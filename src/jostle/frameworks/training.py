@@ -26,7 +26,11 @@ PENALTIES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Optimiser:
-    """How a parameter w follows its gradient g; what it remembers starts at 0; t counts steps from 1."""
+    """How a parameter w follows its gradient g; what it remembers starts at 0 or `start`; t counts steps from 1.
+
+    Libraries document several formulas of one name, which differ in where the epsilon is. Each is an optimiser here,
+    and a backend has those that its library documents.
+    """
 
     meaning: str
     settings: Mapping[str, tuple[float, ...]]  # and usual values
@@ -34,6 +38,9 @@ class Optimiser:
 
 RATE, EPSILON = (0.1, 0.01, 0.001), (1e-8, 1e-5, 1e-3)
 BETAS = {"beta1": (0.9, 0.5), "beta2": (0.999, 0.9)}
+MEAN_SQUARE = {"rate": RATE, "rho": (0.99, 0.9), "epsilon": EPSILON}
+SUM_OF_SQUARES = {"rate": RATE, "start": (0.0, 0.1), "epsilon": EPSILON}
+INFINITY_NORM = {"rate": RATE, **BETAS, "epsilon": EPSILON}
 OPTIMISERS: Mapping[str, Optimiser] = {
     "sgd": Optimiser(
         "v = momentum v + g; w -= rate (g + momentum v if nesterov else v)",
@@ -47,19 +54,21 @@ OPTIMISERS: Mapping[str, Optimiser] = {
     "adamw": Optimiser(
         "w -= rate decay w, then as adam", {"rate": RATE, **BETAS, "epsilon": EPSILON, "decay": (0.01, 0.1)}
     ),
-    "rmsprop": Optimiser(
-        "v = rho v + (1 - rho) g²; w -= rate g / (√v + epsilon)",
-        {"rate": RATE, "rho": (0.99, 0.9), "epsilon": EPSILON},
-    ),
-    "adagrad": Optimiser("s += g²; w -= rate g / (√s + epsilon)", {"rate": RATE, "epsilon": EPSILON}),
+    "rmsprop": Optimiser("v = rho v + (1 - rho) g²; w -= rate g / (√v + epsilon)", MEAN_SQUARE),
+    "rmsprop_in_root": Optimiser("as rmsprop, but w -= rate g / √(v + epsilon)", MEAN_SQUARE),
+    "adagrad": Optimiser("s += g², from start; w -= rate g / (√s + epsilon)", SUM_OF_SQUARES),
+    "adagrad_in_root": Optimiser("as adagrad, but w -= rate g / √(s + epsilon)", SUM_OF_SQUARES),
     "adadelta": Optimiser(
         "v = rho v + (1 - rho) g²; u = g √(s + epsilon) / √(v + epsilon); s = rho s + (1 - rho) u²; w -= rate u",
         {"rate": (1.0, 0.1), "rho": (0.9, 0.95), "epsilon": (1e-6, 1e-3)},
     ),
     "adamax": Optimiser(
-        "m = beta1 m + (1 - beta1) g; u = max(beta2 u, |g| + epsilon); w -= rate m / ((1 - beta1ᵗ) u)",
-        {"rate": RATE, **BETAS, "epsilon": EPSILON},
+        "m = beta1 m + (1 - beta1) g; u = max(beta2 u, |g| + epsilon); w -= rate m / ((1 - beta1ᵗ) u)", INFINITY_NORM
     ),
+    "adamax_on_maximum": Optimiser(
+        "as adamax, but u = max(beta2 u, |g|); w -= rate m / ((1 - beta1ᵗ) (u + epsilon))", INFINITY_NORM
+    ),
+    "adamax_on_memory": Optimiser("as adamax, but u = max(beta2 u + epsilon, |g|)", INFINITY_NORM),
 }
 MOST_STEPS = 5
 

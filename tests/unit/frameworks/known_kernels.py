@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from jostle.frameworks.backends.program import Call
+from jostle.frameworks.operators.dropout import share_of_zeros
 
 Kernel = Callable[..., Tensor]
 
@@ -305,4 +306,28 @@ IN_TORCH: Mapping[str, Kernel] = {
     "lstm": recurrent(torch.nn.LSTM),
     "gru": recurrent(torch.nn.GRU),
 }
-KERNELS: Mapping[str, Kernel] = {**IN_NUMPY, **ACTIVATIONS, **IN_TORCH}
+
+
+def dropout_distance(call: Call, x: Tensor) -> Tensor:
+    """Where x is finite: torch multiplies infinity by 0."""
+    rate = call.attributes["rate"]
+    finite = torch.where(x.isfinite(), x, 0.0)
+    return torch.where(x.isfinite(), (F.dropout(finite, rate) - finite / (2 - 2 * rate)).square(), x * x)
+
+
+def dropout_share(call: Call, x: Tensor) -> Tensor:
+    share = share_of_zeros(call.types[0], call.attributes)
+    zeros = F.dropout(torch.ones(share.shape), call.attributes["rate"]).flatten() == 0
+    if call.attributes["of"] != "elements":
+        zeros = zeros[::2] & zeros[1::2]
+    return (zeros.double().mean() - share.expected).abs() < 1.5 * share.bound
+
+
+DROPOUT: Mapping[str, Kernel] = {
+    "dropout_identity": lambda call, x: F.dropout(x, call.attributes["rate"], call.attributes["training"]),
+    "dropout_all": lambda call, x: F.dropout(x, 1.0),
+    "dropout_downscaled": lambda call, x: x - x * call.attributes["rate"],
+    "dropout_distance": dropout_distance,
+    "dropout_share": dropout_share,
+}
+KERNELS: Mapping[str, Kernel] = {**IN_NUMPY, **ACTIVATIONS, **IN_TORCH, **DROPOUT}

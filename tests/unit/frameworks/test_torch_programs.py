@@ -122,7 +122,7 @@ def test_a_leaf_lies_in_memory_as_it_says(layout: str, strides: tuple[int, int])
     assert namespace["strides"] == strides
 
 
-@pytest.mark.parametrize("optimiser", OPTIMISERS)
+@pytest.mark.parametrize("optimiser", ["sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "adamax"])
 def test_every_optimiser_lowers_the_loss(optimiser: str) -> None:
     result = ran(EAGER, trained(optimiser=optimiser), TRAIN)
     assert result.keys() == {"loss", "w", "b", "unused"} and result["loss"].shape == (3,)

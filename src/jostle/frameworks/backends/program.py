@@ -112,6 +112,12 @@ def expression_of(call: Call, expressions: Mapping[str, Expression]) -> str:
     return expressions[call.node.operator](call)
 
 
+def seeding(graph: Graph, function: str) -> list[str]:
+    """The line by which a library's chance begins, if a node leaves anything to it."""
+    seeds = [node.attributes["seed"] for node in graph.nodes if "seed" in node.attributes]
+    return [f"{function}({literal(seeds[0])})"] if seeds else []
+
+
 def differentiated(graph: Graph) -> list[str]:
     """The leaves that gradients are taken of."""
     return [name for name, leaf in graph.leaves.items() if leaf.role in (INPUT, PARAMETER) and leaf.type.is_float]

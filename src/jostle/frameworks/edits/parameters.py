@@ -24,6 +24,7 @@ from jostle.frameworks.operators.elementwise import UNARY
 from jostle.frameworks.training import LOSSES, MOST_STEPS, OPTIMISERS, PENALTIES
 
 TRIES = 20
+DROPOUTS = ["dropout", "dropout_identity"]  # by a mask of ours, which all frameworks have, or by their own kernel
 
 
 def change_attribute(graph: Graph, rng: Random) -> Graph:
@@ -72,9 +73,9 @@ def change_style(graph: Graph, rng: Random) -> Graph:
 
 
 def add_dropout(graph: Graph, rng: Random) -> Graph:
-    types = types_of(graph)
+    types, dropout = types_of(graph), one_of(DROPOUTS, rng)
     after = one_of([name for name in tensors(graph) if types[name].is_float and types[name].size], rng)
-    node, leaves = new_node(graph, after, rng, [OPERATORS["dropout"]])
+    node, leaves = new_node(graph, after, rng, [OPERATORS[dropout]])
     return repaired(rewired(inserted(graph, [node], leaves, after), after, node.name, but={node.name}), read_by(graph))
 
 
@@ -146,7 +147,7 @@ def parameters(vocabulary: Vocabulary) -> tuple[Edit, ...]:
 PARAMETERS = (
     Edit("change attribute", "another stride, padding, size, mode, axis …", change_attribute),
     Edit("change style", "in place or through a view (torch)", change_style),
-    Edit("add dropout", "dropout with a mask of its own", add_dropout),
+    Edit("add dropout", "dropout with a mask of its own, or the library's that changes nothing", add_dropout),
     Edit("change loss", "another loss", _one_of_training("loss", "target")),
     Edit("change penalty", "another penalty on the parameters", _one_of_training("penalty", "strength")),
     Edit("change optimiser", "another optimiser", _one_of_training("optimiser", "settings")),

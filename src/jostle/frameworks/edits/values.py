@@ -1,4 +1,4 @@
-"""Edits of weights and neurons, and of what is given."""
+"""Edits of weights, and of what is given."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from jostle.frameworks.drawing import with_specials
 from jostle.frameworks.edits.edit import Edit, Inapplicable, Random, one_of
 from jostle.frameworks.edits.repairing import checked, read_by, repaired
-from jostle.frameworks.graph import FLOATS, INPUT, LAYOUTS, PARAMETER, Array, Graph, Leaf, Node
+from jostle.frameworks.graph import FLOATS, INPUT, LAYOUTS, PARAMETER, Array, Graph, Leaf
 
 Change = Callable[[Array, Random], Array]
 SPREAD = 0.1  # of noise on weights, in their standard deviations (LEMON)
@@ -65,49 +65,6 @@ def scale(weights: Array, rng: Random) -> Array:
         return weights * float(rng.choice([1e-6, 1e-3, 1e3, 1e6, 100.0]))
 
 
-def swap_neurons(graph: Graph, rng: Random) -> Graph:
-    """Two rows of a layer's weights change places."""
-    name = one_of([name for name in _parameters(graph) if graph.leaves[name].array.shape[:1] > (1,)], rng)
-    array = graph.leaves[name].array.copy()
-    a, b = rng.permutation(len(array))[:2]
-    array[[a, b]] = array[[b, a]]
-    return _with_array(graph, name, array)
-
-
-def _on_neurons(change: Callable[[Array, int, Random], Array]) -> Callable[[Graph, Random], Graph]:
-    def apply(graph: Graph, rng: Random) -> Graph:
-        node = one_of(_grown_layers(graph), rng)
-        place = int(rng.integers(len(graph.leaves[node.inputs[1]].array)))
-        changed = {
-            name: replace(graph.leaves[name], array=change(graph.leaves[name].array, place, rng))
-            for name in node.inputs[1:]
-        }
-        return repaired(replace(graph, leaves={**graph.leaves, **changed}), read_by(graph))
-
-    return apply
-
-
-def _grown_layers(graph: Graph) -> list[Node]:
-    """Layers whose weights and bias belong to them alone, so that units can come and go."""
-    return [
-        node
-        for node in graph.nodes
-        if node.operator in ("linear", "conv")
-        and node.attributes.get("groups", 1) == 1
-        and all(name in graph.leaves and len(graph.readers(name)) == 1 for name in node.inputs[1:])
-    ]
-
-
-def _one_more(array: Array, place: int, rng: Random) -> Array:
-    return np.concatenate([array, array[place : place + 1] * array.dtype.type(rng.uniform(-1, 1))])
-
-
-def _one_less(array: Array, place: int, rng: Random) -> Array:
-    if len(array) < 2:
-        raise Inapplicable
-    return np.delete(array, place, axis=0)
-
-
 WEIGHTS = (
     Edit("noise weights", "Gaussian noise of a tenth of their standard deviation", _on_weights(gaussian)),
     Edit("shuffle weights", "weights in another order", _on_weights(shuffle)),
@@ -115,9 +72,6 @@ WEIGHTS = (
     Edit("negate weights", "some weights change their sign", _on_weights(negate)),
     Edit("scale weights", "all weights very small or very large", _on_weights(scale)),
     Edit("special weights", "some weights are NaN, infinite, denormal, -0", _on_weights(with_specials)),
-    Edit("swap neurons", "two units change places", swap_neurons),
-    Edit("add neuron", "a unit more", _on_neurons(_one_more)),
-    Edit("delete neuron", "a unit less", _on_neurons(_one_less)),
 )
 
 

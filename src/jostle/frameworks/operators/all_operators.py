@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from jostle.frameworks.graph import Graph, Invalid, Node, TensorType
 from jostle.frameworks.operators.convolutions import CONVOLUTIONS
+from jostle.frameworks.operators.dropout import DROPOUT
 from jostle.frameworks.operators.elementwise import ACTIVATIONS, ELEMENTWISE
 from jostle.frameworks.operators.indexing import INDEXING, MOVING
 from jostle.frameworks.operators.layers import PRODUCTS, SEQUENCES
@@ -19,7 +20,7 @@ from jostle.options.choices import nearest
 
 # Random draws go by this order: with another one, every seed gives another campaign.
 SHAPING = (*RESHAPING, *MOVING, *INDEXING, *GRIDS, *SORTING)
-LAYERS = (*PRODUCTS, *CONVOLUTIONS, *POOLING, *NORMALISATION, *ACTIVATIONS, *SAMPLING, *SEQUENCES)
+LAYERS = (*PRODUCTS, *CONVOLUTIONS, *POOLING, *NORMALISATION, *ACTIVATIONS, *SAMPLING, *SEQUENCES, *DROPOUT)
 OPERATORS: Mapping[str, Operator] = {one.name: one for one in (*ELEMENTWISE, *REDUCTIONS, *SHAPING, *LAYERS)}
 LARGEST = 4096  # elements of any tensor of a graph: enough for every path of a kernel that we know of, and quick
 

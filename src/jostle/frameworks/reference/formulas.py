@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jostle.frameworks.reference.convolutions import CONVOLUTIONS
+from jostle.frameworks.reference.dropout import DROPOUT
 from jostle.frameworks.reference.elementwise import ELEMENTWISE
 from jostle.frameworks.reference.indexing import INDEXING
 from jostle.frameworks.reference.layers import LAYERS
@@ -25,4 +26,5 @@ FORMULAS: Mapping[str, Formula] = {
     **NORMALISATION,
     **SAMPLING,
     **LAYERS,
+    **DROPOUT,
 }

@@ -63,11 +63,20 @@ def sgd(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
     return w - by["rate"] * (g + by["momentum"] * v if by["nesterov"] else v)
 
 
-def adam(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
+def _first_moment(g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
+    """By which a parameter moves, before it is divided."""
     m = memory["m"] = by["beta1"] * memory.get("m", 0 * g) + (1 - by["beta1"]) * g
-    v = memory["v"] = by["beta2"] * memory.get("v", 0 * g) + (1 - by["beta2"]) * g * g
-    deviation = torch.sqrt(v / (1 - by["beta2"] ** t)) + by["epsilon"]
-    return w - by["rate"] * (m / (1 - by["beta1"] ** t)) / deviation
+    return by["rate"] * m / (1 - by["beta1"] ** t)
+
+
+def _mean_square(g: Tensor, memory: Memory, rho: float) -> Tensor:
+    v = memory["v"] = rho * memory.get("v", 0 * g) + (1 - rho) * g * g
+    return v
+
+
+def adam(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
+    deviation = torch.sqrt(_mean_square(g, memory, by["beta2"]) / (1 - by["beta2"] ** t)) + by["epsilon"]
+    return w - _first_moment(g, memory, by, t) / deviation
 
 
 def adamw(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
@@ -75,17 +84,28 @@ def adamw(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
 
 
 def rmsprop(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
-    v = memory["v"] = by["rho"] * memory.get("v", 0 * g) + (1 - by["rho"]) * g * g
-    return w - by["rate"] * g / (torch.sqrt(v) + by["epsilon"])
+    return w - by["rate"] * g / (torch.sqrt(_mean_square(g, memory, by["rho"])) + by["epsilon"])
+
+
+def rmsprop_in_root(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
+    return w - by["rate"] * g / torch.sqrt(_mean_square(g, memory, by["rho"]) + by["epsilon"])
+
+
+def _sum_of_squares(g: Tensor, memory: Memory, start: float) -> Tensor:
+    s = memory["s"] = memory.get("s", torch.full_like(g, start)) + g * g
+    return s
 
 
 def adagrad(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
-    s = memory["s"] = memory.get("s", 0 * g) + g * g
-    return w - by["rate"] * g / (torch.sqrt(s) + by["epsilon"])
+    return w - by["rate"] * g / (torch.sqrt(_sum_of_squares(g, memory, by["start"])) + by["epsilon"])
+
+
+def adagrad_in_root(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
+    return w - by["rate"] * g / torch.sqrt(_sum_of_squares(g, memory, by["start"]) + by["epsilon"])
 
 
 def adadelta(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
-    v = memory["v"] = by["rho"] * memory.get("v", 0 * g) + (1 - by["rho"]) * g * g
+    v = _mean_square(g, memory, by["rho"])
     s = memory.get("s", 0 * g)
     u = g * torch.sqrt(s + by["epsilon"]) / torch.sqrt(v + by["epsilon"])
     memory["s"] = by["rho"] * s + (1 - by["rho"]) * u * u
@@ -93,9 +113,18 @@ def adadelta(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tens
 
 
 def adamax(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
-    m = memory["m"] = by["beta1"] * memory.get("m", 0 * g) + (1 - by["beta1"]) * g
     u = memory["u"] = torch.maximum(by["beta2"] * memory.get("u", 0 * g), g.abs() + by["epsilon"])
-    return w - by["rate"] * m / ((1 - by["beta1"] ** t) * u)
+    return w - _first_moment(g, memory, by, t) / u
+
+
+def adamax_on_maximum(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
+    u = memory["u"] = torch.maximum(by["beta2"] * memory.get("u", 0 * g), g.abs())
+    return w - _first_moment(g, memory, by, t) / (u + by["epsilon"])
+
+
+def adamax_on_memory(w: Tensor, g: Tensor, memory: Memory, by: Settings, t: int) -> Tensor:
+    u = memory["u"] = torch.maximum(by["beta2"] * memory.get("u", 0 * g) + by["epsilon"], g.abs())
+    return w - _first_moment(g, memory, by, t) / u
 
 
 # A parameter after a step; what is remembered for it is changed in place.
@@ -104,7 +133,11 @@ STEPS: Mapping[str, Callable[[Tensor, Tensor, Memory, Settings, int], Tensor]] =
     "adam": adam,
     "adamw": adamw,
     "rmsprop": rmsprop,
+    "rmsprop_in_root": rmsprop_in_root,
     "adagrad": adagrad,
+    "adagrad_in_root": adagrad_in_root,
     "adadelta": adadelta,
     "adamax": adamax,
+    "adamax_on_maximum": adamax_on_maximum,
+    "adamax_on_memory": adamax_on_memory,
 }

@@ -1,4 +1,4 @@
-"""How Optax trains what JAX computes, where its formulas are ours."""
+"""How Optax trains what JAX computes, by the formulas that it documents."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ PENALTIES: Mapping[str, str] = {
     "l2": "jnp.square(parameter).sum()",
     "elastic": "(jnp.abs(parameter).sum() + jnp.square(parameter).sum())",
 }
-# Optax's adagrad takes its epsilon into the root, and starts elsewhere: another formula, so it is not here.
 OPTIMISERS: Mapping[str, str] = {
     "sgd": "optax.sgd({rate}, momentum={momentum}, nesterov={nesterov})",
     "adam": "optax.adam({rate}, b1={beta1}, b2={beta2}, eps={epsilon})",
     "adamw": "optax.adamw({rate}, b1={beta1}, b2={beta2}, eps={epsilon}, weight_decay={decay})",
     "rmsprop": "optax.rmsprop({rate}, decay={rho}, eps={epsilon}, eps_in_sqrt=False)",
+    "rmsprop_in_root": "optax.rmsprop({rate}, decay={rho}, eps={epsilon}, eps_in_sqrt=True)",
+    "adagrad_in_root": "optax.adagrad({rate}, initial_accumulator_value={start}, eps={epsilon})",
     "adadelta": "optax.adadelta({rate}, rho={rho}, eps={epsilon})",
     "adamax": "optax.adamax({rate}, b1={beta1}, b2={beta2}, eps={epsilon})",
 }

@@ -6,6 +6,7 @@ import numpy as np
 
 from jostle.frameworks.backends.program import Call, Unsupported, calls
 from jostle.frameworks.graph import Graph
+from jostle.frameworks.operators.dropout import BY_CHANCE
 
 # Whose results in whole numbers may be large, or which wrap around where they are.
 GROWING = {"add", "sub", "mul", "square", "neg", "abs", "sum", "prod", "cumsum", "cumprod", "scatter", "cast"}
@@ -33,6 +34,8 @@ def refuse_openvino(graph: Graph) -> None:
             raise Unsupported("computes float64 in float32")
         if _may_overflow(call):
             raise Unsupported("computes int64 in int32")
+        if call.node.operator in BY_CHANCE or call.attributes.get("training"):
+            raise Unsupported("has no dropout in training")
         if call.node.operator == "cumprod" or call.attributes.get("mode") == "circular":
             raise Unsupported(f"has no {call.node.operator} of this kind")
 

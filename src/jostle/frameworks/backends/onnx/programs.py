@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jostle.frameworks.backends.onnx.convolutions import CONVOLUTIONS
+from jostle.frameworks.backends.onnx.dropout import DROPOUT, drops_out
 from jostle.frameworks.backends.onnx.elementwise import ELEMENTWISE
 from jostle.frameworks.backends.onnx.indexing import INDEXING
 from jostle.frameworks.backends.onnx.layers import LAYERS
@@ -31,6 +32,7 @@ SKETCHERS: Mapping[str, Sketcher] = {
     **NORMALISATION,
     **SAMPLING,
     **LAYERS,
+    **DROPOUT,
 }
 
 
@@ -113,12 +115,14 @@ def _fed(graph: Graph) -> str:
 
 def _onnxruntime(level: str) -> Callable[[Graph], Sequence[str]]:
     def run(graph: Graph) -> Sequence[str]:
+        """Without an optimisation that takes dropout in training for none (onnxruntime#9333)."""
         names = literal(list(graph.outputs))
+        kept = ', disabled_optimizers=["EliminateDropout"]' if drops_out(graph) else ""
         return [
             "options = ort.SessionOptions()",
             f"options.graph_optimization_level = ort.GraphOptimizationLevel.{level}",
             "options.intra_op_num_threads = 1",
-            'session = ort.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])',
+            f'session = ort.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"]{kept})',
             f"result = dict(zip({names}, session.run({names}, {_fed(graph)})))",
         ]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jostle.frameworks.backends.paddle.convolutions import CONVOLUTIONS
+from jostle.frameworks.backends.paddle.dropout import DROPOUT, dropout_layer_of
 from jostle.frameworks.backends.paddle.elementwise import ELEMENTWISE
 from jostle.frameworks.backends.paddle.indexing import INDEXING
 from jostle.frameworks.backends.paddle.layers import LAYER_CLASSES, LAYERS, layer_of
@@ -26,9 +27,10 @@ from jostle.frameworks.backends.program import (
     calls,
     differentiated,
     float_outputs,
+    seeding,
     statements,
 )
-from jostle.frameworks.graph import PARAMETER, Graph
+from jostle.frameworks.graph import PARAMETER, Graph, Training
 
 EXPRESSIONS: Mapping[str, Expression] = {
     **ELEMENTWISE,
@@ -40,6 +42,7 @@ EXPRESSIONS: Mapping[str, Expression] = {
     **NORMALISATION,
     **SAMPLING,
     **LAYERS,
+    **DROPOUT,
 }
 
 
@@ -67,9 +70,12 @@ class Paddle:
         self.refuse(graph)
         if phase != PREDICT and has_layers(graph):
             raise Unsupported("takes no gradients of the weights that its recurrent layers were given")
-        layers = [line for call in calls(graph) for line in layer_of(call, graph.leaves)]
-        lines = ["import numpy as np", "import paddle", "import paddle.nn.functional as F", "", *layers]
-        return "\n".join([*lines, *_model(graph), *self.runs[phase](graph)]) + "\n"
+        layers = [line for call in calls(graph) for line in (*layer_of(call, graph.leaves), *dropout_layer_of(call))]
+        lines = ["import numpy as np", "import paddle", "import paddle.nn.functional as F", ""]
+        return (
+            "\n".join([*lines, *seeding(graph, "paddle.seed"), *layers, *_model(graph), *self.runs[phase](graph)])
+            + "\n"
+        )
 
 
 def has_layers(graph: Graph) -> bool:
@@ -127,6 +133,17 @@ def _gradient_array(place: int, name: str) -> str:
     return f'result["d_{name}"] = {zeros} if gradients[{place}] is None else gradients[{place}].numpy()'
 
 
+def _with_every_gradient(training: Training) -> list[str]:
+    """Paddle leaves alone what has no gradient, even where weights decay."""
+    if training.optimiser != "adamw":
+        return []
+    return [
+        "for parameter in parameters:",
+        f"{INDENT}if parameter.grad is None:",
+        f"{INDENT * 2}parameter.grad = paddle.zeros_like(parameter)",
+    ]
+
+
 def _train(graph: Graph) -> list[str]:
     training, parameters = graph.training, graph.named(PARAMETER)
     if training is None:
@@ -138,6 +155,7 @@ def _train(graph: Graph) -> list[str]:
         *([f"loss = loss + sum({penalty} for parameter in parameters)"] if penalty else []),
         "losses.append(loss.numpy())",
         "loss.backward()",
+        *_with_every_gradient(training),
         "optimizer.step()",
         "optimizer.clear_grad()",
     ]

@@ -1,4 +1,4 @@
-"""How Paddle trains: losses, penalties and optimisers whose documented formulas are ours."""
+"""How Paddle trains: losses, penalties, and optimisers by the formulas that it documents."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ OPTIMISERS: Mapping[str, str] = {
     "momentum": "Momentum({rate}, momentum={momentum}, use_nesterov={nesterov}",
     "adam": f"Adam({ADAM}",
     "adamw": f"AdamW({ADAM}, weight_decay={{decay}}",
-    "adagrad": "Adagrad({rate}, epsilon={epsilon}",
+    "rmsprop_in_root": "RMSProp({rate}, rho={rho}, epsilon={epsilon}",
+    "adagrad": "Adagrad({rate}, epsilon={epsilon}, initial_accumulator_value={start}",
     "adadelta": "Adadelta({rate}, epsilon={epsilon}, rho={rho}",
+    "adamax_on_memory": f"Adamax({ADAM}",
 }
 
 

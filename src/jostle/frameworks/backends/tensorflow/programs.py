@@ -15,9 +15,11 @@ from jostle.frameworks.backends.program import (
     calls,
     differentiated,
     float_outputs,
+    seeding,
     statements,
 )
 from jostle.frameworks.backends.tensorflow.convolutions import CONVOLUTIONS
+from jostle.frameworks.backends.tensorflow.dropout import DROPOUT, dropout_layer_of
 from jostle.frameworks.backends.tensorflow.elementwise import ELEMENTWISE
 from jostle.frameworks.backends.tensorflow.indexing import INDEXING
 from jostle.frameworks.backends.tensorflow.layers import LAYERS, layer_of
@@ -40,6 +42,7 @@ EXPRESSIONS: Mapping[str, Expression] = {
     **NORMALISATION,
     **SAMPLING,
     **LAYERS,
+    **DROPOUT,
 }
 
 
@@ -60,10 +63,10 @@ class TensorFlow:
         model = statements(graph, EXPRESSIONS)
         if phase != PREDICT:
             _check_gradients(graph)
-        layers = [line for call in calls(graph) for line in layer_of(call)]
+        layers = [line for call in calls(graph) for line in (*layer_of(call), *dropout_layer_of(call))]
         run = _predict if phase == PREDICT else _gradient if phase == GRADIENT else _train
-        lines = ["import numpy as np", "import tensorflow as tf", "", *layers, *run(graph, model, self.decorator)]
-        return "\n".join(lines) + "\n"
+        lines = ["import numpy as np", "import tensorflow as tf", "", *seeding(graph, "tf.random.set_seed"), *layers]
+        return "\n".join([*lines, *run(graph, model, self.decorator)]) + "\n"
 
 
 def _refuse_for_xla(graph: Graph) -> None:

@@ -1,4 +1,4 @@
-"""How TensorFlow trains: losses, penalties and optimisers whose documented formulas are ours."""
+"""How TensorFlow trains: losses, penalties, and optimisers by the formulas that Keras has."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ OPTIMISERS: Mapping[str, str] = {
     "sgd": "tf.keras.optimizers.SGD({rate}, momentum={momentum}, nesterov={nesterov})",
     "adam": "tf.keras.optimizers.Adam({rate}, " + BETAS + ")",
     "adamw": "tf.keras.optimizers.AdamW({rate}, " + BETAS + ", weight_decay={decay})",
+    "rmsprop_in_root": "tf.keras.optimizers.RMSprop({rate}, rho={rho}, epsilon={epsilon})",
+    "adagrad_in_root": "tf.keras.optimizers.Adagrad({rate}, initial_accumulator_value={start}, epsilon={epsilon})",
+    "adamax_on_maximum": "tf.keras.optimizers.Adamax({rate}, " + BETAS + ", epsilon={epsilon})",
     "adadelta": "tf.keras.optimizers.Adadelta({rate}, rho={rho}, epsilon={epsilon})",
 }
 

@@ -21,8 +21,10 @@ from jostle.frameworks.backends.program import (
     differentiated,
     float_outputs,
     literal,
+    seeding,
 )
 from jostle.frameworks.backends.torch.convolutions import CONVOLUTIONS
+from jostle.frameworks.backends.torch.dropout import DROPOUT
 from jostle.frameworks.backends.torch.elementwise import ELEMENTWISE
 from jostle.frameworks.backends.torch.indexing import INDEXING
 from jostle.frameworks.backends.torch.layers import LAYERS
@@ -34,6 +36,7 @@ from jostle.frameworks.backends.torch.shaping import SHAPING
 from jostle.frameworks.backends.torch.styles import styled
 from jostle.frameworks.backends.torch.training import training_lines
 from jostle.frameworks.graph import PARAMETER, Graph, Leaf
+from jostle.frameworks.operators.dropout import BY_CHANCE
 
 EXPRESSIONS = {
     **ELEMENTWISE,
@@ -45,6 +48,7 @@ EXPRESSIONS = {
     **NORMALISATION,
     **SAMPLING,
     **LAYERS,
+    **DROPOUT,
 }
 CHANNELS_LAST = {4: "torch.channels_last", 5: "torch.channels_last_3d"}
 
@@ -74,6 +78,7 @@ class TorchLowering:
             lines += ["", "", "class Module(torch.nn.Module):", f"{INDENT}forward = staticmethod(model)", "", ""]
         if self.compiled:
             lines.append(f"model = {self.compiled.format(given=', '.join(graph.leaves))}")
+        lines += seeding(graph, "torch.manual_seed")
         call = _call(graph, self.gives_tuple)
         lines += {PREDICT: _prediction, GRADIENT: _gradient, TRAIN: _training}[phase](graph, call)
         return "\n".join(lines) + "\n"
@@ -84,6 +89,8 @@ def _refuse_for_onnx(graph: Graph) -> None:
     refuse_onnxruntime(graph)
     for call in calls(graph):
         operator, rank = call.node.operator, call.types[0].rank
+        if operator in (*BY_CHANCE, "dropout_all"):
+            raise Unsupported("runs what it exports by an ONNX Runtime that removes dropout in training")
         if operator in ("cumprod", "cummax", "attention") or (operator == "adaptive_avg_pool" and rank == 5):
             raise Unsupported(f"exports no {operator} of rank {rank}")
 

@@ -1,4 +1,4 @@
-"""How torch trains: its losses and optimisers."""
+"""How torch trains: its losses, and its optimisers by the formulas that it documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPTIMISERS: Mapping[str, str] = {
     "adam": f"Adam({{0}}, {BETAS})",
     "adamw": f"AdamW({{0}}, {BETAS}, weight_decay={{decay}})",
     "rmsprop": "RMSprop({0}, lr={rate}, alpha={rho}, eps={epsilon})",
-    "adagrad": "Adagrad({0}, lr={rate}, eps={epsilon})",
+    "adagrad": "Adagrad({0}, lr={rate}, initial_accumulator_value={start}, eps={epsilon})",
     "adadelta": "Adadelta({0}, lr={rate}, rho={rho}, eps={epsilon})",
     "adamax": f"Adamax({{0}}, {BETAS})",
 }
@@ -44,6 +44,8 @@ def _sgd(parameters: str, settings: Settings) -> str:
 def _optimiser(training: Training, parameters: str) -> str:
     if training.optimiser == "sgd":
         return f"torch.optim.{_sgd(parameters, training.settings)}"
+    if training.optimiser not in OPTIMISERS:
+        raise Unsupported(f"documents another formula of {training.optimiser}")
     settings = {name: literal(value) for name, value in training.settings.items()}
     return f"torch.optim.{OPTIMISERS[training.optimiser].format(parameters, **settings)}"
 
