@@ -11,6 +11,7 @@ from jostle.frameworks.graph import Array
 
 Random = np.random.Generator
 ValueClass = Callable[[Array, Random], Array]
+NOT_FINITE = (np.nan, np.inf, -np.inf)
 EDGES_OF_EXP = (88.0, 89.0, 104.0, 709.0, 710.0, 746.0)  # where exp of a float32 or a float64 overflows or ends
 
 
@@ -22,11 +23,10 @@ def _filled(value: float) -> ValueClass:
     return lambda values, rng: np.full(values.shape, value)
 
 
-def _one_special(values: Array, rng: Random) -> Array:
-    """NaN or an infinity in one place."""
+def _one_not_finite(values: Array, rng: Random) -> Array:
     changed = values.astype(np.float64)
     if changed.size:
-        changed.flat[int(rng.integers(changed.size))] = rng.choice([np.nan, np.inf, -np.inf])
+        changed.flat[int(rng.integers(changed.size))] = rng.choice(NOT_FINITE)
     return changed
 
 
@@ -34,8 +34,17 @@ def _any_specials(values: Array, rng: Random) -> Array:
     return np.array(SPECIAL)[rng.integers(len(SPECIAL), size=values.shape)]
 
 
-def _one_of_specials(values: Array, rng: Random) -> Array:
-    return np.full(values.shape, rng.choice(SPECIAL))
+def _alike(values: Array, rng: Random) -> Array:
+    return np.full(values.shape, rng.choice(NOT_FINITE))
+
+
+def _one_slice(values: Array, rng: Random) -> Array:
+    """All along the other axes is alike, as where a mask hides a whole row."""
+    changed = values.astype(np.float64)
+    if changed.size and changed.ndim:
+        axis = int(rng.integers(changed.ndim))
+        np.moveaxis(changed, axis, 0)[int(rng.integers(changed.shape[axis]))] = rng.choice(NOT_FINITE)
+    return changed
 
 
 def _tied(values: Array, rng: Random) -> Array:
@@ -75,8 +84,9 @@ def _scaled(values: Array, rng: Random) -> Array:
 OF_FLOATS: Mapping[str, ValueClass] = {
     "some specials": with_specials,
     "any specials": _any_specials,
-    "one special": _one_special,
-    "all the same special": _one_of_specials,
+    "one that is not finite": _one_not_finite,
+    "a slice that is not finite": _one_slice,
+    "nothing finite": _alike,
     "ties": _tied,
     "halves": _halves,
     "zeros of both signs": _zeros,
