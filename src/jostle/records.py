@@ -70,7 +70,7 @@ class Candidates:
 
     inputs: Tensor  # [batch, ...]
     seeds: Seeds  # among which the roots are
-    parents: Tensor  # [batch] corpus ids, NO_PARENT for seeds
+    parents: Tensor  # [batch] corpus ids, NO_PARENT for seeds and for what was drawn anew
     roots: Tensor  # [batch] positions among the seeds
     mutations: Mutations  # [batch] what made each from its parent
     lineage: Lineage  # what mutators must know of the way from the roots

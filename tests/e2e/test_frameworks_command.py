@@ -82,6 +82,21 @@ def test_the_same_command_goes_on_after_a_kill_and_does_what_an_undisturbed_one_
     assert lines_of(tmp_path / "killed") == lines_of(tmp_path / "whole")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("sweep", ["auto", "0.5"])
+def test_a_campaign_that_goes_on_sweeps_as_an_undisturbed_one_does(sweep: str, tmp_path: Path) -> None:
+    """Twice, of which once after its first round, when the share is learnt from what was replayed."""
+    command = ("frameworks", "mlp", "--operators", "relu,softmax,sum,cast,hardshrink,linear", "--sweep", sweep,
+               "--backends", "onnxruntime", "--all", "--seed", "3")  # fmt: skip
+    whole = run(*command, "--executions", "121", "--out", str(tmp_path / "whole"))
+    assert whole.code in (0, 1), whole.err
+    for executions in ("41", "97", "121"):
+        run(*command, "--executions", executions, "--out", str(tmp_path / "parts"))
+    assert lines_of(tmp_path / "parts") == lines_of(tmp_path / "whole")
+    made = [text for line in lines_of(tmp_path / "whole") for text in json.loads(line)["found by"]]
+    assert "sweep" in made
+
+
 def an_onnx_file(path: Path, operator: str = "Relu") -> Path:
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 4])
@@ -127,6 +142,9 @@ def wrong(*arguments: str, says: str) -> object:
         wrong("--order", "deep", says="did you mean depth"),
         wrong("--order", "depth", "--score", "1,2,3", says="leave one of them out"),
         wrong("--score", "1,2", says="three weights"),
+        wrong("--sweep", "2", says="give a share from 0 to 1, or auto"),
+        wrong("--sweep", "1", "--strategy", "mcmc", says="--sweep 1 edits no model, and --strategy says how"),
+        wrong("mlp", "--no-mutation", "--sweep", "0.5", says="without --sweep: leave it out"),
         wrong("--sample", "3", says="--sample is of torch-inductor"),
         wrong("--backends", "onnxruntime", "--phase", "train", says="trains"),
         wrong("--backends", "torch@/no/such/python", says="cannot run a worker"),

@@ -20,6 +20,7 @@ from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.oracle import BackendAgrees
 from jostle.frameworks.campaign.scheduler import SeedScores, Weights
 from jostle.frameworks.campaign.seed_graphs import seed_graphs
+from jostle.frameworks.campaign.sweep import AUTO, Sweep, share_of
 from jostle.frameworks.campaign.target import BackendComparison
 from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.graph import Graph
@@ -68,19 +69,20 @@ def campaign_of(
     seed: int,
     executions: int,
     findings: int | None = None,
+    sweep: float | str = AUTO,
 ) -> tuple[Campaign, GraphStore]:
     store, plan = GraphStore(lambda number: b""), Plan()
     graphs = seed_graphs(models, VOCABULARY, seed)
     edits = edits_with([OPERATORS[name] for name in VOCABULARY])
     target = BackendComparison(store, runner, [phase], Examiner(runner, []), {})
+    swept = Sweep(VOCABULARY, share_of(sweep, VOCABULARY), lambda number: len(store.get(number).nodes))
     defects = FirstShown(DEFECTS, "shown by models")
-
     campaign = Campaign(
         target=target,
         mutator=Edits(edits, store, plan),
         feedbacks=[FirstShown(LIBRARY, "parts"), RaisedInconsistency(), defects],
         oracles=[BackendAgrees("torch", symptom, lambda: target.faults, defects.knows) for symptom in Symptom],
-        scheduler=SeedScores(Greedy(list(edits)), plan, Weights()),
+        scheduler=SeedScores(Greedy(list(edits)), plan, Weights(), sweep=swept),
         seeds=Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs)),
         budget=Budget(executions=executions, findings=findings),
         seed=seed,
@@ -133,6 +135,21 @@ def test_a_planted_bug_is_found_located_and_reduced(bug: str, seed: int) -> None
         graph, SameDefect(signature, runner, REFERENCE_BOUNDS), REFERENCE_BOUNDS.evaluate, late=lambda: False
     )
     assert len(small.nodes) <= 3
+
+
+def models_until_found(bug: str, seed: int, sweep: float | str, most: int) -> int:
+    """How many models run until the bug is found, in a campaign that begins from a network without its operator."""
+    switch, phase, _ = PLANTED[bug]
+    campaign, _ = campaign_of(WrongTorch(switch), phase, ("mlp",), seed, most, findings=1, sweep=sweep)
+    return campaign.run().executions
+
+
+@pytest.mark.slow
+def test_the_sweep_finds_a_planted_bug_sooner_than_edits_do() -> None:
+    swept = [models_until_found("swallowed dtype", seed, AUTO, most=250) for seed in range(4)]
+    edited = [models_until_found("swallowed dtype", seed, 0.0, most=250) for seed in range(4)]
+    assert max(swept) < 250
+    assert sum(swept) < sum(edited) / 2, (swept, edited)
 
 
 @pytest.mark.parametrize("phase", [PREDICT, GRADIENT, TRAIN])

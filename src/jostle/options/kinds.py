@@ -175,6 +175,25 @@ def whole_or(word: str, low: int, high: int) -> Kind:
     return Kind(f"N|{word}", _whole_text, check, bad, bounds=Bounds(low, high))
 
 
+def share_or(word: str) -> Kind:
+    """A number from 0 to 1, both included, or a word."""
+    bounds, say = Bounds(0.0, 1.0), f"give a share from 0 to 1, or {word}"
+
+    def check(value: Any) -> float | str:
+        if value == word:
+            return word
+        try:
+            share = finite(value)
+        except ValueError as error:
+            raise ValueError(say) from error
+        if share not in bounds:
+            raise ValueError(say)
+        return share
+
+    bad = (-0.1, 1.1, math.nan, math.inf, True, 10**400, 10**5000, "many", "")
+    return Kind(f"SHARE|{word}", _number_text, check, bad, bounds=bounds, spelled=repr)
+
+
 def choice(names: Callable[[], Iterable[str]], also: Callable[[str], bool] = lambda name: False) -> Kind:
     """One of these names; they are asked for late, because they may be declared later than the option."""
 

@@ -15,6 +15,7 @@ from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.options import FrameworkOptions
 from jostle.frameworks.campaign.oracle import BackendAgrees
 from jostle.frameworks.campaign.scheduler import SeedScores
+from jostle.frameworks.campaign.sweep import Sweep, share_of
 from jostle.frameworks.campaign.target import BackendComparison, Examine
 from jostle.frameworks.edits.all_edits import edits_with
 from jostle.frameworks.graph import Graph
@@ -47,22 +48,24 @@ def frameworks(
     crew: Callable[[Seeds], Crew | None] = lambda seeds: None,
     share: Share | None = None,
 ) -> FrameworkCampaign:
-    """Edits of models, guided by what worked in the libraries and by how inconsistent their results are.
+    """Edits of models, and new models of one operator, guided by what worked in the libraries and by inconsistency.
 
     With `--no-mutation` it ends when all models have run. A `crew` does the campaign's steps; with a `share`, it is
     itself what one worker of a crew runs.
     """
     options, seeds = settings[FrameworkOptions], graph_seeds(store, graphs)
     target = BackendComparison(store, backends, options.phases, examine, options.sampled)
-    plan, edits = Plan(), edits_with([OPERATORS[name] for name in options.operators or OPERATORS])
+    operators = options.operators or tuple(OPERATORS)
+    plan, edits = Plan(), edits_with([OPERATORS[name] for name in operators])
     strategy = EDIT_STRATEGIES[options.strategy](list(edits))
+    sweep = Sweep(operators, share_of(options.sweep, operators), lambda number: len(store.get(number).nodes))
     defects = FirstShown(DEFECTS, "shown by models")
     campaign = Campaign(
         target=target,
         mutator=Edits(edits, store, plan),
         feedbacks=[FirstShown(LIBRARY, "parts"), RaisedInconsistency(), defects],
         oracles=_oracles(target, backends, defects),
-        scheduler=SeedScores(strategy, plan, options.weights, options.order),
+        scheduler=SeedScores(strategy, plan, options.weights, options.order, sweep),
         seeds=seeds,
         budget=frameworks_budget(settings, len(graphs)),
         seed=settings[RunOptions].seed,

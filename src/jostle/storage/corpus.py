@@ -10,7 +10,7 @@ from torch import Tensor
 
 from jostle.lineage import Lineage, Untouched, of_one_kind, selected
 from jostle.mutations import CollectedMutations, with_room
-from jostle.records import NO_PARENT, Candidates, Seeds
+from jostle.records import Candidates, Seeds
 from jostle.storage.stored_rows import StoredRows
 
 
@@ -64,7 +64,7 @@ class Corpus:
         self._lineage = own.with_rows(with_room(own.rows, end))
         self._lineage.rows[start:end] = new.rows
         self._mutations.add(kept.mutations)
-        self._planted += int((kept.parents == NO_PARENT).sum())
+        self._planted += int(kept.mutations.of_seeds.sum())
 
     def select(self, ids: Tensor) -> Candidates:
         """The entries as they are, each made by its own mutation from its own parent."""

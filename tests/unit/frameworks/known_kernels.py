@@ -266,7 +266,7 @@ IN_TORCH: Mapping[str, Kernel] = {
     "reshape": torch_kernel(torch.reshape, "shape"),
     "transpose": torch_kernel(torch.permute, "permutation"),
     "squeeze": lambda call, x: torch.squeeze(x, tuple(call.attributes["axes"])),
-    "unsqueeze": lambda call, x: torch.unsqueeze(x, call.attributes["axes"][0]),
+    "unsqueeze": lambda call, x: torch.from_numpy(np.expand_dims(x.numpy(), tuple(call.attributes["axes"]))),
     "expand": torch_kernel(torch.broadcast_to, "shape"),
     "concat": lambda call, *inputs: torch.from_numpy(np.concatenate(inputs, call.attributes["axis"])),
     "stack": lambda call, *inputs: torch.from_numpy(np.stack(inputs, call.attributes["axis"])),

@@ -90,7 +90,7 @@ def test_what_a_framework_says_is_no_markup_and_can_be_encoded() -> None:
 
 def test_a_script_of_a_death_keeps_paddles_handler_from_sleeping() -> None:
     paddle = LOWERINGS["paddle"]
-    graph = MODELS["max_pool"].without_training()
+    graph = MODELS["relu"].without_training()
     lines = script(graph, PREDICT, paddle, {}, None, first=LETS_DIE[paddle.module]).splitlines()
     place = lines.index(*LETS_DIE["paddle"])
     imports = [number for number, line in enumerate(lines) if line.startswith(("import ", "from "))]

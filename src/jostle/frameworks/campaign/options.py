@@ -12,6 +12,7 @@ from jostle.frameworks.backends.all_backends import lowering_named
 from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN
 from jostle.frameworks.campaign.scheduler import ORDERS, Weights
 from jostle.frameworks.campaign.seed_graphs import EACH_OPERATOR
+from jostle.frameworks.campaign.sweep import AUTO
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.frameworks.strategies.all_strategies import EDIT_STRATEGIES
@@ -32,6 +33,7 @@ from jostle.options.kinds import (
     NotThisName,
     choice,
     choices,
+    share_or,
 )
 from jostle.options.resources import WAITED, BudgetOptions, ScaleOptions
 from jostle.options.schema import Given, Schema, Settings
@@ -39,7 +41,8 @@ from jostle.options.schema import Given, Schema, Settings
 SAMPLED = ("torch-inductor", "torch-onnx")  # which compile or export for seconds, so they get a sample
 RUNTIMES = ("onnxruntime", "openvino")  # of .onnx files
 # What says how models are mutated, or for how long
-OF_MUTATION = ("strategy", "order", "score", "budget", "executions", "findings", "workers", "ray_address")
+OF_MUTATION = ("sweep", "strategy", "order", "score", "budget", "executions", "findings", "workers", "ray_address")
+OF_EDITS = ("strategy", "order", "score")  # which tell how models are edited
 SAMPLE = 20  # models to each one that it gets
 # What users call a phase -> what backends do in it
 PHASES: Mapping[str, tuple[str, ...]] = {"predict": (PREDICT,), "train": (GRADIENT, TRAIN)}
@@ -133,9 +136,15 @@ class FrameworkOptions:
     )
     operators: tuple[str, ...] = option(
         choices(lambda: OPERATORS, "an operator"),
-        "What new layers are made of: conv,max_pool (all)",
+        "What new layers and the sweep are made of: conv,max_pool (all)",
         Theme.MUTATION,
         default=(),
+    )
+    sweep: float | str = option(
+        share_or(AUTO),
+        "Share of models that are of one operator and drawn anew, not edited; auto: each operator once, then what pays",
+        Theme.MUTATION,
+        default=AUTO,
     )
     strategy: str = option(
         choice(lambda: EDIT_STRATEGIES),
@@ -238,6 +247,9 @@ def _refuse_contradictions(given: Given, options: FrameworkOptions) -> None:
         raise UsageError(
             f"--score weighs models, which --order {options.order} does not look at: leave one of them out"
         )
+    unheard = [name for name in OF_EDITS if name in given] if options.sweep == 1 else []
+    if unheard:
+        raise UsageError(f"--sweep 1 edits no model, and {flag_of(unheard[0])} says how: leave one of them out")
     needless = [name for name in OF_MUTATION if name in given] if options.no_mutation else []
     if needless:
         raise UsageError(f"--no-mutation compares every node once, without {flag_of(needless[0])}: leave it out")

@@ -1,4 +1,7 @@
-"""Which models to mutate: by their score, or in depth or breadth first, with edits chosen by a strategy."""
+"""Which models to mutate: by their score, or in depth or breadth first, with edits chosen by a strategy.
+
+Some children are swept: new models of one operator in place of edited ones.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,12 @@ import torch
 from torch import Tensor
 
 from jostle.frameworks.campaign.mutator import Plan, numpy_randomness
+from jostle.frameworks.campaign.sweep import Sweep, is_swept
 from jostle.frameworks.strategies.strategy import EditStrategy, Moves, Random
 from jostle.records import LIBRARY, NO_NUMBER, Lesson
 
 ORDERS = ("score", "depth", "breadth")
+NOBODY = 0  # drawn as the parent of what is swept, which has none
 TURNS = 8  # children of the newest model before an older one has its turn again, depth first
 
 
@@ -29,16 +34,26 @@ class Weights:
 class SeedScores:
     """Draws parents by score, or takes the newest (depth) or the least mutated (breadth) first."""
 
-    def __init__(self, strategy: EditStrategy, plan: Plan, weights: Weights, order: str = "score"):
+    def __init__(
+        self, strategy: EditStrategy, plan: Plan, weights: Weights, order: str = "score", sweep: Sweep | None = None
+    ):
+        """Without a sweep, every child is edited."""
         self._strategy, self._plan, self._weights, self._order = strategy, plan, weights, order
+        self._sweep = sweep
         self._parts: list[int] = []  # of libraries that each entry made work
         self._mutated: list[int] = []  # how often each entry was
 
     def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
         draws = numpy_randomness(rng)
-        ids = self._by_score(children, draws) if self._order == "score" else self._in_order(children)
-        self._plan.moves = self._strategy.choose(len(ids), draws)
-        return torch.tensor(ids, dtype=torch.int64)
+        swept = self._sweep.choose(children, draws) if self._sweep else []
+        parents = self._parents(children - len(swept), draws)
+        if self._sweep:
+            self._sweep.ran(len(swept), parents)
+        self._plan.children = [*swept, *self._strategy.choose(len(parents), draws)]
+        return torch.tensor([NOBODY] * len(swept) + parents, dtype=torch.int64)
+
+    def _parents(self, children: int, rng: Random) -> list[int]:
+        return self._by_score(children, rng) if self._order == "score" else self._in_order(children)
 
     def _by_score(self, children: int, rng: Random) -> list[int]:
         parts, mutated = np.array(self._parts, float), np.array(self._mutated, float)
@@ -71,9 +86,11 @@ class SeedScores:
         if len(lesson.kept):
             self._parts += (lesson.trace.metadata[LIBRARY] != NO_NUMBER).sum(1).tolist()
             self._mutated += [0] * len(lesson.kept)
+        if self._sweep:
+            self._sweep.learn(lesson)
         worth: defaultdict[Moves, float] = defaultdict(float)
-        for mutation, gain in zip(lesson.kept.mutations, (lesson.gains > 0).sum(1).tolist(), strict=True):
-            worth[mutation.operations] += gain
-        for mutation in lesson.found:
-            worth[mutation.operations] += 1
+        gains = zip(lesson.kept.mutations, (lesson.gains > 0).sum(1).tolist(), strict=True)
+        for mutation, value in (*gains, *((mutation, 1) for mutation in lesson.found)):
+            if not is_swept(mutation):
+                worth[mutation.operations] += value
         self._strategy.learn(worth)

@@ -50,7 +50,7 @@ def read_models(specs: Sequence[str], form: ModelForm) -> dict[str, Imported]:
     for spec in specs:
         for name, imported in _models(spec, form, rng):
             _refuse_large(name, imported.graph)
-            models[name] = replace(imported, graph=_trained(imported.graph, rng))
+            models[name] = replace(imported, graph=with_training(imported.graph, rng))
     _refuse_unknown_names(form.given, models.values())
     return models
 
@@ -166,7 +166,8 @@ def _called(function: object) -> object:
     return function() if callable(function) else function
 
 
-def _trained(graph: Graph, rng: np.random.Generator) -> Graph:
+def with_training(graph: Graph, rng: np.random.Generator) -> Graph:
+    """The same with a training, if it has parameters and an output that a loss can be taken of."""
     if graph.training is not None or not graph.named("parameter"):
         return graph
     output = types_of(graph)[graph.outputs[0]]

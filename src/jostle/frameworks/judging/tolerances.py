@@ -26,7 +26,8 @@ def coarser(dtype: str, epsilon: float) -> str:
 def floor(expected: Array, dtype: str) -> Array:
     """What every implementation is granted."""
     size = np.abs(np.nan_to_num(expected, nan=0.0, posinf=0.0, neginf=0.0))
-    return np.asarray(RELATIVE[dtype] * (size + typical(size)) + 64 * float(np.finfo(dtype).tiny))
+    share = RELATIVE[dtype]  # of each, because their sum may be beyond all numbers
+    return np.asarray(share * size + share * typical(size) + 64 * float(np.finfo(dtype).tiny))
 
 
 def allowance(expected: Array, dtype: str, spread: Array, peers: Array) -> Array:

@@ -35,7 +35,7 @@ def _conv(types: Types, attributes: Attributes) -> TensorType:
 
 
 def _kernel(first: TensorType, rng: Random) -> tuple[int, ...]:
-    return tuple(int(rng.integers(1, min(3, size) + 1)) for size in first.shape[2:])
+    return tuple(int(rng.integers(1, min(4, size + 1) + 1)) for size in first.shape[2:])
 
 
 def _conv_extras(first: TensorType, attributes: Attributes, rng: Random) -> Sequence[Wanted]:
@@ -72,17 +72,17 @@ def _conv_transpose_extras(first: TensorType, attributes: Attributes, rng: Rando
 
 CONV = {
     "strides": per_spatial(1, 3),
-    "before": per_spatial(0, 2),
-    "after": per_spatial(0, 2),
-    "dilations": per_spatial(1, 2),
+    "before": per_spatial(0, 3),
+    "after": per_spatial(0, 3),
+    "dilations": per_spatial(1, 3),
     "groups": Drawn(any_divisor),
 }
 
 CONV_TRANSPOSE = {
     "strides": per_spatial(1, 3),
-    "padding": per_spatial(0, 1),
-    "output_padding": per_spatial(0, 1),
-    "dilations": per_spatial(1, 2),
+    "padding": per_spatial(0, 2),
+    "output_padding": per_spatial(0, 2),
+    "dilations": per_spatial(1, 3),
     "groups": Drawn(any_divisor),
 }
 

@@ -92,6 +92,7 @@ def _clip(types: Types, attributes: Attributes) -> TensorType:
 
 
 ALPHA = Real((0.01, 0.2, 1.0, 1.5))
+THRESHOLD = Real((0.0, 0.3, 0.5, 1.0))
 UNARY = (
     _unary("relu", "max(x, 0)", rounding=Rounding.EXACT),
     _unary("relu6", "min(max(x, 0), 6)", rounding=Rounding.EXACT),
@@ -112,10 +113,8 @@ UNARY = (
     _saturating("hardswish", "x min(max(x / 6 + 1/2, 0), 1)"),
     _saturating("silu", "x sigmoid(x)", subtracts=itself),
     _saturating("mish", "x tanh(softplus(x))", subtracts=itself),
-    _unary(
-        "hardshrink", "x where |x| > threshold else 0", threshold=Real((0.5, 1.0)), flat=True, rounding=Rounding.EXACT
-    ),
-    _unary("softshrink", "sign(x) max(|x| - threshold, 0)", threshold=Real((0.5, 1.0))),
+    _unary("hardshrink", "x where |x| > threshold else 0", threshold=THRESHOLD, flat=True, rounding=Rounding.EXACT),
+    _unary("softshrink", "sign(x) max(|x| - threshold, 0)", threshold=THRESHOLD),
     _unary("abs", "|x|", is_wide, rounding=Rounding.EXACT),
     _unary("neg", "-x", is_wide, rounding=Rounding.EXACT),
     _unary("square", "x²", is_wide, rounding=Rounding.ONCE),
@@ -186,11 +185,13 @@ def _comparison(types: Types, attributes: Attributes) -> TensorType:
 
 
 def partner_shape(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[int, ...]:
-    """Mostly the same; at times with axes of one, or without the first ones, so that it must be broadcast."""
+    """Mostly the same; at times with other axes of one, or fewer or more first ones, so that it must be broadcast."""
     if rng.random() < 0.6:
         return shape
+    if rng.random() < 0.2 and len(shape) < 5:
+        return (int(rng.integers(1, 4)), *shape)
     kept = shape[int(rng.integers(len(shape) + 1)) :]
-    return tuple(1 if rng.random() < 0.4 else size for size in kept)
+    return tuple(int(rng.integers(1, 4)) if size == 1 else 1 if rng.random() < 0.4 else size for size in kept)
 
 
 def _partner(filled: str) -> Callable[[TensorType, Attributes, np.random.Generator], Sequence[Wanted]]:
@@ -283,7 +284,7 @@ def _where_type(types: Types, attributes: Attributes) -> TensorType:
 
 
 def _where_extras(first: TensorType, attributes: Attributes, rng: np.random.Generator) -> Sequence[Wanted]:
-    dtype = str(rng.choice(["float32", "float64", "int64"]))
+    dtype = str(rng.choice(["float32", "float64", "int32", "int64"]))
     return Wanted(first.shape, dtype, "values"), Wanted(partner_shape(first.shape, rng), dtype, "values")
 
 
@@ -329,7 +330,7 @@ ACTIVATIONS = (
         "x mask / (1 - rate); the mask is an input",
         _dropout,
         lambda x: x.is_float,
-        {"rate": Real((0.1, 0.5, 0.9))},
+        {"rate": Real((0.0, 0.1, 0.5, 0.9))},
         lambda x, a, rng: (Wanted(x.shape, "bool", "mask"),),
     ),
 )

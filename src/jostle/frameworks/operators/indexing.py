@@ -26,6 +26,8 @@ from jostle.frameworks.operators.operator import (
 )
 
 PAD_MODES = ("constant", "reflect", "replicate", "circular")
+REPEATS = (0, *(1, 2, 3) * 7)
+TAKEN = (0, *(1, 2, 3, 4, 9) * 4)  # positions
 WHOLES = Drawn(lambda first, rng: [0] * first.rank)
 
 
@@ -45,7 +47,7 @@ def draw_slice(first: TensorType, rng: Random) -> dict[str, Any]:
     """Starts, sizes and steps that fit each other; at times backwards, or of nothing."""
     starts, sizes, steps = [], [], []
     for full in first.shape:
-        step = int(rng.choice([1, 1, 1, 2, -1, -2]))
+        step = int(rng.choice([1, 1, 1, 2, 3, -1, -2, -3]))
         start = int(rng.integers(full)) if full else 0
         room = 0 if not full else (full - 1 - start) // step if step > 0 else start // -step
         size = min(full, int(rng.integers(1, room + 2)) if rng.random() < 0.97 else 0)
@@ -85,13 +87,13 @@ def _pad(types: Types, attributes: Attributes) -> TensorType:
 
 
 def draw_pad(first: TensorType, rng: Random) -> dict[str, Any]:
-    """On the last one or two axes, as image libraries have it; negative only where nothing is repeated."""
+    """On the last one or two axes, as of images, at times on all; negative only where nothing is repeated."""
     mode = str(rng.choice(PAD_MODES))
     before, after = [0] * first.rank, [0] * first.rank
-    for axis in range(max(0, first.rank - 2), first.rank):
+    for axis in range(max(0, first.rank - 2) if rng.random() < 0.7 else 0, first.rank):
         size = first.shape[axis]
-        most = {"reflect": min(2, size - 1), "circular": min(2, size)}.get(mode, 2)
-        least = -min(1, size // 2) if mode == "constant" else 0
+        most = {"reflect": min(8, size - 1), "circular": min(8, size)}.get(mode, 4)
+        least = -min(3, size // 2) if mode == "constant" else 0
         before[axis] = int(rng.integers(least, max(most, 0) + 1))
         after[axis] = int(rng.integers(least, max(most, 0) + 1))
     return {"mode": mode, "before": before, "after": after, "value": float(rng.choice([0.0, 1.0, -1.0]))}
@@ -120,7 +122,7 @@ MOVING = (
         "moved on by shift along an axis, what falls off comes in again",
         _roll,
         has_axes,
-        {"shift": Whole(-3, 3), "axis": AXIS},
+        {"shift": Whole(-9, 9), "axis": AXIS},
         rounding=Rounding.EXACT,
     ),
     Operator(
@@ -138,7 +140,7 @@ MOVING = (
         "repeated whole along every axis",
         _tile,
         has_axes,
-        {"repeats": Drawn(lambda x, rng: [int(count) for count in rng.integers(1, 3, x.rank)])},
+        {"repeats": Drawn(lambda x, rng: [int(count) for count in rng.choice(REPEATS, x.rank)])},
         rounding=Rounding.EXACT,
     ),
 )
@@ -159,7 +161,7 @@ def _gather_extras(first: TensorType, attributes: Attributes, rng: Random) -> Se
     axis = attributes["axis"]
     require(first.shape[axis] > 0, "nothing to take from")
     shape = list(first.shape)
-    shape[axis] = int(rng.integers(1, 4))
+    shape[axis] = int(rng.choice(TAKEN))
     return (Wanted(tuple(shape), "int64", "indices", first.shape[axis]),)
 
 
@@ -174,7 +176,7 @@ def _take(types: Types, attributes: Attributes) -> TensorType:
 
 def _take_extras(first: TensorType, attributes: Attributes, rng: Random) -> Sequence[Wanted]:
     require(first.shape[attributes["axis"]] > 0, "nothing to take from")
-    return (Wanted((int(rng.integers(1, 5)),), "int64", "indices", first.shape[attributes["axis"]]),)
+    return (Wanted((int(rng.choice(TAKEN)),), "int64", "indices", first.shape[attributes["axis"]]),)
 
 
 def _scatter(types: Types, attributes: Attributes) -> TensorType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jostle.frameworks.graph import Attributes, TensorType
+from jostle.frameworks.operators.elementwise import partner_shape
 from jostle.frameworks.operators.kinds import Random, floats, is_rows, weights
 from jostle.frameworks.operators.operator import (
     FLAG,
@@ -27,7 +28,7 @@ def _matmul(types: Types, attributes: Attributes) -> TensorType:
 
 
 def _matmul_extras(first: TensorType, attributes: Attributes, rng: Random) -> Sequence[Wanted]:
-    batch = first.shape[:-2] if rng.random() < 0.5 else ()
+    batch = partner_shape(first.shape[:-2], rng)[-3:]
     return (weights((*batch, first.shape[-1], int(rng.integers(1, 7))), first),)
 
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from jostle.frameworks.graph import Attributes, TensorType
 from jostle.frameworks.operators.convolutions import PADDING_UNSPECIFIED
-from jostle.frameworks.operators.kinds import floats, is_image
-from jostle.frameworks.operators.operator import FLAG, Choice, Operator, Rounding, Types, per_spatial, require
+from jostle.frameworks.operators.kinds import Random, floats, is_image
+from jostle.frameworks.operators.operator import FLAG, Choice, Drawn, Operator, Rounding, Types, per_spatial, require
 
-WINDOW = {"kernel": per_spatial(1, 3), "strides": per_spatial(1, 3)}
-SIZE = {"size": per_spatial(1, 4)}
+WINDOW = {"kernel": per_spatial(1, 4), "strides": per_spatial(1, 4)}
+
+
+def _any_size(first: TensorType, rng: Random) -> list[int]:
+    """One for each axis after batch and channels: smaller and larger ones, and often 1 everywhere."""
+    largest = int(rng.choice([1, 3, 9]))
+    return [int(size) for size in rng.integers(1, largest + 1, max(first.rank - 2, 0))]
+
+
+SIZE = {"size": Drawn(_any_size)}
 
 
 def pooled(size: int, kernel: int, stride: int, pad: int, dilation: int, ceil: bool) -> int:
@@ -51,7 +59,7 @@ POOLING = (
         "largest of each window; padding never wins; with ceil, as torch, windows may pass the end but not start there",
         _pool,
         is_image,
-        {**WINDOW, "padding": per_spatial(0, 1), "dilations": per_spatial(1, 2), "ceil": FLAG},
+        {**WINDOW, "padding": per_spatial(0, 2), "dilations": per_spatial(1, 3), "ceil": FLAG},
         rounding=Rounding.EXACT,
     ),
     Operator(
@@ -59,7 +67,7 @@ POOLING = (
         "mean of each window; include_pad: padding counts as zeros, but not what ceil adds beyond it",
         _pool,
         is_image,
-        {**WINDOW, "padding": per_spatial(0, 1), "ceil": FLAG, "include_pad": FLAG},
+        {**WINDOW, "padding": per_spatial(0, 2), "ceil": FLAG, "include_pad": FLAG},
         unspecified=PADDING_UNSPECIFIED,
     ),
     Operator("lp_pool", "(Σ |x|ᵖ)^(1/p) of each window", _pool, is_image, {**WINDOW, "p": Choice((1, 2, 3))}),

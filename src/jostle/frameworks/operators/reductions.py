@@ -224,7 +224,7 @@ SORTING = (
         "the k largest (or smallest) in order; undefined with NaN",
         _top(None),
         has_wide_axes,
-        {"k": Whole(1, 3), "axis": AXIS, "largest": FLAG},
+        {"k": Whole(1, 8), "axis": AXIS, "largest": FLAG},
         rounding=Rounding.EXACT,
     ),
     Operator(
@@ -232,7 +232,7 @@ SORTING = (
         "where they are, as int64; undefined with NaN or ties",
         _top("int64"),
         has_wide_axes,
-        {"k": Whole(1, 3), "axis": AXIS, "largest": FLAG},
+        {"k": Whole(1, 8), "axis": AXIS, "largest": FLAG},
         differentiable=False,
         discontinuous=True,
         rounding=Rounding.EXACT,

@@ -85,7 +85,8 @@ def _unsqueeze(types: Types, attributes: Attributes) -> TensorType:
 
 def _new_axes(first: TensorType, rng: Random) -> list[int]:
     require(first.rank < 5, "there are five axes already")
-    return [int(rng.integers(first.rank + 1))]
+    rank = int(rng.integers(first.rank + 1, min(first.rank + 2, 5) + 1))
+    return sorted(int(axis) for axis in rng.permutation(rank)[: rank - first.rank])
 
 
 def _expand(types: Types, attributes: Attributes) -> TensorType:
@@ -96,7 +97,8 @@ def _expand(types: Types, attributes: Attributes) -> TensorType:
 
 
 def _larger_shape(first: TensorType, rng: Random) -> list[int]:
-    shape = [int(rng.integers(1, 4)) if size == 1 else size for size in first.shape]
+    sizes = (0, *(1, 2, 3) * 6)
+    shape = [int(rng.choice(sizes)) if size == 1 else size for size in first.shape]
     return [int(rng.integers(1, 3)), *shape] if first.rank < 4 and rng.random() < 0.4 else shape
 
 
@@ -114,9 +116,10 @@ def _concat(types: Types, attributes: Attributes) -> TensorType:
 
 
 def _concat_extras(first: TensorType, attributes: Attributes, rng: Random) -> Sequence[Wanted]:
-    shape = list(first.shape)
-    shape[attributes["axis"]] = int(rng.integers(0, 4))
-    return (Wanted(tuple(shape), first.dtype, "values"),)
+    axis = attributes["axis"]
+    sizes = rng.integers(0, 4, int(rng.integers(1, 4)))
+    shapes = [(*first.shape[:axis], int(size), *first.shape[axis + 1 :]) for size in sizes]
+    return tuple(Wanted(shape, first.dtype, "values") for shape in shapes)
 
 
 def _stack(types: Types, attributes: Attributes) -> TensorType:
@@ -128,7 +131,7 @@ def _stack(types: Types, attributes: Attributes) -> TensorType:
 
 
 def _same_again(first: TensorType, attributes: Attributes, rng: Random) -> Sequence[Wanted]:
-    return (Wanted(first.shape, first.dtype, "values"),)
+    return (Wanted(first.shape, first.dtype, "values"),) * int(rng.integers(1, 4))
 
 
 RESHAPING = (
@@ -188,7 +191,7 @@ RESHAPING = (
 )
 
 
-BLOCK, DIAGONAL = Whole(2, 2), Whole(-2, 2)
+BLOCK, DIAGONAL = Whole(2, 3), Whole(-6, 6)
 
 
 def _matrix(types: Types, attributes: Attributes) -> TensorType:

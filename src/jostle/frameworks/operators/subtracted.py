@@ -21,7 +21,8 @@ ONCE = 1 / 8
 def typical(sizes: Array) -> float:
     """The largest of some sizes, but not one that towers over the others."""
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    return float(min(sizes.max(), 1000 * np.median(sizes))) if sizes.size else 0.0
+    with np.errstate(over="ignore"):  # near the largest float64
+        return float(min(sizes.max(), 1000 * np.median(sizes))) if sizes.size else 0.0
 
 
 def itself(inputs: Sequence[Array], attributes: Attributes) -> Array:
