@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from jostle.frameworks.campaign.feedback import INCONSISTENCY, encoded_parts
+from jostle.frameworks.campaign.feedback import INCONSISTENCY, numbers_of
 from jostle.frameworks.campaign.graph_store import GraphStore
 from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.scheduler import SeedScores, Weights
@@ -67,7 +67,7 @@ def lesson_of(kept: Candidates, gains: float, found: tuple[Mutation, ...] = ()) 
     count = len(kept)
     if not count:
         return Lesson(kept, torch.zeros(0, 2), NO_TRACE, found)
-    metadata = {LIBRARY: encoded_parts([["a"]] * count), INCONSISTENCY: torch.zeros(count, 1)}
+    metadata = {LIBRARY: numbers_of([["a"]] * count), INCONSISTENCY: torch.zeros(count, 1)}
     trace = Trace(torch.full((count,), Outcome.OK), {}, metadata=metadata)
     return Lesson(kept, torch.full((count, 2), gains), trace, found)
 
