@@ -15,7 +15,14 @@ BACKENDS = "onnxruntime,torch"
 
 def run(strategy: str, order: str, seed: int) -> tuple[float, float, float]:
     """Parts of libraries, distinct defects, and seconds of processor time of ourselves and all backends."""
-    options = {"backends": BACKENDS, "executions": MODELS, "strategy": strategy, "order": order, "seed": seed, "sweep": 0}
+    options = {
+        "backends": BACKENDS,
+        "executions": MODELS,
+        "strategy": strategy,
+        "order": order,
+        "seed": seed,
+        "sweep": 0,
+    }
     with frameworks_session(**options) as session:
         started = time.process_time()
         summary = session.search()
