@@ -74,7 +74,7 @@ def _shifted(values: Array, rng: Random) -> Array:
 
 
 def _edges_of_exp(values: Array, rng: Random) -> Array:
-    return _signs(values, rng) * np.array(EDGES_OF_EXP)[rng.integers(len(EDGES_OF_EXP), size=values.shape)]
+    return np.asarray(_signs(values, rng) * rng.choice(EDGES_OF_EXP, values.shape))
 
 
 def _scaled(values: Array, rng: Random) -> Array:
