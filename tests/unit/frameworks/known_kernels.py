@@ -9,6 +9,7 @@ import numpy as np
 import scipy.special
 import torch
 import torch.nn.functional as F
+from known_function_kernels import FUNCTION_KERNELS
 from torch import Tensor
 
 from jostle.frameworks.backends.program import Call
@@ -305,4 +306,4 @@ IN_TORCH: Mapping[str, Kernel] = {
     "lstm": recurrent(torch.nn.LSTM),
     "gru": recurrent(torch.nn.GRU),
 }
-KERNELS: Mapping[str, Kernel] = {**IN_NUMPY, **ACTIVATIONS, **IN_TORCH}
+KERNELS: Mapping[str, Kernel] = {**IN_NUMPY, **ACTIVATIONS, **IN_TORCH, **FUNCTION_KERNELS}

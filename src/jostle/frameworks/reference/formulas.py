@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from jostle.frameworks.reference.activations import ACTIVATIONS
+from jostle.frameworks.reference.arithmetic import ARITHMETIC
 from jostle.frameworks.reference.convolutions import CONVOLUTIONS
 from jostle.frameworks.reference.elementwise import ELEMENTWISE
 from jostle.frameworks.reference.indexing import INDEXING
 from jostle.frameworks.reference.layers import LAYERS
+from jostle.frameworks.reference.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.reference.normalisation import NORMALISATION
 from jostle.frameworks.reference.numbers import Formula
 from jostle.frameworks.reference.pooling import POOLING
+from jostle.frameworks.reference.quantization import QUANTIZATION
 from jostle.frameworks.reference.reductions import REDUCTIONS
 from jostle.frameworks.reference.sampling import SAMPLING
 from jostle.frameworks.reference.shaping import SHAPING
+from jostle.frameworks.reference.special_functions import SPECIAL_FUNCTIONS
+from jostle.frameworks.reference.statistics import STATISTICS
 
 FORMULAS: Mapping[str, Formula] = {
     **ELEMENTWISE,
@@ -25,4 +31,10 @@ FORMULAS: Mapping[str, Formula] = {
     **NORMALISATION,
     **SAMPLING,
     **LAYERS,
+    **SPECIAL_FUNCTIONS,
+    **ARITHMETIC,
+    **ACTIVATIONS,
+    **QUANTIZATION,
+    **STATISTICS,
+    **LINEAR_ALGEBRA,
 }

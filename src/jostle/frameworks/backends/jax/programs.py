@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from jostle.frameworks.backends.jax.activations import ACTIVATIONS
+from jostle.frameworks.backends.jax.arithmetic import ARITHMETIC
 from jostle.frameworks.backends.jax.convolutions import CONVOLUTIONS
 from jostle.frameworks.backends.jax.elementwise import ELEMENTWISE
 from jostle.frameworks.backends.jax.functions import DEFINITIONS
 from jostle.frameworks.backends.jax.indexing import INDEXING
 from jostle.frameworks.backends.jax.layers import LAYERS
+from jostle.frameworks.backends.jax.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.backends.jax.normalisation import NORMALISATION
 from jostle.frameworks.backends.jax.pooling import POOLING
+from jostle.frameworks.backends.jax.quantization import QUANTIZATION
 from jostle.frameworks.backends.jax.reductions import REDUCTIONS
 from jostle.frameworks.backends.jax.sampling import SAMPLING
 from jostle.frameworks.backends.jax.shaping import SHAPING
+from jostle.frameworks.backends.jax.special_functions import SPECIAL_FUNCTIONS
+from jostle.frameworks.backends.jax.statistics import STATISTICS
 from jostle.frameworks.backends.jax.training import loss_of, optimiser_of
 from jostle.frameworks.backends.program import (
     GRADIENT,
@@ -38,6 +44,12 @@ EXPRESSIONS = {
     **NORMALISATION,
     **SAMPLING,
     **LAYERS,
+    **SPECIAL_FUNCTIONS,
+    **ARITHMETIC,
+    **ACTIVATIONS,
+    **QUANTIZATION,
+    **STATISTICS,
+    **LINEAR_ALGEBRA,
 }
 
 

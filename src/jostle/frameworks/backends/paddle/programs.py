@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from jostle.frameworks.backends.paddle.activations import ACTIVATIONS
+from jostle.frameworks.backends.paddle.arithmetic import ARITHMETIC
 from jostle.frameworks.backends.paddle.convolutions import CONVOLUTIONS
 from jostle.frameworks.backends.paddle.elementwise import ELEMENTWISE
 from jostle.frameworks.backends.paddle.indexing import INDEXING
 from jostle.frameworks.backends.paddle.layers import LAYER_CLASSES, LAYERS, layer_of
+from jostle.frameworks.backends.paddle.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.backends.paddle.normalisation import NORMALISATION
 from jostle.frameworks.backends.paddle.pooling import POOLING
+from jostle.frameworks.backends.paddle.quantization import QUANTIZATION
 from jostle.frameworks.backends.paddle.reductions import REDUCTIONS
 from jostle.frameworks.backends.paddle.sampling import SAMPLING
 from jostle.frameworks.backends.paddle.shaping import SHAPING
+from jostle.frameworks.backends.paddle.special_functions import SPECIAL_FUNCTIONS
+from jostle.frameworks.backends.paddle.statistics import STATISTICS
 from jostle.frameworks.backends.paddle.training import loss_of, optimiser_of, penalty_of
 from jostle.frameworks.backends.program import (
     GRADIENT,
@@ -24,6 +30,7 @@ from jostle.frameworks.backends.program import (
     calls,
     differentiated,
     float_outputs,
+    require_gradients,
     statements,
 )
 from jostle.frameworks.graph import PARAMETER, Graph
@@ -38,7 +45,14 @@ EXPRESSIONS: Mapping[str, Expression] = {
     **NORMALISATION,
     **SAMPLING,
     **LAYERS,
+    **SPECIAL_FUNCTIONS,
+    **ARITHMETIC,
+    **ACTIVATIONS,
+    **QUANTIZATION,
+    **STATISTICS,
+    **LINEAR_ALGEBRA,
 }
+WITHOUT_GRADIENT = {"div_floor"}
 
 
 class Paddle:
@@ -53,6 +67,8 @@ class Paddle:
     def program(self, graph: Graph, phase: str) -> str:
         if phase != PREDICT and any(node.operator in LAYER_CLASSES for node in graph.nodes):
             raise Unsupported("takes no gradients of the weights that its recurrent layers were given")
+        if phase != PREDICT:
+            require_gradients(graph, WITHOUT_GRADIENT)
         layers = [line for call in calls(graph) for line in layer_of(call, graph.leaves)]
         run = _predict if phase == PREDICT else _gradient if phase == GRADIENT else _train
         lines = ["import numpy as np", "import paddle", "import paddle.nn.functional as F", "", *layers]
