@@ -10,6 +10,7 @@ import scipy.special
 import torch
 import torch.nn.functional as F
 from known_function_kernels import FUNCTION_KERNELS
+from known_layer_kernels import LAYER_KERNELS
 from torch import Tensor
 
 from jostle.frameworks.backends.program import Call
@@ -306,4 +307,4 @@ IN_TORCH: Mapping[str, Kernel] = {
     "lstm": recurrent(torch.nn.LSTM),
     "gru": recurrent(torch.nn.GRU),
 }
-KERNELS: Mapping[str, Kernel] = {**IN_NUMPY, **ACTIVATIONS, **IN_TORCH, **FUNCTION_KERNELS}
+KERNELS: Mapping[str, Kernel] = {**IN_NUMPY, **ACTIVATIONS, **IN_TORCH, **FUNCTION_KERNELS, **LAYER_KERNELS}

@@ -73,3 +73,8 @@ def equation(call: Call) -> str:
 def turned(call: Call, place: int, flag: str) -> str:
     """An input that is a matrix, transposed if the attribute says so."""
     return f"{call[place]}.T" if call.attributes[flag] else call[place]
+
+
+def columns(call: Call) -> str:
+    """The columns of the second input, each of which names places along an axis, as they stand between brackets."""
+    return ", ".join(f"{call[1]}[:, {column}]" for column in range(call.types[1].shape[1]))

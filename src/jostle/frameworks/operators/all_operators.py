@@ -14,19 +14,34 @@ from jostle.frameworks.operators.layers import PRODUCTS, SEQUENCES
 from jostle.frameworks.operators.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.operators.normalisation import NORMALISATION
 from jostle.frameworks.operators.operator import Operator
+from jostle.frameworks.operators.plain_normalisation import PLAIN_NORMALISATION
 from jostle.frameworks.operators.pooling import POOLING
 from jostle.frameworks.operators.quantization import QUANTIZATION
+from jostle.frameworks.operators.recurrent import RECURRENT
 from jostle.frameworks.operators.reductions import REDUCTIONS, SORTING
 from jostle.frameworks.operators.sampling import SAMPLING
+from jostle.frameworks.operators.selection import SELECTION
 from jostle.frameworks.operators.shaping import GRIDS, RESHAPING
 from jostle.frameworks.operators.special_functions import SPECIAL_FUNCTIONS
 from jostle.frameworks.operators.statistics import STATISTICS
+from jostle.frameworks.operators.windows import WINDOWS
 from jostle.options.choices import nearest
 
 # Random draws go by this order: with another one, every seed gives another campaign.
 SHAPING = (*RESHAPING, *MOVING, *INDEXING, *GRIDS, *SORTING)
 LAYERS = (*PRODUCTS, *CONVOLUTIONS, *POOLING, *NORMALISATION, *ACTIVATIONS, *SAMPLING, *SEQUENCES)
-FUNCTIONS = (*SPECIAL_FUNCTIONS, *ARITHMETIC, *OTHER_ACTIVATIONS, *QUANTIZATION, *STATISTICS, *LINEAR_ALGEBRA)
+FUNCTIONS = (
+    *SPECIAL_FUNCTIONS,
+    *ARITHMETIC,
+    *OTHER_ACTIVATIONS,
+    *QUANTIZATION,
+    *STATISTICS,
+    *LINEAR_ALGEBRA,
+    *SELECTION,
+    *PLAIN_NORMALISATION,
+    *WINDOWS,
+    *RECURRENT,
+)
 
 OPERATORS: Mapping[str, Operator] = {
     one.name: one for one in (*ELEMENTWISE, *REDUCTIONS, *SHAPING, *LAYERS, *FUNCTIONS)

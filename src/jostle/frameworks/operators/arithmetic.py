@@ -174,7 +174,7 @@ PAIRS = (
     ),
     pointwise(
         "isclose",
-        "whether |a - b| ≤ absolute + relative |b|, or both are NaN if that counts as equal; of b = ±∞ undefined unless a = b",
+        "whether |a - b| ≤ absolute + relative |b|, or both are NaN if that counts; undefined where only b is ±∞",
         partners=("values",),
         to="bool",
         flat=True,

@@ -1,4 +1,4 @@
-"""Products of vectors, matrices and tensors, and what is known of a matrix: its determinant, inverse, factors, norms."""
+"""Products of vectors, matrices and tensors, and what is known of a matrix: determinant, inverse, factors, norms."""
 
 from __future__ import annotations
 
@@ -318,6 +318,7 @@ OF_TWO = (
         {"axis": AXIS, "epsilon": Real((1e-8, 1e-3))},
         _same_again,
         rounding=Rounding.SATURATING,
+        unspecified="No documentation says whether infinite lengths are multiplied before or after they divide",
     ),
     Operator(
         "pairwise_distance",
@@ -376,9 +377,13 @@ def _matrix_norm(types: Types, attributes: Attributes) -> TensorType:
 ANY = "undefined where something is not finite"
 OF_ONE = (
     _one_matrix("trace", "sum of the diagonal of the last two axes", lambda x: x.shape[:-2], _is_matrix),
-    _one_matrix("det", f"determinant; {ANY}", lambda x: x.shape[:-2]),
-    _one_matrix("log_abs_det", f"log of the size of the determinant; {ANY}, or it is 0", lambda x: x.shape[:-2]),
-    _one_matrix("inverse", f"inverse; {ANY}, or there is none", lambda x: x.shape),
+    _one_matrix("det", f"determinant; {ANY}, or nearly without an inverse", lambda x: x.shape[:-2]),
+    _one_matrix(
+        "log_abs_det",
+        f"log of the size of the determinant; {ANY}, or nearly without an inverse",
+        lambda x: x.shape[:-2],
+    ),
+    _one_matrix("inverse", f"inverse; {ANY}, or there is nearly none", lambda x: x.shape),
     _one_matrix("matrix_exp", f"Σ xⁿ / n!; {ANY}", lambda x: x.shape),
     _one_matrix(
         "cholesky_of_gram",
@@ -403,7 +408,7 @@ OF_ONE = (
     ),
     Operator(
         "solve",
-        f"b by which a is multiplied to give the second input; {ANY}, or a has no inverse",
+        f"b by which a is multiplied to give the second input; {ANY}, or a has nearly no inverse",
         _solve,
         is_square,
         {},
@@ -411,7 +416,7 @@ OF_ONE = (
     ),
     Operator(
         "triangular_solve",
-        f"the same of the lower or upper triangle of a, whose diagonal may count as 1; {ANY}, or the diagonal is 0",
+        f"the same of the lower or upper triangle of a, whose diagonal may count as 1; {ANY}, or it has nearly no inverse",
         _solve,
         is_square,
         {"upper": FLAG, "unit": FLAG},

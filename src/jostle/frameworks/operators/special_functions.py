@@ -5,7 +5,6 @@ from __future__ import annotations
 from jostle.frameworks.operators.operator import Rounding
 from jostle.frameworks.operators.pointwise import pointwise
 
-
 SPECIAL_FUNCTIONS = (
     pointwise("exp2", "2 to the power of x"),
     pointwise("log10", "logarithm to base 10"),

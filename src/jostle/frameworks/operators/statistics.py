@@ -222,6 +222,7 @@ SCANS = (
         _is_observed,
         {"correction": Choice((0, 1))},
         rounding=Rounding.SATURATING,
+        unspecified=CANCELLING_UNSPECIFIED,
     ),
     Operator(
         "correlation",
@@ -230,6 +231,7 @@ SCANS = (
         _is_observed,
         {},
         rounding=Rounding.SATURATING,
+        unspecified=CANCELLING_UNSPECIFIED,
     ),
 )
 POSITIONS = (

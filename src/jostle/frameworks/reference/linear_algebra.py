@@ -14,6 +14,7 @@ from jostle.frameworks.reference.numbers import Formula, plain, root
 from jostle.frameworks.reference.reductions import largest, smallest, summed
 from jostle.frameworks.reference.undefined import undefined_where
 
+WORST_CONDITION = 1e4
 LARGEST_EXPONENT = 40.0  # of a matrix: e to the power of it is still far below the largest float32
 
 
@@ -101,7 +102,9 @@ def finite(formula: Callable[[Tensor], Tensor]) -> Formula:
 
 
 def _invertible(x: Tensor) -> Tensor:
-    undefined_where(torch.linalg.det(x.detach()) == 0, "a matrix without an inverse")
+    """Frameworks lose as many digits as the condition has, whatever single elements would allow."""
+    sizes = torch.linalg.svdvals(x.detach())
+    undefined_where(sizes[..., 0] > WORST_CONDITION * sizes[..., -1], "a matrix that is nearly without an inverse")
     return x
 
 
@@ -111,6 +114,7 @@ def matrix_exp(x: Tensor) -> Tensor:
 
 
 def cholesky_of_gram(x: Tensor) -> Tensor:
+    undefined_where(summed(torch.square(x), [-2, -1]) > WORST_CONDITION, "a factor of a matrix of bad condition")
     return torch.linalg.cholesky(torch.matmul(x, x.mT) + torch.eye(x.shape[-2], dtype=x.dtype))
 
 
@@ -140,7 +144,10 @@ def triangular_solve(call: Call, a: Tensor, b: Tensor) -> Tensor:
     undefined_where(~a.isfinite(), "a solution for a matrix that is not finite")
     undefined_where(~b.isfinite(), "a solution for what is not finite")
     upper, unit, size = call.attributes["upper"], call.attributes["unit"], a.shape[-1]
-    undefined_where((a.diagonal(dim1=-2, dim2=-1) == 0) & (not unit), "a triangle with 0 on its diagonal")
+    triangle = a.detach().triu() if upper else a.detach().tril()
+    if unit:
+        triangle = triangle - torch.diag_embed(triangle.diagonal(dim1=-2, dim2=-1) - 1)
+    _invertible(triangle)
     found: dict[int, Tensor] = {}
     for row in reversed(range(size)) if upper else range(size):
         rest = b[..., row, :]
@@ -167,7 +174,7 @@ LINEAR_ALGEBRA: Mapping[str, Formula] = {
     "cosine_similarity": cosine_similarity,
     "pairwise_distance": pairwise_distance,
     "trace": plain(lambda x: x.diagonal(dim1=-2, dim2=-1).sum(-1)),
-    "det": finite(torch.linalg.det),
+    "det": finite(lambda x: torch.linalg.det(_invertible(x))),
     "log_abs_det": finite(lambda x: torch.linalg.slogdet(_invertible(x)).logabsdet),
     "inverse": finite(lambda x: torch.linalg.inv(_invertible(x))),
     "matrix_exp": finite(matrix_exp),

@@ -15,9 +15,9 @@ def refuse_onnxruntime(graph: Graph) -> None:
     """Kernels that exist, but say so in words only when they run."""
     for call in calls(graph):
         operator, first = call.node.operator, call.types[0]
-        if operator in ("lstm", "gru") and first.dtype == "float64":
+        if operator in ("lstm", "gru", "lstm_from", "gru_from", "lstm_peephole") and first.dtype == "float64":
             raise Unsupported(f"has no {operator} of float64")
-        if operator == "local_response_norm" and first.rank != 4:
+        if operator in ("local_response_norm", "local_response_norm_after") and first.rank != 4:
             raise Unsupported("has LRN of rank 4 only")
         if operator in ("all", "any") and any(first.shape[axis] == 0 for axis in call.attributes["axes"]):
             raise Unsupported("has no ReduceMin and ReduceMax of bool over nothing")
@@ -33,7 +33,7 @@ def refuse_openvino(graph: Graph) -> None:
             raise Unsupported("computes float64 in float32")
         if _may_overflow(call):
             raise Unsupported("computes int64 in int32")
-        if call.node.operator == "cumprod" or call.attributes.get("mode") == "circular":
+        if call.node.operator in ("cumprod", "det") or call.attributes.get("mode") == "circular":
             raise Unsupported(f"has no {call.node.operator} of this kind")
 
 

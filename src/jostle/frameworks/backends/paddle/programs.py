@@ -12,14 +12,17 @@ from jostle.frameworks.backends.paddle.indexing import INDEXING
 from jostle.frameworks.backends.paddle.layers import LAYER_CLASSES, LAYERS, layer_of
 from jostle.frameworks.backends.paddle.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.backends.paddle.normalisation import NORMALISATION
+from jostle.frameworks.backends.paddle.plain_normalisation import PLAIN_NORMALISATION
 from jostle.frameworks.backends.paddle.pooling import POOLING
 from jostle.frameworks.backends.paddle.quantization import QUANTIZATION
 from jostle.frameworks.backends.paddle.reductions import REDUCTIONS
 from jostle.frameworks.backends.paddle.sampling import SAMPLING
+from jostle.frameworks.backends.paddle.selection import SELECTION
 from jostle.frameworks.backends.paddle.shaping import SHAPING
 from jostle.frameworks.backends.paddle.special_functions import SPECIAL_FUNCTIONS
 from jostle.frameworks.backends.paddle.statistics import STATISTICS
 from jostle.frameworks.backends.paddle.training import loss_of, optimiser_of, penalty_of
+from jostle.frameworks.backends.paddle.windows import WINDOWS
 from jostle.frameworks.backends.program import (
     GRADIENT,
     INDENT,
@@ -51,6 +54,9 @@ EXPRESSIONS: Mapping[str, Expression] = {
     **QUANTIZATION,
     **STATISTICS,
     **LINEAR_ALGEBRA,
+    **SELECTION,
+    **PLAIN_NORMALISATION,
+    **WINDOWS,
 }
 WITHOUT_GRADIENT = {"div_floor"}
 

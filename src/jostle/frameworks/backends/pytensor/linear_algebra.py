@@ -36,13 +36,18 @@ def _of_matrices(text: str) -> Expression:
     return expression
 
 
+def _kron(call: Call) -> str:
+    if call.type.rank < 2:
+        raise Unsupported("has kron of matrices")
+    return f"pt.linalg.kron({call[0]}, {call[1]})"
+
+
 LINEAR_ALGEBRA: Mapping[str, Expression] = {
     **all_filled_in(
         {
             "baddbmm": "{alpha} * pt.matmul({0}, {1}) + {beta} * {2}",
             "outer": "pt.outer({0}, {1})",
             "dot": "pt.dot({0}, {1})",
-            "kron": "pt.linalg.kron({0}, {1})",
             "tensordot": "pt.tensordot({0}, {1}, axes={n})",
             "matvec": "pt.matvec({0}, {1})",
             "det": "pt.linalg.det({0})",
@@ -50,6 +55,7 @@ LINEAR_ALGEBRA: Mapping[str, Expression] = {
             "solve": "pt.linalg.solve({0}, {1}, b_ndim=2)",
         }
     ),
+    "kron": _kron,
     "gemm": _gemm,
     "einsum": lambda call: f"pt.einsum({equation(call)}, {call[0]}, {call[1]})",
     "trace": _of_matrices("pt.linalg.trace({0})"),

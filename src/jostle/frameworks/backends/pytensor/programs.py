@@ -21,8 +21,10 @@ from jostle.frameworks.backends.pytensor.indexing import INDEXING
 from jostle.frameworks.backends.pytensor.layers import LAYERS
 from jostle.frameworks.backends.pytensor.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.backends.pytensor.normalisation import NORMALISATION
+from jostle.frameworks.backends.pytensor.plain_normalisation import PLAIN_NORMALISATION
 from jostle.frameworks.backends.pytensor.quantization import QUANTIZATION
 from jostle.frameworks.backends.pytensor.reductions import REDUCTIONS
+from jostle.frameworks.backends.pytensor.selection import SELECTION
 from jostle.frameworks.backends.pytensor.shaping import SHAPING
 from jostle.frameworks.backends.pytensor.special_functions import SPECIAL_FUNCTIONS
 from jostle.frameworks.backends.pytensor.statistics import STATISTICS
@@ -42,6 +44,8 @@ EXPRESSIONS = {
     **QUANTIZATION,
     **STATISTICS,
     **LINEAR_ALGEBRA,
+    **SELECTION,
+    **PLAIN_NORMALISATION,
 }
 # Measured: 15 ms to make a function of one operator, against 30 s with Numba, which "auto" takes.
 SETTINGS = (

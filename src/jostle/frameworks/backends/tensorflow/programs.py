@@ -26,14 +26,17 @@ from jostle.frameworks.backends.tensorflow.indexing import INDEXING
 from jostle.frameworks.backends.tensorflow.layers import LAYERS, layer_of
 from jostle.frameworks.backends.tensorflow.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.backends.tensorflow.normalisation import NORMALISATION
+from jostle.frameworks.backends.tensorflow.plain_normalisation import PLAIN_NORMALISATION
 from jostle.frameworks.backends.tensorflow.pooling import POOLING
 from jostle.frameworks.backends.tensorflow.quantization import QUANTIZATION
 from jostle.frameworks.backends.tensorflow.reductions import REDUCTIONS
 from jostle.frameworks.backends.tensorflow.sampling import SAMPLING
+from jostle.frameworks.backends.tensorflow.selection import SELECTION
 from jostle.frameworks.backends.tensorflow.shaping import SHAPING
 from jostle.frameworks.backends.tensorflow.special_functions import SPECIAL_FUNCTIONS
 from jostle.frameworks.backends.tensorflow.statistics import STATISTICS
 from jostle.frameworks.backends.tensorflow.training import before_step, loss_of, optimiser_of, penalty_of
+from jostle.frameworks.backends.tensorflow.windows import WINDOWS
 from jostle.frameworks.graph import PARAMETER, Graph
 from jostle.frameworks.operators.all_operators import types_of
 
@@ -53,6 +56,9 @@ EXPRESSIONS: Mapping[str, Expression] = {
     **QUANTIZATION,
     **STATISTICS,
     **LINEAR_ALGEBRA,
+    **SELECTION,
+    **PLAIN_NORMALISATION,
+    **WINDOWS,
 }
 
 

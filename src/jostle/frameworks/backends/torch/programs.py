@@ -31,15 +31,19 @@ from jostle.frameworks.backends.torch.indexing import INDEXING
 from jostle.frameworks.backends.torch.layers import LAYERS
 from jostle.frameworks.backends.torch.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.backends.torch.normalisation import NORMALISATION, batch_norm_by_hand
+from jostle.frameworks.backends.torch.plain_normalisation import PLAIN_NORMALISATION
 from jostle.frameworks.backends.torch.pooling import POOLING
 from jostle.frameworks.backends.torch.quantization import QUANTIZATION
+from jostle.frameworks.backends.torch.recurrent import RECURRENT
 from jostle.frameworks.backends.torch.reductions import REDUCTIONS
 from jostle.frameworks.backends.torch.sampling import SAMPLING
+from jostle.frameworks.backends.torch.selection import SELECTION
 from jostle.frameworks.backends.torch.shaping import SHAPING
 from jostle.frameworks.backends.torch.special_functions import SPECIAL_FUNCTIONS
 from jostle.frameworks.backends.torch.statistics import STATISTICS
 from jostle.frameworks.backends.torch.styles import styled
 from jostle.frameworks.backends.torch.training import training_lines
+from jostle.frameworks.backends.torch.windows import WINDOWS
 from jostle.frameworks.graph import PARAMETER, Graph, Leaf
 
 EXPRESSIONS = {
@@ -58,6 +62,10 @@ EXPRESSIONS = {
     **QUANTIZATION,
     **STATISTICS,
     **LINEAR_ALGEBRA,
+    **SELECTION,
+    **PLAIN_NORMALISATION,
+    **WINDOWS,
+    **RECURRENT,
 }
 # Of fake_quantize, torch documents the gradient of what is not quantized.
 WITHOUT_GRADIENT = {"heaviside", "fake_quantize"}
