@@ -135,7 +135,12 @@ WINDOWS: Mapping[str, Kernel] = {
 
 def resize_antialias(call: Call, x: Tensor) -> Tensor:
     mode = {"linear": "bilinear", "cubic": "bicubic"}[call.attributes["mode"]]
-    return F.interpolate(x, call.attributes["size"], mode=mode, antialias=True)
+    height, width = call.attributes["size"]
+    if x.shape[3] == 1:  # of an image of one column, torch 2.13 makes every row the first one
+        return F.interpolate(x.repeat(1, 1, 1, 2), (height, 2), mode=mode, antialias=True)[..., :1].repeat(
+            1, 1, 1, width
+        )
+    return F.interpolate(x, (height, width), mode=mode, antialias=True)
 
 
 def affine_grid(call: Call, theta: Tensor) -> Tensor:

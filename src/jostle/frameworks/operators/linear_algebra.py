@@ -416,7 +416,7 @@ OF_ONE = (
     ),
     Operator(
         "triangular_solve",
-        f"the same of the lower or upper triangle of a, whose diagonal may count as 1; {ANY}, or it has nearly no inverse",
+        f"the same of a triangle of a, whose diagonal may count as 1; {ANY}, or it has nearly no inverse",
         _solve,
         is_square,
         {"upper": FLAG, "unit": FLAG},

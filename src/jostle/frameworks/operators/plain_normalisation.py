@@ -8,7 +8,6 @@ import numpy as np
 
 from jostle.frameworks.graph import Array, Attributes, TensorType
 from jostle.frameworks.operators.kinds import any_divisor, floats, is_channelled, is_filled_rows, is_image
-from jostle.frameworks.operators.normalisation import EPSILON
 from jostle.frameworks.operators.operator import (
     AXES,
     AXIS,
@@ -27,6 +26,7 @@ from jostle.frameworks.operators.operator import (
 )
 from jostle.frameworks.operators.subtracted import ONCE, Sizes, typical
 
+EPSILON = Real((1e-5, 1e-3))
 Accepts = Callable[[TensorType], bool]
 LARGEST_SIZE = 64
 

@@ -19,6 +19,9 @@ from jostle.frameworks.operators.operator import (
 from jostle.frameworks.operators.pooling import WINDOW, pooled
 
 LARGEST_WINDOW = 64
+PATCHES_UNSPECIFIED = (
+    "jax.lax.conv_general_dilated_patches is documented as a convolution, which multiplies what it does not take by 0"
+)
 
 
 def _sliding(types: Types, attributes: Attributes) -> TensorType:
@@ -100,6 +103,7 @@ WINDOWS = (
         _is_picture,
         {**WINDOW, "padding": per_spatial(0, 1), "dilations": per_spatial(1, 2)},
         rounding=Rounding.EXACT,
+        unspecified=PATCHES_UNSPECIFIED,
     ),
     Operator(
         "sum_pool",
