@@ -44,7 +44,7 @@ BACKENDS = (
     Backend(
         "torch",
         3,
-        "local_response_norm_after lstm_peephole",
+        "reduce_no_axes local_response_norm_after lstm_peephole",
         specials=0.3,
         raises={
             **dict.fromkeys(("avg_pool", "sum_pool"), "smaller than kernel size"),  # avg_pool3d counts no padding
@@ -75,7 +75,8 @@ BACKENDS = (
         "adaptive_avg_pool adaptive_max_pool local_response_norm resize grid_sample resize_antialias "
         "affine_grid rnn lstm gru i0e i1e ndtr ndtri log_ndtr logit sinc entr xlogy xlog1py logaddexp2 hypot "
         "signbit round_decimals copysign fmax fmin heaviside div_floor gcd lcm ldexp sparse_plus swiglu geglu "
-        "reglu fake_quantize matmul_integer nansum nanmean lp_norm median nanmedian lower_median quantile "
+        "reglu fake_quantize matmul_integer nansum nanmean lp_norm reduce_no_axes median nanmedian lower_median "
+        "quantile "
         "kth_value cummin trapezoid covariance correlation bin_counts inner bilinear cross cdist dist "
         "cosine_similarity pairwise_distance symmetric_eigenvalues matrix_norm scatter_mean segment_sum "
         "reverse_sequence diag_embed rot90 roll_all local_response_norm_after sliding_window im2col sum_pool "
@@ -110,7 +111,8 @@ BACKENDS = (
     Backend(
         "paddle",
         3,
-        "fmod one_hot rms_norm resize_antialias exp2 erfc ndtr ndtri log_ndtr entr xlogy xlog1py logaddexp2 "
+        "fmod one_hot rms_norm reduce_no_axes resize_antialias exp2 erfc ndtr ndtri log_ndtr entr xlogy "
+        "xlog1py logaddexp2 "
         "div_trunc squareplus sparse_plus matmul_integer segment_sum reverse_sequence "
         "local_response_norm_after rnn_from lstm_from gru_from lstm_peephole",
         apart=True,

@@ -167,6 +167,7 @@ STATISTICS: Mapping[str, Kernel] = {
     "lp_norm": lambda call, x: torch.linalg.vector_norm(
         x, call.attributes["p"], call.attributes["axes"], call.attributes["keepdims"]
     ),
+    "reduce_no_axes": of_call(lambda of, x: getattr(np, of["kind"])(x, axis=())),
     "median": over_axis(np.median),
     "nanmedian": over_axis(np.nanmedian),
     "lower_median": of_call(lambda of, x: kth(of, x, (x.shape[of["axis"]] - 1) // 2)),

@@ -110,6 +110,22 @@ SUMS = (
         p=Choice((2.0, 1.0, 3.0, 0.0, INFINITE, -INFINITE)),
     ),
 )
+
+
+def _no_axes(types: Types, attributes: Attributes) -> TensorType:
+    count_of(types, 1)
+    require(types[0].is_float, f"is not defined on {types[0].dtype}")
+    return types[0]
+
+
+OVER_NO_AXES = Operator(
+    "reduce_no_axes",
+    "sum, mean, product, largest or smallest over no axis: x itself",
+    _no_axes,
+    is_float,
+    {"kind": Choice(("sum", "mean", "prod", "max", "min"))},
+    rounding=Rounding.EXACT,
+)
 QUANTILES = (
     _ordered(
         "median", "the middle one, or the mean of both; undefined with NaN", _one_axis_of_floats, Rounding.RELATIVE
@@ -261,4 +277,4 @@ POSITIONS = (
         right=FLAG,
     ),
 )
-STATISTICS = (*SUMS, *QUANTILES, *SCANS, *POSITIONS)
+STATISTICS = (*SUMS, OVER_NO_AXES, *QUANTILES, *SCANS, *POSITIONS)

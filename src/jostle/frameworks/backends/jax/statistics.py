@@ -52,6 +52,7 @@ STATISTICS: Mapping[str, Expression] = {
     "sum_square": over_axes("jnp.sum(jnp.square({0}), {over}, dtype={dtype})"),
     "log_sum": over_axes("jnp.log(jnp.sum({0}, {over}))"),
     "lp_norm": _lp_norm,
+    "reduce_no_axes": lambda call: f"jnp.{call.attributes['kind']}({call[0]}, axis=())",
     "lower_median": _kth("middle"),
     "kth_value": _kth("k"),
     "bucketize": _bucketize,

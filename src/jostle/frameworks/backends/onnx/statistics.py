@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from jostle.frameworks.backends.onnx.nodes import Sketch, Sketcher
 from jostle.frameworks.backends.program import Unsupported
 
+REDUCE = {"sum": "ReduceSum", "mean": "ReduceMean", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 NORMS = {1.0: "ReduceL1", 2.0: "ReduceL2"}
 
 
@@ -51,6 +52,7 @@ STATISTICS: Mapping[str, Sketcher] = {
     "sum_square": lambda s: _reduced(s, "ReduceSumSquare", s[0]),
     "log_sum": lambda s: _reduced(s, "ReduceLogSum", s[0]),
     "lp_norm": _lp_norm,
+    "reduce_no_axes": lambda s: s.add(REDUCE[s.attributes["kind"]], s[0], noop_with_empty_axes=1),
     "argsort": _argsort,
     "diff": _diff,
     "lower_median": lambda s: _kth(s, (s.x.shape[s.attributes["axis"]] - 1) // 2),

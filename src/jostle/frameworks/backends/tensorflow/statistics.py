@@ -52,6 +52,7 @@ STATISTICS: Mapping[str, Expression] = {
         }
     ),
     "lp_norm": _lp_norm,
+    "reduce_no_axes": lambda call: f"tf.reduce_{call.attributes['kind']}({call[0]}, axis=[])",
     "argsort": _argsort,
     "bucketize": _bucketize,
 }
