@@ -98,8 +98,8 @@ BACKENDS = (
         "tensorflow",
         1,
         "lp_pool grid_sample affine_grid ndtr log_ndtr logit entr copysign fmax fmin div_trunc ldexp "
-        "lower_median kth_value covariance bin_counts cosine_similarity matrix_power scatter_mean "
-        "local_response_norm_after sum_pool max_pool_indices max_unpool rnn_from lstm_from gru_from "
+        "nanmedian lower_median kth_value covariance correlation bin_counts cosine_similarity matrix_power "
+        "scatter_mean local_response_norm_after sum_pool max_pool_indices max_unpool rnn_from lstm_from gru_from "
         "lstm_peephole",
         apart=True,
         # Keras 3.15 raises on windows that reach the end of an image.

@@ -238,7 +238,15 @@ PRODUCTS = (
         together=_draw_equation,
     ),
     _product("matvec", "Σ a[i, k] b[k]", _matvec, of_rank(2), lambda x, a, rng: (values(x.shape[1:], x),)),
-    _product("bilinear", "Σ a[n, i] w[o, i, j] b[n, j] + bias[o]", _bilinear, of_rank(2), _bilinear_extras),
+    Operator(
+        "bilinear",
+        "Σ a[n, i] w[o, i, j] b[n, j] + bias[o]",
+        _bilinear,
+        of_rank(2),
+        {},
+        _bilinear_extras,
+        unspecified="No documentation says in which order the three are multiplied, so what infinities cancel",
+    ),
 )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jostle.frameworks.backends.program import Expression
-from jostle.frameworks.backends.templates import named, templates
+from jostle.frameworks.backends.templates import named, on, template, templates
 
 ARITHMETIC: Mapping[str, Expression] = {
     **named("tf.math.", "isfinite=is_finite squared_difference div_floor=floordiv"),
-    **named("tf.experimental.numpy.", "isposinf isneginf signbit deg2rad rad2deg heaviside gcd lcm"),
+    **named("tf.experimental.numpy.", "isposinf isneginf signbit deg2rad rad2deg heaviside lcm"),
+    "gcd": on("int8 int32 int64", template("tf.experimental.numpy.gcd({0}, {1})")),
     **templates(
         {
             "add_scalar": "{0} + {scalar}",

@@ -12,7 +12,7 @@ from jostle.frameworks.backends.templates import fill, on, templates
 
 def _levels(call: Call, dtype: str) -> str:
     limits = np.iinfo(dtype)
-    rounded = "tf.round({{0}} / {{scale}}) + {{zero_point}}"
+    rounded = "tf.round({0} / {scale}) + {zero_point}"
     return fill(f"tf.clip_by_value({rounded}, {limits.min}, {limits.max})", call)
 
 

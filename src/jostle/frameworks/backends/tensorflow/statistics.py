@@ -43,12 +43,10 @@ STATISTICS: Mapping[str, Expression] = {
             "sum_square": f"tf.reduce_sum(tf.square({{0}}), {OVER_AXES})",
             "log_sum": f"tf.math.log(tf.reduce_sum({{0}}, {OVER_AXES}))",
             "median": f"tf.keras.ops.median({{0}}, {OVER_AXIS})",
-            "nanmedian": f"tf.keras.ops.nanmedian({{0}}, {OVER_AXIS})",
             "quantile": f"tf.keras.ops.quantile({{0}}, {{q}}, {OVER_AXIS})",
             "cummin": "tf.keras.ops.associative_scan(tf.minimum, {0}, axis={axis})",
             "diff": "tf.experimental.numpy.diff({0}, n={n}, axis={axis})",
             "trapezoid": "tf.keras.ops.trapezoid({0}, dx={dx}, axis={axis})",
-            "correlation": "tf.keras.ops.corrcoef({0})",
         }
     ),
     "lp_norm": _lp_norm,
