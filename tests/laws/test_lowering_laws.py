@@ -35,7 +35,17 @@ from soaking import times
 
 THEMES = (
     *("elementwise", "reductions", "shaping", "indexing", "convolutions", "pooling", "normalisation", "sampling"),
-    *("layers", "dropout"),
+    *(
+        "layers",
+        "dropout",
+        "special_functions",
+        "arithmetic",
+        "activations",
+        "quantization",
+        "statistics",
+        "linear_algebra",
+    ),
+    *("selection", "plain_normalisation", "windows", "recurrent"),
 )
 MOST_DRAWS = 20
 Run = Callable[[Graph, str], Mapping[str, Any]]

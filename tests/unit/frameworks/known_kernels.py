@@ -9,6 +9,8 @@ import numpy as np
 import scipy.special
 import torch
 import torch.nn.functional as F
+from known_function_kernels import FUNCTION_KERNELS
+from known_layer_kernels import LAYER_KERNELS
 from torch import Tensor
 
 from jostle.frameworks.backends.program import Call
@@ -330,4 +332,11 @@ DROPOUT: Mapping[str, Kernel] = {
     "dropout_distance": dropout_distance,
     "dropout_share": dropout_share,
 }
-KERNELS: Mapping[str, Kernel] = {**IN_NUMPY, **ACTIVATIONS, **IN_TORCH, **DROPOUT}
+KERNELS: Mapping[str, Kernel] = {
+    **IN_NUMPY,
+    **ACTIVATIONS,
+    **IN_TORCH,
+    **FUNCTION_KERNELS,
+    **LAYER_KERNELS,
+    **DROPOUT,
+}

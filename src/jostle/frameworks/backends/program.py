@@ -14,7 +14,7 @@ What a program names itself is in jostle.frameworks.names.RESERVED, so that no t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -121,6 +121,13 @@ def seeding(graph: Graph, function: str) -> list[str]:
 def differentiated(graph: Graph) -> list[str]:
     """The leaves that gradients are taken of."""
     return [name for name, leaf in graph.leaves.items() if leaf.role in (INPUT, PARAMETER) and leaf.type.is_float]
+
+
+def require_gradients(graph: Graph, without: Collection[str]) -> None:
+    """Unsupported if a framework says of an operator of the graph that it has no gradient, or documents another one."""
+    for node in graph.nodes:
+        if node.operator in without:
+            raise Unsupported(f"has no gradient of {node.operator}")
 
 
 def float_outputs(graph: Graph) -> list[str]:

@@ -62,3 +62,19 @@ def on(dtypes: str, expression: Expression) -> Expression:
         return expression(call)
 
     return checked
+
+
+def equation(call: Call) -> str:
+    """What an einsum computes, as all libraries write it."""
+    a, b, result = call.attributes["equation"].split("_")
+    return f'"{a},{b}->{result}"'
+
+
+def turned(call: Call, place: int, flag: str) -> str:
+    """An input that is a matrix, transposed if the attribute says so."""
+    return f"{call[place]}.T" if call.attributes[flag] else call[place]
+
+
+def columns(call: Call) -> str:
+    """The columns of the second input, each of which names places along an axis, as they stand between brackets."""
+    return ", ".join(f"{call[1]}[:, {column}]" for column in range(call.types[1].shape[1]))

@@ -5,23 +5,48 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from jostle.frameworks.graph import Graph, Invalid, Node, TensorType
+from jostle.frameworks.operators.activations import OTHER_ACTIVATIONS
+from jostle.frameworks.operators.arithmetic import ARITHMETIC
 from jostle.frameworks.operators.convolutions import CONVOLUTIONS
 from jostle.frameworks.operators.dropout import DROPOUT
 from jostle.frameworks.operators.elementwise import ACTIVATIONS, ELEMENTWISE
 from jostle.frameworks.operators.indexing import INDEXING, MOVING
 from jostle.frameworks.operators.layers import PRODUCTS, SEQUENCES
+from jostle.frameworks.operators.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.operators.normalisation import NORMALISATION
 from jostle.frameworks.operators.operator import Operator
+from jostle.frameworks.operators.plain_normalisation import PLAIN_NORMALISATION
 from jostle.frameworks.operators.pooling import POOLING
+from jostle.frameworks.operators.quantization import QUANTIZATION
+from jostle.frameworks.operators.recurrent import RECURRENT
 from jostle.frameworks.operators.reductions import REDUCTIONS, SORTING
 from jostle.frameworks.operators.sampling import SAMPLING
+from jostle.frameworks.operators.selection import SELECTION
 from jostle.frameworks.operators.shaping import GRIDS, RESHAPING
+from jostle.frameworks.operators.special_functions import SPECIAL_FUNCTIONS
+from jostle.frameworks.operators.statistics import STATISTICS
+from jostle.frameworks.operators.windows import WINDOWS
 from jostle.options.choices import nearest
 
 # Random draws go by this order: with another one, every seed gives another campaign.
 SHAPING = (*RESHAPING, *MOVING, *INDEXING, *GRIDS, *SORTING)
 LAYERS = (*PRODUCTS, *CONVOLUTIONS, *POOLING, *NORMALISATION, *ACTIVATIONS, *SAMPLING, *SEQUENCES, *DROPOUT)
-OPERATORS: Mapping[str, Operator] = {one.name: one for one in (*ELEMENTWISE, *REDUCTIONS, *SHAPING, *LAYERS)}
+FUNCTIONS = (
+    *SPECIAL_FUNCTIONS,
+    *ARITHMETIC,
+    *OTHER_ACTIVATIONS,
+    *QUANTIZATION,
+    *STATISTICS,
+    *LINEAR_ALGEBRA,
+    *SELECTION,
+    *PLAIN_NORMALISATION,
+    *WINDOWS,
+    *RECURRENT,
+)
+
+OPERATORS: Mapping[str, Operator] = {
+    one.name: one for one in (*ELEMENTWISE, *REDUCTIONS, *SHAPING, *LAYERS, *FUNCTIONS)
+}
 LARGEST = 4096  # elements of any tensor of a graph: enough for every path of a kernel that we know of, and quick
 
 

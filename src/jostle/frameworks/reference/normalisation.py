@@ -14,7 +14,7 @@ from jostle.frameworks.reference.numbers import Formula, along, root
 from jostle.frameworks.reference.reductions import mean, summed, var
 
 
-def _normalised(x: Tensor, axes: list[int], epsilon: float) -> Tensor:
+def normalised(x: Tensor, axes: list[int], epsilon: float) -> Tensor:
     return (x - mean(x, axes)) / torch.sqrt(var(x, axes) + epsilon)
 
 
@@ -29,21 +29,21 @@ def batch_norm(call: Call, x: Tensor, scale: Tensor, bias: Tensor, means: Tensor
 
 def batch_norm_training(call: Call, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
     axes = [axis for axis in range(x.dim()) if axis != 1]
-    return _per_channel(_normalised(x, axes, call.attributes["epsilon"]), scale, bias)
+    return _per_channel(normalised(x, axes, call.attributes["epsilon"]), scale, bias)
 
 
 def instance_norm(call: Call, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
-    return _per_channel(_normalised(x, list(range(2, x.dim())), call.attributes["epsilon"]), scale, bias)
+    return _per_channel(normalised(x, list(range(2, x.dim())), call.attributes["epsilon"]), scale, bias)
 
 
 def group_norm(call: Call, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
     groups = x.reshape(x.shape[0], call.attributes["groups"], -1)
-    return _per_channel(_normalised(groups, [2], call.attributes["epsilon"]).reshape(x.shape), scale, bias)
+    return _per_channel(normalised(groups, [2], call.attributes["epsilon"]).reshape(x.shape), scale, bias)
 
 
 def layer_norm(call: Call, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
     axes = list(range(call.attributes["axis"], x.dim()))
-    return _normalised(x, axes, call.attributes["epsilon"]) * scale + bias
+    return normalised(x, axes, call.attributes["epsilon"]) * scale + bias
 
 
 def rms_norm(call: Call, x: Tensor, scale: Tensor) -> Tensor:
@@ -55,10 +55,11 @@ def l2_normalize(call: Call, x: Tensor) -> Tensor:
     return x / not_below(lengths, call.attributes["epsilon"])
 
 
-def local_response_norm(call: Call, x: Tensor) -> Tensor:
+def response(call: Call, x: Tensor, before: int) -> Tensor:
+    """`before`: how many of the neighbours come before a channel."""
     size, alpha, beta, k = (call.attributes[name] for name in ("size", "alpha", "beta", "k"))
     channels = x.shape[1]
-    places = torch.arange(channels).unsqueeze(1) - size // 2 + torch.arange(size)
+    places = torch.arange(channels).unsqueeze(1) - before + torch.arange(size)
     neighbours = at_places(torch.square(x), 1, places.flatten(), 0.0)
     sums = neighbours.reshape(x.shape[0], channels, size, *x.shape[2:]).sum(2)
     return x / torch.pow(k + alpha / size * sums, beta)
@@ -72,5 +73,5 @@ NORMALISATION: Mapping[str, Formula] = {
     "layer_norm": layer_norm,
     "rms_norm": rms_norm,
     "l2_normalize": l2_normalize,
-    "local_response_norm": local_response_norm,
+    "local_response_norm": lambda call, x: response(call, x, call.attributes["size"] // 2),
 }

@@ -21,6 +21,7 @@ from jostle.frameworks.graph import Array, Graph, Training
 from jostle.frameworks.reference.formulas import FORMULAS
 from jostle.frameworks.reference.indexing import CHECKS
 from jostle.frameworks.reference.numbers import held, wrapped
+from jostle.frameworks.reference.selection import SELECTION_CHECKS
 from jostle.frameworks.reference.training import STEPS, Memory, loss
 from jostle.frameworks.reference.undefined import Undefined
 
@@ -30,8 +31,9 @@ Compute = Callable[[Call, list[Tensor]], Tensor]  # one node of its inputs
 
 def computed(call: Call, inputs: list[Tensor]) -> Tensor:
     """By its formula; what is empty needs none. Undefined if it has no meaning."""
-    if call.node.operator in CHECKS:
-        CHECKS[call.node.operator](call, *inputs)
+    check = CHECKS.get(call.node.operator) or SELECTION_CHECKS.get(call.node.operator)
+    if check is not None:
+        check(call, *inputs)
     if call.type.size == 0:
         return held(np.zeros(call.type.shape, call.type.dtype))
     return wrapped(FORMULAS[call.node.operator](call, *inputs), call.type.dtype)

@@ -113,4 +113,49 @@ def _reflected(place: Tensor, low: float, length: float) -> Tensor:
     return torch.where(turns % 2 == 0, rest, length - rest) + low
 
 
-SAMPLING: Mapping[str, Formula] = {"resize": resize, "grid_sample": grid_sample}
+def resize_antialias(call: Call, x: Tensor) -> Tensor:
+    for axis, size in enumerate(call.attributes["size"], 2):
+        weights = _wide_weights(x.shape[axis], size, call.attributes["mode"])
+        undefined_where(~x.isfinite(), "a pixel that is not finite, of which next to nothing may be taken")
+        x = torch.matmul(x.movedim(axis, -1), weights.T).movedim(-1, axis)
+    return x
+
+
+def _wide_weights(old: int, new: int, mode: str) -> Tensor:
+    """What each place of the result takes of each pixel of an axis: [new, old]."""
+    scale = old / new
+    centres = (torch.arange(new, dtype=torch.float64) + 0.5) * scale - 0.5
+    distances = (torch.arange(old) - centres.unsqueeze(1)).abs() / max(scale, 1.0)
+    weights = (1 - distances).clamp(min=0) if mode == "linear" else _keys(distances)
+    return weights / weights.sum(1, keepdim=True)
+
+
+def _keys(distance: Tensor) -> Tensor:
+    """The cubic kernel of Keys, which is 0 from 2 on."""
+    near = (1.5 * distance - 2.5) * distance * distance + 1
+    far = ((-0.5 * distance + 2.5) * distance - 4) * distance + 2
+    return torch.where(distance < 1, near, torch.where(distance < 2, far, 0.0))
+
+
+def affine_grid(call: Call, theta: Tensor) -> Tensor:
+    sizes, align = (call.attributes["height"], call.attributes["width"]), call.attributes["align_corners"]
+    down, across = (_from_centre(size, align) for size in sizes)
+    rows, columns = torch.meshgrid(down, across, indexing="ij")
+    places = torch.stack([columns, rows, torch.ones_like(rows)], -1).reshape(-1, 3)
+    return torch.matmul(places, theta.mT).reshape(call.type.shape)
+
+
+def _from_centre(size: int, align: bool) -> Tensor:
+    """The places of pixels between -1 and 1; a single one lies in the middle."""
+    places = torch.arange(size, dtype=torch.float64)
+    if align:
+        return 2 * places / (size - 1) - 1 if size > 1 else torch.zeros(1, dtype=torch.float64)
+    return (2 * places + 1) / size - 1
+
+
+SAMPLING: Mapping[str, Formula] = {
+    "resize": resize,
+    "grid_sample": grid_sample,
+    "resize_antialias": resize_antialias,
+    "affine_grid": affine_grid,
+}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 GRID_SAMPLE = """
 def sample(x, down, across, mode):
     at = lambda image, *places: jax.scipy.ndimage.map_coordinates(image, places, order=1, mode=mode)
@@ -44,7 +42,7 @@ OVER_TIME = """
 def over_time(step, x, start):
     return jax.vmap(lambda x: lax.scan(step, start, x)[1], in_axes=1, out_axes=1)(x)
 """
-DEFINITIONS: Mapping[str, tuple[str, ...]] = {
+DEFINITIONS: dict[str, tuple[str, ...]] = {
     "grid_sample": (GRID_SAMPLE,),
     "rnn": (OVER_TIME, RNN),
     "lstm": (OVER_TIME, LSTM),

@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from jostle.frameworks.backends.jax.activations import ACTIVATIONS
+from jostle.frameworks.backends.jax.arithmetic import ARITHMETIC
 from jostle.frameworks.backends.jax.convolutions import CONVOLUTIONS
 from jostle.frameworks.backends.jax.elementwise import ELEMENTWISE
 from jostle.frameworks.backends.jax.functions import DEFINITIONS
 from jostle.frameworks.backends.jax.indexing import INDEXING
 from jostle.frameworks.backends.jax.layers import LAYERS
+from jostle.frameworks.backends.jax.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.backends.jax.normalisation import NORMALISATION
+from jostle.frameworks.backends.jax.plain_normalisation import PLAIN_NORMALISATION
 from jostle.frameworks.backends.jax.pooling import POOLING
+from jostle.frameworks.backends.jax.quantization import QUANTIZATION
+from jostle.frameworks.backends.jax.recurrent import LOOPS, RECURRENT
 from jostle.frameworks.backends.jax.reductions import REDUCTIONS
 from jostle.frameworks.backends.jax.sampling import SAMPLING
+from jostle.frameworks.backends.jax.selection import SELECTION
 from jostle.frameworks.backends.jax.shaping import SHAPING
+from jostle.frameworks.backends.jax.special_functions import SPECIAL_FUNCTIONS
+from jostle.frameworks.backends.jax.statistics import STATISTICS
 from jostle.frameworks.backends.jax.training import loss_of, optimiser_of
+from jostle.frameworks.backends.jax.windows import WINDOWS
 from jostle.frameworks.backends.program import (
     GRADIENT,
     INDENT,
@@ -38,6 +48,16 @@ EXPRESSIONS = {
     **NORMALISATION,
     **SAMPLING,
     **LAYERS,
+    **SPECIAL_FUNCTIONS,
+    **ARITHMETIC,
+    **ACTIVATIONS,
+    **QUANTIZATION,
+    **STATISTICS,
+    **LINEAR_ALGEBRA,
+    **SELECTION,
+    **PLAIN_NORMALISATION,
+    **WINDOWS,
+    **RECURRENT,
 }
 
 
@@ -148,7 +168,7 @@ def _training(graph: Graph, jit: bool) -> str:
 
 def _model(graph: Graph, returned: str) -> list[str]:
     lines = [*statements(graph, EXPRESSIONS), f"return {returned}"]
-    definitions = dict.fromkeys(part for node in graph.nodes for part in DEFINITIONS.get(node.operator, ()))
+    definitions = dict.fromkeys(part for node in graph.nodes for part in (DEFINITIONS | LOOPS).get(node.operator, ()))
     return [
         *(f"\n{definition.strip()}\n" for definition in definitions),
         "",

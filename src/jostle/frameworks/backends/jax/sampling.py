@@ -56,5 +56,6 @@ def _places(coordinates: str, size: int, aligned: bool) -> str:
 
 SAMPLING: Mapping[str, Expression] = {
     "resize": _resize,
+    "resize_antialias": lambda call: f"jax.image.resize({call[0]}, {call.type.shape}, {call.literal('mode')})",
     "grid_sample": _grid_sample,
 }

@@ -50,14 +50,14 @@ def _floor_divide(s: Sketch) -> str:
     return s.add("Sub", cut, s.cast(s.add("Not", same), s.x.dtype))
 
 
-def _remainder(s: Sketch) -> str:
+def remainder_of(s: Sketch, a: str, b: str) -> str:
     """Mod of floats has the sign of the first, of whole numbers that of the second."""
     if not s.x.is_float:
-        return s.add("Mod", s[0], s[1])
-    rest = s.add("Mod", s[0], s[1], fmod=1)
-    signs = s.add("Mul", s.add("Sign", rest), s.add("Sign", s[1]))
+        return s.add("Mod", a, b)
+    rest = s.add("Mod", a, b, fmod=1)
+    signs = s.add("Mul", s.add("Sign", rest), s.add("Sign", b))
     differ = s.add("Less", signs, s.constant("zero", 0.0, s.x.dtype))
-    return s.add("Where", differ, s.add("Add", rest, s[1]), rest)
+    return s.add("Where", differ, s.add("Add", rest, b), rest)
 
 
 def _shift(direction: str) -> Sketcher:
@@ -149,7 +149,7 @@ ELEMENTWISE: Mapping[str, Sketcher] = {
     "minimum": native("Min"),
     "atan2": missing("has no atan2"),
     "floor_divide": _floor_divide,
-    "remainder": _remainder,
+    "remainder": lambda s: remainder_of(s, s[0], s[1]),
     "fmod": native("Mod", fmod=1),
     "equal": native("Equal"),
     "not_equal": chain("Equal", "Not"),

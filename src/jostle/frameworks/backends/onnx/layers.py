@@ -7,6 +7,9 @@ from typing import Any
 
 from jostle.frameworks.backends.onnx.nodes import Sketch, Sketcher, native, only_float32
 
+# Which of our gates stands where in ONNX.
+LSTM_GATES, GRU_GATES = (0, 3, 1, 2), (1, 0, 2)
+
 
 def _linear(s: Sketch) -> str:
     if s.x.rank == 2:
@@ -20,24 +23,23 @@ def _attention(s: Sketch) -> str:
 
 
 def _recurrent(kind: str, order: Sequence[int], **attributes: Any) -> Sketcher:
-    """`order`: which of our gates stands where in ONNX."""
-
     def sketch(s: Sketch) -> str:
         hidden = s.call.types[2].shape[1]
         first = s.constant("first", [0])
-        weights = [s.add("Unsqueeze", _gates(s, name, order, hidden), first) for name in (s[1], s[2])]
-        biases = s.add("Concat", *(_gates(s, name, order, hidden) for name in (s[3], s[4])), axis=0)
+        weights = [s.add("Unsqueeze", gates(s, name, order, hidden), first) for name in (s[1], s[2])]
+        biases = s.add("Concat", *(gates(s, name, order, hidden) for name in (s[3], s[4])), axis=0)
         states = s.add(kind, s[0], *weights, s.add("Unsqueeze", biases, first), hidden_size=hidden, **attributes)
         return s.add("Squeeze", states, s.constant("direction", [1]))
 
     return sketch
 
 
-def _gates(s: Sketch, name: str, order: Sequence[int], hidden: int) -> str:
+def gates(s: Sketch, name: str, order: Sequence[int], hidden: int) -> str:
+    """Weights or biases of gates, in ONNX's order."""
     if len(order) == 1:
         return name
     rows = [gate * hidden + row for gate in order for row in range(hidden)]
-    return s.add("Gather", name, s.constant("gates", rows), axis=0)
+    return s.add("Gather", name, s.constant(f"gates_of_{len(s.nodes)}", rows), axis=0)
 
 
 LAYERS: Mapping[str, Sketcher] = {
@@ -45,6 +47,6 @@ LAYERS: Mapping[str, Sketcher] = {
     "linear": _linear,
     "attention": only_float32(_attention, "the scale"),
     "rnn": _recurrent("RNN", (0,)),
-    "lstm": _recurrent("LSTM", (0, 3, 1, 2)),
-    "gru": _recurrent("GRU", (1, 0, 2), linear_before_reset=1),
+    "lstm": _recurrent("LSTM", LSTM_GATES),
+    "gru": _recurrent("GRU", GRU_GATES, linear_before_reset=1),
 }

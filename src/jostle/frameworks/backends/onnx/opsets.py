@@ -12,6 +12,7 @@ FORMATS: Mapping[int, int] = {18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11, 26: 1
 USUAL, NEWEST = 22, max(FORMATS)
 # Operators that came, or came to mean what we write, after the oldest of these.
 SINCE: Mapping[str, int] = {
+    "AffineGrid": 20,
     "Gelu": 20,
     "GridSample": 20,
     "GroupNormalization": 21,

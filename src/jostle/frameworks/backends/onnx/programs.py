@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from jostle.frameworks.backends.onnx.activations import ACTIVATIONS
+from jostle.frameworks.backends.onnx.arithmetic import ARITHMETIC
 from jostle.frameworks.backends.onnx.convolutions import CONVOLUTIONS
 from jostle.frameworks.backends.onnx.dropout import DROPOUT, drops_out
 from jostle.frameworks.backends.onnx.elementwise import ELEMENTWISE
 from jostle.frameworks.backends.onnx.indexing import INDEXING
 from jostle.frameworks.backends.onnx.layers import LAYERS
 from jostle.frameworks.backends.onnx.limits import refuse_onnxruntime, refuse_openvino
+from jostle.frameworks.backends.onnx.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.backends.onnx.nodes import ONNX_TYPES, Sketch, Sketcher
 from jostle.frameworks.backends.onnx.normalisation import NORMALISATION
 from jostle.frameworks.backends.onnx.opsets import EVERY_RUNTIME_IS_NEW, FORMATS, Opsets, needed
+from jostle.frameworks.backends.onnx.plain_normalisation import PLAIN_NORMALISATION
 from jostle.frameworks.backends.onnx.pooling import POOLING
+from jostle.frameworks.backends.onnx.quantization import QUANTIZATION
+from jostle.frameworks.backends.onnx.recurrent import RECURRENT
 from jostle.frameworks.backends.onnx.reductions import REDUCTIONS
 from jostle.frameworks.backends.onnx.sampling import SAMPLING
+from jostle.frameworks.backends.onnx.selection import SELECTION
 from jostle.frameworks.backends.onnx.shaping import SHAPING
+from jostle.frameworks.backends.onnx.special_functions import SPECIAL_FUNCTIONS
+from jostle.frameworks.backends.onnx.statistics import STATISTICS
+from jostle.frameworks.backends.onnx.windows import WINDOWS
 from jostle.frameworks.backends.program import INDENT, PREDICT, Call, Unsupported, calls, literal
 from jostle.frameworks.graph import INPUT, Graph, TensorType
 from jostle.frameworks.operators.all_operators import types_of
@@ -33,6 +43,16 @@ SKETCHERS: Mapping[str, Sketcher] = {
     **SAMPLING,
     **LAYERS,
     **DROPOUT,
+    **SPECIAL_FUNCTIONS,
+    **ARITHMETIC,
+    **ACTIVATIONS,
+    **QUANTIZATION,
+    **STATISTICS,
+    **LINEAR_ALGEBRA,
+    **SELECTION,
+    **PLAIN_NORMALISATION,
+    **WINDOWS,
+    **RECURRENT,
 }
 
 

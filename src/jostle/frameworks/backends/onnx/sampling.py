@@ -34,7 +34,23 @@ def _grid_sample(s: Sketch) -> str:
     return s.add("GridSample", s[0], s[1], mode=SAMPLED[s.attributes["mode"]], **given)
 
 
+def _antialiased(s: Sketch) -> str:
+    """ONNX leaves out what lies beyond the edges only where it is told to."""
+    sizes = s.constant("sizes", [*s.x.shape[:2], *s.attributes["size"]])
+    cubic = {"cubic_coeff_a": -0.5} if s.attributes["mode"] == "cubic" else {}
+    given = {"mode": s.attributes["mode"], "exclude_outside": 1, "antialias": 1}
+    return s.add("Resize", s[0], "", "", sizes, **given, **cubic)
+
+
+def _affine_grid(s: Sketch) -> str:
+    batch, height, width, _ = s.call.type.shape
+    size = s.constant("size", [batch, 1, height, width])
+    return s.add("AffineGrid", s[0], size, align_corners=s.attributes["align_corners"])
+
+
 SAMPLING: Mapping[str, Sketcher] = {
     "resize": _resize,
+    "resize_antialias": _antialiased,
+    "affine_grid": _affine_grid,
     "grid_sample": _grid_sample,
 }

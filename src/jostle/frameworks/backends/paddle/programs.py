@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from jostle.frameworks.backends.paddle.activations import ACTIVATIONS
+from jostle.frameworks.backends.paddle.arithmetic import ARITHMETIC
 from jostle.frameworks.backends.paddle.convolutions import CONVOLUTIONS
 from jostle.frameworks.backends.paddle.dropout import DROPOUT, dropout_layer_of
 from jostle.frameworks.backends.paddle.elementwise import ELEMENTWISE
 from jostle.frameworks.backends.paddle.indexing import INDEXING
 from jostle.frameworks.backends.paddle.layers import LAYER_CLASSES, LAYERS, layer_of
+from jostle.frameworks.backends.paddle.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.backends.paddle.normalisation import NORMALISATION
+from jostle.frameworks.backends.paddle.plain_normalisation import PLAIN_NORMALISATION
 from jostle.frameworks.backends.paddle.pooling import POOLING
+from jostle.frameworks.backends.paddle.quantization import QUANTIZATION
 from jostle.frameworks.backends.paddle.reductions import REDUCTIONS
 from jostle.frameworks.backends.paddle.sampling import SAMPLING
+from jostle.frameworks.backends.paddle.selection import SELECTION
 from jostle.frameworks.backends.paddle.shaping import SHAPING
+from jostle.frameworks.backends.paddle.special_functions import SPECIAL_FUNCTIONS
 from jostle.frameworks.backends.paddle.static import differentiated_statically, predicted
+from jostle.frameworks.backends.paddle.statistics import STATISTICS
 from jostle.frameworks.backends.paddle.training import loss_of, optimiser_of, penalty_of
+from jostle.frameworks.backends.paddle.windows import WINDOWS
 from jostle.frameworks.backends.program import (
     GRADIENT,
     INDENT,
@@ -27,6 +36,7 @@ from jostle.frameworks.backends.program import (
     calls,
     differentiated,
     float_outputs,
+    require_gradients,
     seeding,
     statements,
 )
@@ -43,7 +53,17 @@ EXPRESSIONS: Mapping[str, Expression] = {
     **SAMPLING,
     **LAYERS,
     **DROPOUT,
+    **SPECIAL_FUNCTIONS,
+    **ARITHMETIC,
+    **ACTIVATIONS,
+    **QUANTIZATION,
+    **STATISTICS,
+    **LINEAR_ALGEBRA,
+    **SELECTION,
+    **PLAIN_NORMALISATION,
+    **WINDOWS,
 }
+WITHOUT_GRADIENT = {"div_floor"}
 
 
 Run = Callable[[Graph], list[str]]  # the lines of a phase, after the model
@@ -70,6 +90,8 @@ class Paddle:
         self.refuse(graph)
         if phase != PREDICT and has_layers(graph):
             raise Unsupported("takes no gradients of the weights that its recurrent layers were given")
+        if phase != PREDICT:
+            require_gradients(graph, WITHOUT_GRADIENT)
         layers = [line for call in calls(graph) for line in (*layer_of(call, graph.leaves), *dropout_layer_of(call))]
         lines = ["import numpy as np", "import paddle", "import paddle.nn.functional as F", ""]
         return (

@@ -30,7 +30,13 @@ def _grid_sample(call: Call) -> str:
     return template(f"F.grid_sample({{0}}, {{1}}, {settings})")(call)
 
 
+def _affine_grid(call: Call) -> str:
+    batch, height, width, _ = call.type.shape
+    return f"F.affine_grid({call[0]}, [{batch}, 1, {height}, {width}], align_corners={call.literal('align_corners')})"
+
+
 SAMPLING: Mapping[str, Expression] = {
     "resize": _resize,
+    "affine_grid": _affine_grid,
     "grid_sample": _grid_sample,
 }

@@ -10,7 +10,7 @@ from jostle.frameworks.backends.program import Call, Expression
 from jostle.frameworks.backends.pytensor.filling import all_filled_in, number
 
 
-def _standardised(array: str, axes: tuple[int, ...], call: Call) -> str:
+def standardised(array: str, axes: tuple[int, ...], call: Call) -> str:
     mean = f"pt.mean({array}, axis={axes}, keepdims=True)"
     deviation = f"pt.sqrt(pt.var({array}, axis={axes}, keepdims=True) + {_epsilon(call)})"
     return f"({array} - {mean}) / {deviation}"
@@ -28,12 +28,12 @@ def _batch_norm(call: Call) -> str:
 def _group_norm(call: Call) -> str:
     (batch, channels, *sizes), groups = call.type.shape, call.attributes["groups"]
     split = (batch, groups, channels // groups, *sizes)
-    normal = _standardised(f"pt.reshape({call[0]}, {split})", tuple(range(2, len(split))), call)
+    normal = standardised(f"pt.reshape({call[0]}, {split})", tuple(range(2, len(split))), call)
     return affine(call, f"pt.reshape({normal}, {call.type.shape})")
 
 
 NORMALISATION: Mapping[str, Expression] = {
-    **numpy_like.normalisation(_standardised),
+    **numpy_like.normalisation(standardised),
     **all_filled_in(
         {
             "rms_norm": "{0} / pt.sqrt(pt.mean(pt.sqr({0}), axis=-1, keepdims=True) + {epsilon}) * {1}",

@@ -15,20 +15,30 @@ from jostle.frameworks.backends.program import (
     calls,
     differentiated,
     float_outputs,
+    require_gradients,
     seeding,
     statements,
 )
+from jostle.frameworks.backends.tensorflow.activations import ACTIVATIONS
+from jostle.frameworks.backends.tensorflow.arithmetic import ARITHMETIC
 from jostle.frameworks.backends.tensorflow.convolutions import CONVOLUTIONS
 from jostle.frameworks.backends.tensorflow.dropout import DROPOUT, dropout_layer_of
 from jostle.frameworks.backends.tensorflow.elementwise import ELEMENTWISE
 from jostle.frameworks.backends.tensorflow.indexing import INDEXING
 from jostle.frameworks.backends.tensorflow.layers import LAYERS, layer_of
+from jostle.frameworks.backends.tensorflow.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.backends.tensorflow.normalisation import NORMALISATION
+from jostle.frameworks.backends.tensorflow.plain_normalisation import PLAIN_NORMALISATION
 from jostle.frameworks.backends.tensorflow.pooling import POOLING
+from jostle.frameworks.backends.tensorflow.quantization import QUANTIZATION
 from jostle.frameworks.backends.tensorflow.reductions import REDUCTIONS
 from jostle.frameworks.backends.tensorflow.sampling import SAMPLING
+from jostle.frameworks.backends.tensorflow.selection import SELECTION
 from jostle.frameworks.backends.tensorflow.shaping import SHAPING
+from jostle.frameworks.backends.tensorflow.special_functions import SPECIAL_FUNCTIONS
+from jostle.frameworks.backends.tensorflow.statistics import STATISTICS
 from jostle.frameworks.backends.tensorflow.training import before_step, loss_of, optimiser_of, penalty_of
+from jostle.frameworks.backends.tensorflow.windows import WINDOWS
 from jostle.frameworks.graph import PARAMETER, Graph
 from jostle.frameworks.operators.all_operators import types_of
 
@@ -43,6 +53,15 @@ EXPRESSIONS: Mapping[str, Expression] = {
     **SAMPLING,
     **LAYERS,
     **DROPOUT,
+    **SPECIAL_FUNCTIONS,
+    **ARITHMETIC,
+    **ACTIVATIONS,
+    **QUANTIZATION,
+    **STATISTICS,
+    **LINEAR_ALGEBRA,
+    **SELECTION,
+    **PLAIN_NORMALISATION,
+    **WINDOWS,
 }
 
 
@@ -81,7 +100,12 @@ TENSORFLOW_XLA = TensorFlow(
 )
 
 
+# TensorFlow documents the gradient of what is not quantized.
+WITHOUT_GRADIENT = {"fake_quantize"}
+
+
 def _check_gradients(graph: Graph) -> None:
+    require_gradients(graph, WITHOUT_GRADIENT)
     for call in calls(graph):
         if call.node.operator == "fmod" and call.type.is_float:
             raise Unsupported("has no gradient of truncatemod")

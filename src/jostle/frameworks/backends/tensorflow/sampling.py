@@ -27,6 +27,15 @@ def _resize(call: Call) -> str:
     return channels_first(RESIZERS[mode].format(channels_last(call[0], 4), size), 4)
 
 
+def _antialiased(call: Call) -> str:
+    if call.type.dtype != "float32":
+        raise Unsupported("resizes to float32 only")
+    method = {"linear": "bilinear", "cubic": "bicubic"}[call.attributes["mode"]]
+    image = channels_last(call[0], 4)
+    return channels_first(f'tf.image.resize({image}, {call.literal("size")}, "{method}", antialias=True)', 4)
+
+
 SAMPLING: Mapping[str, Expression] = {
     "resize": _resize,
+    "resize_antialias": _antialiased,
 }

@@ -21,20 +21,31 @@ from jostle.frameworks.backends.program import (
     differentiated,
     float_outputs,
     literal,
+    require_gradients,
     seeding,
 )
+from jostle.frameworks.backends.torch.activations import ACTIVATIONS
+from jostle.frameworks.backends.torch.arithmetic import ARITHMETIC
 from jostle.frameworks.backends.torch.convolutions import CONVOLUTIONS
 from jostle.frameworks.backends.torch.dropout import DROPOUT
 from jostle.frameworks.backends.torch.elementwise import ELEMENTWISE
 from jostle.frameworks.backends.torch.indexing import INDEXING
 from jostle.frameworks.backends.torch.layers import LAYERS
+from jostle.frameworks.backends.torch.linear_algebra import LINEAR_ALGEBRA
 from jostle.frameworks.backends.torch.normalisation import NORMALISATION, batch_norm_by_hand
+from jostle.frameworks.backends.torch.plain_normalisation import PLAIN_NORMALISATION
 from jostle.frameworks.backends.torch.pooling import POOLING
+from jostle.frameworks.backends.torch.quantization import QUANTIZATION
+from jostle.frameworks.backends.torch.recurrent import RECURRENT
 from jostle.frameworks.backends.torch.reductions import REDUCTIONS
 from jostle.frameworks.backends.torch.sampling import SAMPLING
+from jostle.frameworks.backends.torch.selection import SELECTION
 from jostle.frameworks.backends.torch.shaping import SHAPING
+from jostle.frameworks.backends.torch.special_functions import SPECIAL_FUNCTIONS
+from jostle.frameworks.backends.torch.statistics import STATISTICS
 from jostle.frameworks.backends.torch.styles import styled
 from jostle.frameworks.backends.torch.training import training_lines
+from jostle.frameworks.backends.torch.windows import WINDOWS
 from jostle.frameworks.graph import PARAMETER, Graph, Leaf
 from jostle.frameworks.operators.dropout import BY_CHANCE
 
@@ -49,7 +60,19 @@ EXPRESSIONS = {
     **SAMPLING,
     **LAYERS,
     **DROPOUT,
+    **SPECIAL_FUNCTIONS,
+    **ARITHMETIC,
+    **ACTIVATIONS,
+    **QUANTIZATION,
+    **STATISTICS,
+    **LINEAR_ALGEBRA,
+    **SELECTION,
+    **PLAIN_NORMALISATION,
+    **WINDOWS,
+    **RECURRENT,
 }
+# Of fake_quantize, torch documents the gradient of what is not quantized.
+WITHOUT_GRADIENT = {"heaviside", "fake_quantize"}
 CHANNELS_LAST = {4: "torch.channels_last", 5: "torch.channels_last_3d"}
 
 
@@ -71,6 +94,8 @@ class TorchLowering:
         if phase not in self.phases:
             raise Unsupported(f"has no phase {phase}")
         self.refuse(graph)
+        if phase != PREDICT:
+            require_gradients(graph, WITHOUT_GRADIENT)
         lines = ["import torch", "import torch.nn.functional as F", "", ""]
         trained = {GRADIENT: differentiated(graph), TRAIN: trainable(graph)}.get(phase, [])
         lines += [*_model(graph, followed(graph, trained)), "", "", *_tensors(graph, phase, trained)]

@@ -18,7 +18,19 @@ def _resize(call: Call) -> str:
     return fill(f'F.interpolate({{0}}, size={{size}}, mode="{named}", align_corners={bool(corners)})', call)
 
 
+def _antialiased(call: Call) -> str:
+    mode = {"linear": "bilinear", "cubic": "bicubic"}[call.attributes["mode"]]
+    return fill(f'F.interpolate({{0}}, size={{size}}, mode="{mode}", antialias=True)', call)
+
+
+def _affine_grid(call: Call) -> str:
+    batch, height, width, _ = call.type.shape
+    return fill(f"F.affine_grid({{0}}, [{batch}, 1, {height}, {width}], align_corners={{align_corners}})", call)
+
+
 SAMPLING: Mapping[str, Expression] = {
     "resize": _resize,
+    "resize_antialias": _antialiased,
+    "affine_grid": _affine_grid,
     "grid_sample": template("F.grid_sample({0}, {1}, {mode}, {padding}, align_corners={align_corners})"),
 }
