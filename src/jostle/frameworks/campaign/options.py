@@ -94,7 +94,7 @@ class FrameworkOptions:
     models: tuple[str, ...] = option(
         NAMES,
         "Models to begin from: .onnx or .json files, folders of them, FILE.py:function that returns (torch module, "
-        f"example input), or {', '.join([*MODELS, EACH_OPERATOR])} (all of these)",
+        f"example input), or {', '.join([*MODELS, EACH_OPERATOR])} (all of these; {EACH_OPERATOR} only without a sweep)",
         Theme.WHAT,
         default=(),
         names_file=True,
@@ -226,8 +226,9 @@ class FrameworkOptions:
 
     @property
     def begin_from(self) -> tuple[str, ...]:
-        """The models to begin from."""
-        return self.models or (*MODELS, EACH_OPERATOR)
+        """The models to begin from; a sweep makes those of one operator anyway."""
+        swept = self.sweep != 0 and not self.no_mutation
+        return self.models or (*MODELS, *(() if swept else (EACH_OPERATOR,)))
 
 
 # All that `jostle frameworks` can be told.
