@@ -94,7 +94,7 @@ class FrameworkOptions:
     models: tuple[str, ...] = option(
         NAMES,
         "Models to begin from: .onnx or .json files, folders of them, FILE.py:function that returns (torch module, "
-        f"example input), or {', '.join([*MODELS, EACH_OPERATOR])} (all of these; {EACH_OPERATOR} only without a sweep)",
+        f"example input), or {', '.join([*MODELS, EACH_OPERATOR])} (all; {EACH_OPERATOR} where nothing is swept)",
         Theme.WHAT,
         default=(),
         names_file=True,
