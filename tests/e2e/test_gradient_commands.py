@@ -14,6 +14,7 @@ from running import Ended, in_this_process
 from test_bad_input import check_refused, snapshot
 
 from jostle.cli.terminal import Exit
+from jostle.composition.settle import FUZZ
 from jostle.zoo import mnist_sample
 from making import forget_failing
 
@@ -32,6 +33,31 @@ def journal(out: Path) -> list[dict[str, Any]]:
 
 
 # Calls that work
+
+
+NEVER_FLIPS = """
+import torch
+
+def build():
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 10))
+    torch.nn.init.constant_(net[1].weight, 1e-3)
+    net[1].bias.data = 1000 - 100 * torch.arange(10.0)
+    return net
+"""
+
+
+@pytest.mark.slow
+def test_a_budget_of_time_holds_with_the_most_steps_that_an_entry_may_get(process: Run, tmp_path: Path) -> None:
+    """Where no step leads anywhere, all of them are made before the budget is looked at."""
+    (tmp_path / "net.py").write_text(NEVER_FLIPS)
+    most = FUZZ.options["iterations"].kind.bounds
+    assert most is not None
+    call = (
+        f"fuzz {tmp_path / 'net.py'}:build --seeds jostle.zoo:mnist_sample --recipe dlfuzz --force --json --budget 1s"
+    )
+    more = f"--iterations {most.high:.0f} --no-minimise --no-confirm --out {tmp_path / 'out'}"
+    ended = process(*call.split(), *more.split())  # within the patience of `process`
+    assert ended.code in (Exit.CLEAN, Exit.FINDINGS) and ended.json()["executions"] > 500, ended.err
 
 
 def test_dlfuzz_finds_flips_and_leaves_them_as_images_before_and_after_minimising(

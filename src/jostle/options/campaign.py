@@ -317,12 +317,15 @@ class CountedLayerOptions:
     )
 
 
+MOST_ITERATIONS = 1000  # made within one step of the campaign, after which alone its budget is looked at
+
+
 @dataclass(frozen=True)
 class StepOptions:
     """Steps along gradients, which the seed list counts too."""
 
     iterations: int = option(
-        whole(1, 1_000_000), "Gradient steps for each entry of the list", Theme.GRADIENTS, default=3
+        whole(1, MOST_ITERATIONS), "Gradient steps for each entry of the list", Theme.GRADIENTS, default=3
     )
     limit: float = option(
         number("give a number that is not negative", at_least=0),
