@@ -131,6 +131,11 @@ def encode(graph: Graph) -> bytes:
     return json.dumps(graph_as_json(graph), separators=(",", ":")).encode()
 
 
+def encode_readably(graph: Graph) -> bytes:
+    """The same on many lines, for people."""
+    return (json.dumps(graph_as_json(graph), indent=2) + "\n").encode()
+
+
 def decode(content: bytes | str) -> Graph:
     """The graph that was encoded; Invalid if the content is anything else."""
     try:

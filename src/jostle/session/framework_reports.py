@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS
-from jostle.frameworks.graph import Graph, graph_as_json
+from jostle.frameworks.graph import Graph, encode_readably
 from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.disagreement import FAILURES, Disagreement, Symptom
 from jostle.frameworks.judging.eager_twin import eager_twin, witnesses
@@ -19,7 +19,6 @@ from jostle.frameworks.reduction.simplifications import plainly_named
 from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.graph_signature import Signature
 from jostle.storage.environment import environment
-from jostle.storage.files import as_json as json_bytes
 from jostle.storage.findings import ISSUE, SCRIPT
 
 REDUCED = "reduced.json"
@@ -40,7 +39,7 @@ class FrameworkReports:
         What a crash or hang `shown` before says is enough, so that no process need die of it again.
         """
         small = plainly_named(small)
-        files = {REDUCED: json_bytes(graph_as_json(small))}
+        files = {REDUCED: encode_readably(small)}
         return files | self._reproducer(small, signature, shown)
 
     def known_as(self, small: Graph, signature: Signature) -> KnownIssue | None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jostle.frameworks.drawing import single
-from jostle.frameworks.graph import Graph, Invalid, Leaf, Node, decode, encode, graph_as_json
+from jostle.frameworks.graph import Graph, Invalid, Leaf, Node, decode, encode, encode_readably, graph_as_json
 from jostle.frameworks.models import MODELS
 from jostle.frameworks.operators.all_operators import FUNCTIONS, LAYERS, OPERATORS, SHAPING, types_of
 from jostle.frameworks.operators.elementwise import ELEMENTWISE
@@ -27,7 +27,14 @@ def test_a_graph_of_any_operator_is_valid_and_survives_being_written(name: str) 
     for _ in range(5):
         graph = single(name, rng, specials=0.3)
         types_of(graph)
-        assert encode(decode(encode(graph))) == encode(graph)
+        assert encode(decode(encode(graph))) == encode(graph) == encode(decode(encode_readably(graph)))
+
+
+def test_an_attribute_without_bound_survives_being_written() -> None:
+    leaves = {"x": Leaf("input", np.ones((2, 3), np.float32)), "z": Leaf("input", np.ones((2, 3), np.float32))}
+    graph = Graph(leaves, (Node("y", "cdist", ("x", "z"), {"p": float("inf")}),), ("y",))
+    for written in (encode(graph), encode_readably(graph)):
+        types_of(decode(written))
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
