@@ -48,7 +48,7 @@ def test_the_commands_of_the_page_run(
 def test_the_script_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (script,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     exec(compile(script, "frameworks.md", "exec"), {})
-    assert "300 operators" in capsys.readouterr().out
+    assert "305 operators" in capsys.readouterr().out
 
 
 def test_the_page_names_every_backend() -> None:
