@@ -9,12 +9,12 @@ from collections.abc import Container
 NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 LONGEST = 40  # characters of a stranger's name that are kept
 IMPORTED = "base64 helper jax jnp lax np numpy_helper optax ort ov paddle pt pytensor tf torch"
-BUILT_IN = "bool dict float len print range staticmethod sum zip"
+BUILT_IN = "bool dict float len list print range staticmethod str sum zip"
 ASSIGNED = """
-    compiled computed constants core differentiate dtype exact expected forward found gradients graph gru inputs
-    loss loss_of losses lstm lstm_from model name nodes objective optimiser optimizer options others outputs
-    over_time parameter parameters pull_back result rnn rnn_from sample session state step symbols tape target
-    tolerance train updates value values
+    compiled computed constants core differentiate dtype exact executor expected first_half forward found given
+    gradients graph gru inputs loss loss_of losses lstm lstm_from model name nodes objective one optimiser optimizer
+    options others outputs over_time parameter parameters program pull_back result rnn rnn_from sample second_half
+    session state step symbols tape target tolerance train updates value values wanted
 """
 # What programs of any lowering, and the scripts made of them, mean something else by.
 RESERVED = frozenset(f"{IMPORTED} {BUILT_IN} {ASSIGNED}".split())

@@ -134,13 +134,14 @@ WINDOWS: Mapping[str, Kernel] = {
 
 
 def resize_antialias(call: Call, x: Tensor) -> Tensor:
+    """One axis after the other: torch 2.13 makes every row the first one where only one column is left."""
     mode = {"linear": "bilinear", "cubic": "bicubic"}[call.attributes["mode"]]
     height, width = call.attributes["size"]
-    if x.shape[3] == 1:  # of an image of one column, torch 2.13 makes every row the first one
-        return F.interpolate(x.repeat(1, 1, 1, 2), (height, 2), mode=mode, antialias=True)[..., :1].repeat(
-            1, 1, 1, width
-        )
-    return F.interpolate(x, (height, width), mode=mode, antialias=True)
+    columns = x if x.shape[3] > 1 else x.repeat(1, 1, 1, 2)
+    tall = F.interpolate(columns, (height, columns.shape[3]), mode=mode, antialias=True)
+    if x.shape[3] == 1:
+        return tall[..., :1].repeat(1, 1, 1, width)
+    return F.interpolate(tall, (height, width), mode=mode, antialias=True)
 
 
 def affine_grid(call: Call, theta: Tensor) -> Tensor:

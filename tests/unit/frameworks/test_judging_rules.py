@@ -113,7 +113,7 @@ def test_the_judge_names_no_operators_but_those_that_it_adds_to_move_results() -
 
 def test_a_normalisation_by_a_variance_has_an_epsilon() -> None:
     normalising = [one for one in OPERATORS.values() if one.variance is not None]
-    assert len(normalising) == 5
+    assert len(normalising) == 9
     assert all("epsilon" in one.domains for one in normalising)
 
 

@@ -221,5 +221,5 @@ def _exponents(first: TensorType, attributes: Attributes, rng: np.random.Generat
     return (Wanted(partner_shape(first.shape, rng), "int32", "values"),)
 
 
-LDEXP = Operator("ldexp", "a 2ᵇ", _ldexp, lambda first: first.is_float, extras=_exponents, rounding=Rounding.ONCE)
+LDEXP = Operator("ldexp", "a 2ᵇ", _ldexp, lambda first: first.is_float, extras=_exponents, rounding=Rounding.RELATIVE)
 ARITHMETIC = (*WITH_SCALARS, *ON_FLOATS, *PAIRS, *IN_ONE_STEP, LDEXP)

@@ -38,7 +38,7 @@ def sparse_plus(x: Tensor) -> Tensor:
 
 
 def softplus_beta(call: Call, x: Tensor) -> Tensor:
-    beta = call.attributes["beta"]
+    beta: float = call.attributes["beta"]
     return softplus(x * beta) / beta
 
 

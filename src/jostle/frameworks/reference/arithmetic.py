@@ -91,7 +91,7 @@ def isclose(call: Call, a: Tensor, b: Tensor) -> Tensor:
         a, b = a.to(torch.float64), b.to(torch.float64)
     # Most libraries document |a - b| ≤ absolute + relative |b| and nothing else: by that, all is close to infinity.
     undefined_where(b.isinf() & (a != b), "whether something is close to infinity")
-    near = (a - b).abs() <= call.attributes["absolute"] + call.attributes["relative"] * b.abs()
+    near: Tensor = (a - b).abs() <= call.attributes["absolute"] + call.attributes["relative"] * b.abs()
     equal = (a == b) | (a.isfinite() & b.isfinite() & near)
     return equal | (a.isnan() & b.isnan()) if call.attributes["equal_nan"] else equal
 

@@ -24,12 +24,17 @@ def _turned(x: Tensor, turn: bool) -> Tensor:
 
 def gemm(call: Call, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
     of = call.attributes
-    product = torch.matmul(_turned(a, of["trans_a"]), _turned(b, of["trans_b"]))
-    return of["alpha"] * product + of["beta"] * c
+    return _weighed(call, torch.matmul(_turned(a, of["trans_a"]), _turned(b, of["trans_b"])), c)
+
+
+def _weighed(call: Call, product: Tensor, added: Tensor) -> Tensor:
+    alpha: float = call.attributes["alpha"]
+    beta: float = call.attributes["beta"]
+    return alpha * product + beta * added
 
 
 def baddbmm(call: Call, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
-    return call.attributes["alpha"] * torch.matmul(a, b) + call.attributes["beta"] * c
+    return _weighed(call, torch.matmul(a, b), c)
 
 
 def inner(a: Tensor, b: Tensor) -> Tensor:
@@ -104,18 +109,20 @@ def finite(formula: Callable[[Tensor], Tensor]) -> Formula:
 def _invertible(x: Tensor) -> Tensor:
     """Frameworks lose as many digits as the condition has, whatever single elements would allow."""
     sizes = torch.linalg.svdvals(x.detach())
-    undefined_where(sizes[..., 0] > WORST_CONDITION * sizes[..., -1], "a matrix that is nearly without an inverse")
+    undefined_where(sizes[..., 0] >= WORST_CONDITION * sizes[..., -1], "a matrix that is nearly without an inverse")
     return x
 
 
 def matrix_exp(x: Tensor) -> Tensor:
     undefined_where(summed(x.abs(), [-1]) > LARGEST_EXPONENT, "e to the power of a large matrix")
-    return torch.linalg.matrix_exp(x)
+    found: Tensor = torch.linalg.matrix_exp(x)
+    return found
 
 
 def cholesky_of_gram(x: Tensor) -> Tensor:
     undefined_where(summed(torch.square(x), [-2, -1]) > WORST_CONDITION, "a factor of a matrix of bad condition")
-    return torch.linalg.cholesky(torch.matmul(x, x.mT) + torch.eye(x.shape[-2], dtype=x.dtype))
+    factor: Tensor = torch.linalg.cholesky(torch.matmul(x, x.mT) + torch.eye(x.shape[-2], dtype=x.dtype))
+    return factor
 
 
 def matrix_power(call: Call, x: Tensor) -> Tensor:
@@ -136,7 +143,8 @@ def matrix_norm(call: Call, x: Tensor) -> Tensor:
 def solve(call: Call, a: Tensor, b: Tensor) -> Tensor:
     undefined_where(~a.isfinite(), "a solution for a matrix that is not finite")
     undefined_where(~b.isfinite(), "a solution for what is not finite")
-    return torch.linalg.solve(_invertible(a), b)
+    solution: Tensor = torch.linalg.solve(_invertible(a), b)
+    return solution
 
 
 def triangular_solve(call: Call, a: Tensor, b: Tensor) -> Tensor:

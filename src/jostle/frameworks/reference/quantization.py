@@ -14,7 +14,7 @@ from jostle.frameworks.reference.undefined import undefined_with_nan
 
 def _levels(call: Call, x: Tensor, dtype: str) -> Tensor:
     undefined_with_nan(x, "a quantization")
-    levels = torch.round(x.detach() / call.attributes["scale"]) + call.attributes["zero_point"]
+    levels: Tensor = torch.round(x.detach() / call.attributes["scale"]) + call.attributes["zero_point"]
     return levels.clamp(least(dtype), most(dtype))
 
 
@@ -23,7 +23,9 @@ def quantize(call: Call, x: Tensor) -> Tensor:
 
 
 def _dequantized(call: Call, levels: Tensor) -> Tensor:
-    return (levels.to(torch.float64) - call.attributes["zero_point"]) * call.attributes["scale"]
+    scale: float = call.attributes["scale"]
+    zero_point: int = call.attributes["zero_point"]
+    return (levels.to(torch.float64) - zero_point) * scale
 
 
 QUANTIZATION: Mapping[str, Formula] = {

@@ -16,7 +16,7 @@ from jostle.frameworks.reference.undefined import undefined_where
 
 def lgamma(call: Call, x: Tensor) -> Tensor:
     undefined_where(x == -torch.inf, "lgamma of -∞")
-    return torch.special.gammaln(x)
+    return torch.lgamma(x)
 
 
 # What digamma(x) is less than log(x) - 1 / (2 x) far above 0, by powers of 1 / x².

@@ -107,9 +107,10 @@ def diff(call: Call, x: Tensor) -> Tensor:
 
 
 def trapezoid(call: Call, x: Tensor) -> Tensor:
-    axis = call.attributes["axis"]
+    axis: int = call.attributes["axis"]
+    dx: float = call.attributes["dx"]
     size = x.shape[axis] - 1
-    return ((x.narrow(axis, 0, size) + x.narrow(axis, 1, size)) / 2).sum(axis) * call.attributes["dx"]
+    return ((x.narrow(axis, 0, size) + x.narrow(axis, 1, size)) / 2).sum(axis) * dx
 
 
 def _covariance(x: Tensor, correction: int) -> Tensor:

@@ -38,7 +38,8 @@ def im2col(call: Call, x: Tensor) -> Tensor:
 
 
 def sum_pool(call: Call, x: Tensor) -> Tensor:
-    return (seen(x, _places(call, x), 0.0).sum(-1) / call.attributes["divisor"]).reshape(call.type.shape)
+    divisor: int = call.attributes["divisor"]
+    return (seen(x, _places(call, x), 0.0).sum(-1) / divisor).reshape(call.type.shape)
 
 
 def _largest(call: Call, x: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
@@ -62,7 +63,8 @@ def max_pool_indices(call: Call, x: Tensor) -> Tensor:
 
 def max_unpool(call: Call, x: Tensor) -> Tensor:
     sizes = call.type.shape[2:]
-    x = x[(..., *(slice(size) for size in sizes))]
+    for axis, size in enumerate(sizes, 2):
+        x = x.narrow(axis, 0, size)
     values, pixels = _largest(call, x, torch.arange(prod(sizes)).reshape(sizes))
     named = pixels.unsqueeze(-2) == torch.arange(prod(sizes)).unsqueeze(1)
     return torch.where(named, values.unsqueeze(-2), 0.0).sum(-1).reshape(call.type.shape)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from jostle.frameworks.backends.program import Expression
 from jostle.frameworks.backends.templates import templates
 
-SPLIT = "(lambda a, b: {gated})(*jnp.split({{0}}, 2, axis={{axis}}))"
+SPLIT = "(lambda first_half, second_half: {gated})(*jnp.split({{0}}, 2, axis={{axis}}))"
 
 ACTIVATIONS: Mapping[str, Expression] = templates(
     {
@@ -24,9 +24,9 @@ ACTIVATIONS: Mapping[str, Expression] = templates(
         "scaled_tanh": "{alpha} * jnp.tanh({beta} * {0})",
         "softplus_beta": "jax.nn.softplus({beta} * {0}) / {beta}",
         "softmin": "jax.nn.softmax(-{0}, axis={axis})",
-        "swiglu": SPLIT.format(gated="jax.nn.silu(a) * b"),
-        "geglu": SPLIT.format(gated="a * jax.nn.gelu(b, approximate=False)"),
-        "reglu": SPLIT.format(gated="a * jax.nn.relu(b)"),
+        "swiglu": SPLIT.format(gated="jax.nn.silu(first_half) * second_half"),
+        "geglu": SPLIT.format(gated="first_half * jax.nn.gelu(second_half, approximate=False)"),
+        "reglu": SPLIT.format(gated="first_half * jax.nn.relu(second_half)"),
         "crelu": "jnp.concatenate([jax.nn.relu({0}), jax.nn.relu(-{0})], axis={axis})",
     }
 )

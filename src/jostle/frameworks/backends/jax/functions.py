@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 GRID_SAMPLE = """
 def sample(x, down, across, mode):
     at = lambda image, *places: jax.scipy.ndimage.map_coordinates(image, places, order=1, mode=mode)
@@ -42,9 +44,31 @@ OVER_TIME = """
 def over_time(step, x, start):
     return jax.vmap(lambda x: lax.scan(step, start, x)[1], in_axes=1, out_axes=1)(x)
 """
-DEFINITIONS: dict[str, tuple[str, ...]] = {
+RNN_FROM = """
+def rnn_from(x, w, u, b, h, activation, reverse):
+    def step(h, x):
+        h = activation(x @ w.T + b + h @ u.T)
+        return h, h
+
+    return lax.scan(step, h, x, reverse=reverse)[1]
+"""
+LSTM_FROM = """
+def lstm_from(x, w, u, b, h, cell, clip, reverse):
+    def step(state, x):
+        h, cell = state
+        gates = x @ w.T + b + h @ u.T
+        i, f, g, o = jnp.split(jnp.clip(gates, -clip, clip) if clip else gates, 4, axis=1)
+        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(cell)
+        return (h, cell), h
+
+    return lax.scan(step, (h, cell), x, reverse=reverse)[1]
+"""
+DEFINITIONS: Mapping[str, tuple[str, ...]] = {
     "grid_sample": (GRID_SAMPLE,),
     "rnn": (OVER_TIME, RNN),
     "lstm": (OVER_TIME, LSTM),
     "gru": (OVER_TIME, GRU),
+    "rnn_from": (RNN_FROM,),
+    "lstm_from": (LSTM_FROM,),
 }

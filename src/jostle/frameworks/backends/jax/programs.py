@@ -17,7 +17,7 @@ from jostle.frameworks.backends.jax.normalisation import NORMALISATION
 from jostle.frameworks.backends.jax.plain_normalisation import PLAIN_NORMALISATION
 from jostle.frameworks.backends.jax.pooling import POOLING
 from jostle.frameworks.backends.jax.quantization import QUANTIZATION
-from jostle.frameworks.backends.jax.recurrent import LOOPS, RECURRENT
+from jostle.frameworks.backends.jax.recurrent import RECURRENT
 from jostle.frameworks.backends.jax.reductions import REDUCTIONS
 from jostle.frameworks.backends.jax.sampling import SAMPLING
 from jostle.frameworks.backends.jax.selection import SELECTION
@@ -168,7 +168,7 @@ def _training(graph: Graph, jit: bool) -> str:
 
 def _model(graph: Graph, returned: str) -> list[str]:
     lines = [*statements(graph, EXPRESSIONS), f"return {returned}"]
-    definitions = dict.fromkeys(part for node in graph.nodes for part in (DEFINITIONS | LOOPS).get(node.operator, ()))
+    definitions = dict.fromkeys(part for node in graph.nodes for part in DEFINITIONS.get(node.operator, ()))
     return [
         *(f"\n{definition.strip()}\n" for definition in definitions),
         "",

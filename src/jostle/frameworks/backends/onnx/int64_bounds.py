@@ -16,7 +16,7 @@ BoundOf = Callable[[Call, Sequence[Bound]], Bound]
 
 
 def _reduced_count(call: Call) -> int:
-    axes = call.attributes.get("axes", [call.attributes.get("axis", 0)])
+    axes: list[int] = call.attributes.get("axes", [call.attributes.get("axis", 0)])
     return max(1, math.prod(call.types[0].shape[axis] for axis in axes))
 
 

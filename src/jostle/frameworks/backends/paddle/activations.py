@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from jostle.frameworks.backends.program import Expression
 from jostle.frameworks.backends.templates import templates
 
-SPLIT = "(lambda a, b: {gated})(*paddle.split({{0}}, 2, axis={{axis}}))"
+SPLIT = "(lambda first_half, second_half: {gated})(*paddle.split({{0}}, 2, axis={{axis}}))"
 
 ACTIVATIONS: Mapping[str, Expression] = templates(
     {
@@ -22,9 +22,9 @@ ACTIVATIONS: Mapping[str, Expression] = templates(
         "scaled_tanh": "paddle.stanh({0}, scale_a={beta}, scale_b={alpha})",
         "softplus_beta": "F.softplus({0}, beta={beta}, threshold=40)",
         "softmin": "F.softmax(-{0}, axis={axis})",
-        "swiglu": SPLIT.format(gated="F.swiglu(a, b)"),
-        "geglu": SPLIT.format(gated="a * F.gelu(b)"),
-        "reglu": SPLIT.format(gated="a * F.relu(b)"),
+        "swiglu": SPLIT.format(gated="F.swiglu(first_half, second_half)"),
+        "geglu": SPLIT.format(gated="first_half * F.gelu(second_half)"),
+        "reglu": SPLIT.format(gated="first_half * F.relu(second_half)"),
         "crelu": "paddle.concat([F.relu({0}), F.relu(-{0})], axis={axis})",
     }
 )

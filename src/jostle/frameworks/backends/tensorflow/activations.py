@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from jostle.frameworks.backends.program import Expression
 from jostle.frameworks.backends.templates import templates
 
-SPLIT = "(lambda a, b: {gated})(*tf.split({{0}}, 2, axis={{axis}}))"
+SPLIT = "(lambda first_half, second_half: {gated})(*tf.split({{0}}, 2, axis={{axis}}))"
 
 ACTIVATIONS: Mapping[str, Expression] = templates(
     {
@@ -24,9 +24,9 @@ ACTIVATIONS: Mapping[str, Expression] = templates(
         "scaled_tanh": "{alpha} * tf.tanh({beta} * {0})",
         "softplus_beta": "tf.nn.softplus({beta} * {0}) / {beta}",
         "softmin": "tf.nn.softmax(-{0}, axis={axis})",
-        "swiglu": SPLIT.format(gated="tf.nn.silu(a) * b"),
-        "geglu": SPLIT.format(gated="a * tf.nn.gelu(b)"),
-        "reglu": SPLIT.format(gated="a * tf.nn.relu(b)"),
+        "swiglu": SPLIT.format(gated="tf.nn.silu(first_half) * second_half"),
+        "geglu": SPLIT.format(gated="first_half * tf.nn.gelu(second_half)"),
+        "reglu": SPLIT.format(gated="first_half * tf.nn.relu(second_half)"),
         "crelu": "tf.nn.crelu({0}, axis={axis})",
     }
 )
