@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from jostle.interfaces import Feedback, Learner
 from jostle.lineage import Mutation
-from jostle.records import NO_TRACE, Candidates, Lesson, Trace, all_rows
+from jostle.records import NO_PARENT, NO_TRACE, Candidates, Lesson, Trace, all_rows
 from jostle.storage.corpus import Corpus
 
 
@@ -63,7 +64,8 @@ class Admission:
     def count_new(self, kept: Candidates, trace: Trace) -> Tensor:
         """Counts what others kept, from which nobody here learns; which rows are new to all of them [kept] bool."""
         self.corpus.count(kept)
-        gains = self.gains(kept, trace)
+        unknown = torch.full_like(kept.parents, NO_PARENT)  # ids of what nobody here learnt of
+        gains = self.gains(replace(kept, parents=unknown), trace)
         return (gains > 0).any(1) if gains.shape[1] else torch.ones(len(kept), dtype=torch.bool)
 
     def add(self, lesson: Lesson) -> None:

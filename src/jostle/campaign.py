@@ -258,7 +258,7 @@ class Campaign:
         return self._budget.seconds is not None and seconds >= self._budget.seconds
 
     def _plant(self) -> None:
-        """Runs the seeds, as step 0; all that violate nothing enter the corpus."""
+        """Runs the seeds, as step 0; all that nothing bars enter the corpus."""
         started = time.monotonic()
         seeds = self._seeds.as_candidates()
         trace = Trace.joined([self._target.run(part) for part in seeds.split(self._batch)])

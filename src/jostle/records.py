@@ -24,8 +24,9 @@ NO_NUMBER = -1  # fills up rows of numbers that are fewer than others
 
 # In a trace's metadata, numbers [rows, any] filled up with NO_NUMBER:
 LIBRARY = "library"  # the parts of libraries that a model made work
-DEFECTS = "defects"  # the defects that it shows
-OF_ANY_WIDTH = (LIBRARY, DEFECTS)
+DEFECTS = "defects"  # the defects that it shows, in order
+DEFECT_KINDS = "kinds of defects"  # the backend and symptom of each
+OF_ANY_WIDTH = (LIBRARY, DEFECTS, DEFECT_KINDS)
 
 Bug = tuple[str, int]  # its kind, and its number within that
 
@@ -315,7 +316,7 @@ class Verdicts:
     kind: str
     bugs: Tensor  # [batch] int64, NO_BUG where the property holds
     describe: Callable[[int], Violation]  # by row, called for the first row of a new bug only
-    may_be_parents: Tensor | None = None  # [batch] bool: rows to mutate further whatever they violate; none of them
+    may_be_parents: Tensor | None = None  # [batch] bool: to mutate all the same; None: no violating row is
 
     @staticmethod
     def where(

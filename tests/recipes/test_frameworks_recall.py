@@ -14,7 +14,7 @@ from jostle.foreign import Crash, attempt
 from jostle.frameworks.backends.program import GRADIENT, PREDICT, TRAIN, arrays_of
 from jostle.frameworks.backends.torch.programs import EAGER
 from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS, Examiner
-from jostle.frameworks.campaign.feedback import FirstShown, RaisedInconsistency
+from jostle.frameworks.campaign.feedback import DefectsOfParents, LibraryCoverage, RaisedInconsistency
 from jostle.frameworks.campaign.graph_store import GraphStore
 from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.oracle import BackendAgrees
@@ -31,7 +31,7 @@ from jostle.frameworks.reduction.reduce import SameDefect, reduce
 from jostle.frameworks.reference.run import result
 from jostle.frameworks.strategies.all_strategies import Greedy
 from jostle.graph_signature import parse
-from jostle.records import DEFECTS, LIBRARY, NO_LABEL, Finding, Seeds
+from jostle.records import NO_LABEL, Finding, Seeds
 
 Switch = Callable[[str], str]  # a program of torch to the same with a bug
 VOCABULARY = ("conv", "relu", "sin", "cast", "dropout", "linear", "add", "mul", "tanh", "reshape")
@@ -76,11 +76,11 @@ def campaign_of(
     edits = edits_with([OPERATORS[name] for name in VOCABULARY])
     target = BackendComparison(store, runner, [phase], Examiner(runner, []), {})
     swept = Sweep(VOCABULARY, share_of(sweep, VOCABULARY), lambda number: len(store.get(number).nodes))
-    defects = FirstShown(DEFECTS, "shown by models")
+    defects = DefectsOfParents()
     campaign = Campaign(
         target=target,
         mutator=Edits(edits, store, plan),
-        feedbacks=[FirstShown(LIBRARY, "parts"), RaisedInconsistency(), defects],
+        feedbacks=[LibraryCoverage(), RaisedInconsistency(), defects],
         oracles=[BackendAgrees("torch", symptom, lambda: target.faults, defects.knows) for symptom in Symptom],
         scheduler=SeedScores(Greedy(list(edits)), plan, Weights(), sweep=swept),
         seeds=Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs)),

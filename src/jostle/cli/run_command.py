@@ -48,9 +48,13 @@ def _run_or_give_up() -> int:
     """Where even telling of a failure fails, Python would end with the exit code of findings."""
     try:
         return run_command()
+    except Interrupted:  # once more, while the first was told
+        os._exit(Exit.INTERRUPTED)
     except BaseException:
-        os.write(STANDARD_ERROR, BEYOND_TELLING)
-        os._exit(Exit.OUR_ERROR)
+        try:
+            os.write(STANDARD_ERROR, BEYOND_TELLING)
+        finally:
+            os._exit(Exit.OUR_ERROR)
 
 
 def _always_end_with(code: int) -> None:

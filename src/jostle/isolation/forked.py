@@ -60,6 +60,8 @@ class Template:
             self._ask({"import": list(modules[start : start + TAUGHT])})
 
     def pid(self, tag: str) -> int | None:
+        if tag not in self._pids:
+            self._wake()
         self.listen()
         return self._pids.get(tag)
 

@@ -9,7 +9,7 @@ import torch
 
 from jostle.campaign import Budget, Campaign
 from jostle.composition.compose import budget_of
-from jostle.frameworks.campaign.feedback import FirstShown, RaisedInconsistency
+from jostle.frameworks.campaign.feedback import DefectsOfParents, LibraryCoverage, RaisedInconsistency
 from jostle.frameworks.campaign.graph_store import GraphStore
 from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.options import FrameworkOptions
@@ -27,7 +27,7 @@ from jostle.frameworks.workers.backend_pool import BackendPool
 from jostle.interfaces import Crew
 from jostle.options.campaign import RunOptions
 from jostle.options.schema import Settings
-from jostle.records import DEFECTS, LIBRARY, NO_LABEL, Seeds, Share
+from jostle.records import NO_LABEL, Seeds, Share
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,13 @@ def frameworks(
     operators = options.operators or tuple(OPERATORS)
     plan, edits = Plan(), edits_with([OPERATORS[name] for name in operators])
     strategy = EDIT_STRATEGIES[options.strategy](list(edits))
-    sweep = Sweep(operators, share_of(options.sweep, operators), lambda number: len(store.get(number).nodes))
-    defects = FirstShown(DEFECTS, "shown by models")
+    worker = share.worker if share else 0
+    sweep = Sweep(operators, share_of(options.sweep, operators), lambda number: len(store.get(number).nodes), worker)
+    defects = DefectsOfParents()
     campaign = Campaign(
         target=target,
         mutator=Edits(edits, store, plan),
-        feedbacks=[FirstShown(LIBRARY, "parts"), RaisedInconsistency(), defects],
+        feedbacks=[LibraryCoverage(), RaisedInconsistency(), defects],
         oracles=_oracles(target, backends, defects),
         scheduler=SeedScores(strategy, plan, options.weights, options.order, sweep),
         seeds=seeds,
@@ -87,7 +88,7 @@ def graph_seeds(store: GraphStore, graphs: dict[str, Graph]) -> Seeds:
     return Seeds(store.put_all(list(graphs.values())), torch.full((len(graphs),), NO_LABEL), tuple(graphs))
 
 
-def _oracles(target: BackendComparison, backends: BackendPool, defects: FirstShown) -> list[BackendAgrees]:
+def _oracles(target: BackendComparison, backends: BackendPool, defects: DefectsOfParents) -> list[BackendAgrees]:
     """One for every backend and symptom, so that a frequent defect of one hides none of another."""
     names = [name for name in backends.names if name != REFERENCE]
     return [

@@ -13,7 +13,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from jostle.records import Candidates, Finding
+from jostle.records import NO_PARENT, Candidates, Finding
 from jostle.storage.campaign_record import COPY
 from jostle.storage.files import portable
 from jostle.storage.finding_record import RECORD, FindingRecord, InputType, encode_record, record_as_json
@@ -26,6 +26,7 @@ OF_MOVED = {"seed": "seeds", "placement": "placements"}  # of inputs only whose 
 # What makes a folder of a finding with the record only.
 BEFORE_RECORD = (COPY, *(f"{name}.npy" for name in (*ARRAYS, *OF_SEEDS, *OF_MOVED)))
 LONGEST_TEXT = 20_000  # characters of any one text in a record, so that a traceback without end fills no disk
+DRAWN_ANEW = "drawn anew"  # in place of a seed, of what descends from none
 TEXT = "told"  # the name within a block of its places and records; older logs have it too
 
 
@@ -80,7 +81,7 @@ def finding_record_of(finding: Finding, input_type: InputType, change: float | N
         bug=finding.bug,
         step=finding.step,
         execution=finding.execution,
-        seed=_shortened(row.seeds.names[root]),
+        seed=_shortened(_seed_of(row)),
         root=root,
         parent=int(row.parents[0]),
         mutation=row.mutations[0],
@@ -88,6 +89,12 @@ def finding_record_of(finding: Finding, input_type: InputType, change: float | N
         details=_shortened(portable(dict(violation.details))),
         own_label=row.seeds.completed is not None and bool(row.seeds.completed[root]),
     )
+
+
+def _seed_of(row: Candidates) -> str:
+    """The name of the seed that an input descends from."""
+    drawn = int(row.parents[0]) == NO_PARENT and not row.mutations.of_seeds[0]
+    return DRAWN_ANEW if drawn else row.seeds.names[int(row.roots[0])]
 
 
 def _shortened(value: Any) -> Any:

@@ -12,7 +12,7 @@ import torch
 from jostle.errors import OutputRefused
 from jostle.foreign import Crash
 from jostle.frameworks.backends.program import PREDICT, TRAIN
-from jostle.frameworks.campaign.feedback import FirstShown, numbers_of
+from jostle.frameworks.campaign.feedback import LibraryCoverage, numbers_of
 from jostle.frameworks.campaign.graph_store import GraphStore, graph_number
 from jostle.frameworks.campaign.mutator import Edits, Plan
 from jostle.frameworks.campaign.scheduler import SeedScores, Weights
@@ -162,12 +162,11 @@ def test_children_are_edited_as_planned() -> None:
 
 
 def test_a_part_of_a_library_is_new_once() -> None:
-    coverage = FirstShown(LIBRARY, "parts")
+    coverage = LibraryCoverage()
     trace = trace_of([["a", "b"], ["b"], ["c"]])
     assert assessed(coverage, trace).tolist() == [2.0, 0.0, 1.0]
     assert assessed(coverage, trace).tolist() == [0.0, 0.0, 0.0]
     assert coverage.coverage() == {"library": {"parts": 3}}
-    assert coverage.knows("a") and not coverage.knows("d")
 
 
 def scores(order: str = "score", weights: Weights | None = None) -> SeedScores:

@@ -86,7 +86,8 @@ def test_a_model_gains_by_more_than_its_parent_and_than_others_with_its_operator
     planted(raised, 1.0, 100.0)
     assert gains_of(raised, 0, 10.0, True, False) == 0  # another model with that operator has more
     assert gains_of(raised, 1, 10.0, False, True) == 0  # its parent has more
-    assert gains_of(raised, 0, 10.0, False, True) == 0  # and this operator has had as much by now
+    assert gains_of(raised, 0, 10.0, False, True) > 0  # so nothing is remembered of that one
+    assert gains_of(raised, 0, 10.0, False, True) == 0
     assert gains_of(raised, 0, 1000.0, False, True) > 0
     assert gains_of(raised, 0, 1000.0, True, False) > 0
 
@@ -123,3 +124,24 @@ def test_models_that_run_again_together_gain_as_they_did_one_after_another(seed:
         together.assess(children(*parents), trace_of(values.tolist(), operators.tolist())).tolist()
         == torch.cat(gains).tolist()
     )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_gained_nothing_need_not_be_seen_again_to_go_on(seed: int) -> None:
+    rng = torch.Generator().manual_seed(seed)
+    lived, resumed = RaisedInconsistency(), RaisedInconsistency()
+    planted(lived, 1.0)
+    planted(resumed, 1.0)
+    entries = 1
+    for _ in range(60):
+        parent = int(torch.randint(entries, (1,), generator=rng))
+        trace = trace_of(
+            [[float(10 ** (4 * torch.rand(1, generator=rng)))]], [(torch.rand(2, generator=rng) < 0.6).tolist()]
+        )
+        gain = lived.assess(children(parent), trace)
+        if gain.item() > 0:
+            assert resumed.assess(children(parent), trace).tolist() == gain.tolist()
+            for raised in (lived, resumed):
+                raised.learn(Lesson(children(parent), gain[:, None], trace, ()))
+            entries += 1
+    assert entries > 5

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from jostle.records import NO_NUMBER, NO_PARENT, Candidates, Lesson, Trace
+from jostle.records import DEFECT_KINDS, DEFECTS, LIBRARY, NO_NUMBER, NO_PARENT, Candidates, Lesson, Trace
 
 # In a trace's metadata:
 INCONSISTENCY = "inconsistency"  # [models, pairs of backends] in units of jitter
@@ -18,8 +18,8 @@ LEAST = 1e-3  # of jitter; what is less is none
 
 
 def numbers_of(models: Sequence[Iterable[str]]) -> Tensor:
-    """What each model shows, by name, as numbers [models, most of one], which NO_NUMBER fills up."""
-    numbers = [torch.tensor(sorted(map(number_of, names)), dtype=torch.int64) for names in models]
+    """What each model shows, by name and in order, as numbers [models, most of one], which NO_NUMBER fills up."""
+    numbers = [torch.tensor(list(map(number_of, names)), dtype=torch.int64) for names in models]
     return torch.nn.utils.rnn.pad_sequence(numbers, batch_first=True, padding_value=NO_NUMBER)
 
 
@@ -27,30 +27,56 @@ def number_of(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") >> 1
 
 
-class FirstShown:
-    """Gains where a model shows what no model before it did, by numbers in the trace's metadata."""
+class LibraryCoverage:
+    """Gains where a model makes a part of a library work that never did."""
 
     looks_at_inputs = False
 
-    def __init__(self, column: str, counted: str):
-        """`counted` is what the figure of coverage is called."""
-        self._column, self._counted = column, counted
+    def __init__(self) -> None:
         self._seen: set[int] = set()
 
     def assess(self, candidates: Candidates, trace: Trace) -> Tensor:
-        return torch.tensor([self._new(row) for row in trace.metadata[self._column].tolist()], dtype=torch.float32)
+        return torch.tensor([self._new(row) for row in trace.metadata[LIBRARY].tolist()], dtype=torch.float32)
 
     def _new(self, row: list[int]) -> int:
         new = set(row) - self._seen - {NO_NUMBER}
         self._seen |= new
         return len(new)
 
+    def coverage(self) -> Mapping[str, Mapping[str, float]]:
+        return {LIBRARY: {"parts": len(self._seen)}}
+
+
+class DefectsOfParents:
+    """Gains where a model shows a defect that no model in the corpus was kept for.
+
+    Of the defects of one backend and symptom that a model shows, the first such is the one that it is reported and kept
+    for: the next model that shows all of them is reported for the next.
+    """
+
+    looks_at_inputs = False
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def assess(self, candidates: Candidates, trace: Trace) -> Tensor:
+        rows = zip(trace.metadata[DEFECTS].tolist(), trace.metadata[DEFECT_KINDS].tolist(), strict=True)
+        return torch.tensor([self._new(*row) for row in rows], dtype=torch.float32)
+
+    def _new(self, defects: list[int], kinds: list[int]) -> int:
+        first: dict[int, int] = {}
+        for defect, kind in zip(defects, kinds, strict=True):
+            if defect != NO_NUMBER and defect not in self._seen:
+                first.setdefault(kind, defect)
+        self._seen.update(first.values())
+        return len(first)
+
     def knows(self, name: str) -> bool:
-        """Whether a model showed this."""
+        """Whether a model was kept for the defect of this name."""
         return number_of(name) in self._seen
 
     def coverage(self) -> Mapping[str, Mapping[str, float]]:
-        return {self._column: {self._counted: len(self._seen)}}
+        return {DEFECTS: {"shown by parents": len(self._seen)}}
 
 
 class RaisedInconsistency:
@@ -84,10 +110,9 @@ class RaisedInconsistency:
         if self._highest is None:
             self._highest = torch.zeros(len(operators), len(steps))
         reached = self._highest[operators]
-        raised = steps > (torch.zeros_like(steps) if parent is None else parent)
-        gain = float((torch.where(raised, steps, 0.0) - reached).clamp(min=0).sum())
-        self._highest[operators] = torch.maximum(reached, steps)
-        return gain
+        raised = torch.where(steps > (torch.zeros_like(steps) if parent is None else parent), steps, 0.0)
+        self._highest[operators] = torch.maximum(reached, raised)  # of what gains nothing, nothing is remembered
+        return float((raised - reached).clamp(min=0).sum())
 
     def learn(self, lesson: Lesson) -> None:
         if len(lesson.kept):

@@ -13,7 +13,7 @@ from jostle.frameworks.campaign.single_operators import drawn_anew
 from jostle.frameworks.campaign.sweep import SWEEP, SweptModel
 from jostle.frameworks.edits.all_edits import edited
 from jostle.frameworks.edits.edit import Edit
-from jostle.frameworks.graph import Graph
+from jostle.frameworks.graph import Graph, Invalid
 from jostle.frameworks.strategies.strategy import Moves, Random
 from jostle.lineage import UNCHANGED, Mutation
 from jostle.mutations import Mutations
@@ -52,9 +52,12 @@ class Edits:
         return _descended(replace(parents, inputs=inputs, mutations=Mutations.of(mutations)), planned)
 
     def _made(self, parent: int, child: Moves | SweptModel, rng: Random) -> tuple[Graph, Moves]:
-        if isinstance(child, SweptModel):
+        if not isinstance(child, SweptModel):
+            return self._child(self._store.get(parent), child, rng)
+        try:
             return drawn_anew(child.operator, rng), (SWEEP,)
-        return self._child(self._store.get(parent), child, rng)
+        except Invalid:  # hardly ever: no draw was valid
+            return self._store.get(parent), (SWEEP,)
 
     def _child(self, graph: Graph, moves: Moves, rng: Random) -> tuple[Graph, Moves]:
         """A child, and the edits that made it."""

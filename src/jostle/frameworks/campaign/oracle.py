@@ -47,7 +47,7 @@ class BackendAgrees:
         return disagreement.backend == self._backend and disagreement.symptom == self._symptom
 
     def _may_be_parent(self, shown: Sequence[Fault]) -> bool:
-        """Whether a graph is mutated although it shows defects: for each, one that shows no failure (§3.2)."""
+        """Whether a graph is mutated all the same (§3.2): it shows a defect that no parent does, and fails nowhere."""
         fails = any(fault.disagreement.symptom in FAILURES for fault in shown)
         return not fails and not all(self._shown_by_parents(fault.name) for fault in shown)
 

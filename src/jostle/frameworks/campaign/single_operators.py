@@ -20,7 +20,7 @@ MOST_RANK = 5
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12)  # of axes
 LONG = (16, 17, 31, 33, 64, 100, 257)  # around the widths that vector instructions and blocks of kernels have
 LONG_SHARE, EMPTY_SHARE = 0.25, 0.08  # of models with one such axis, and with an axis of nothing
-# What an input is for -> the share of models in which its values are of a class; indices, masks and variances must
+# What an input is for -> the share of models in which its values are of a class; indices and variances must
 # keep what they mean.
 CLASSED = {"values": 0.6, "nonzero": 0.1, "weights": 0.1, "mask": 0.3, "mean": 0.2}
 LAID_OUT = {"change layout": 0.3, "change style": 0.3}  # edits, and the share of models that they are made of

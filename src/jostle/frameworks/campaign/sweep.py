@@ -24,9 +24,10 @@ class SweptModel:
 class Sweep:
     """Which children of a step are swept, and of which operators: all of them in a drawn order, then all again."""
 
-    def __init__(self, operators: Sequence[str], share: SweepShare, nodes_of: Callable[[int], int]):
-        """`nodes_of` tells how many nodes the graph behind an input's number has."""
+    def __init__(self, operators: Sequence[str], share: SweepShare, nodes_of: Callable[[int], int], worker: int = 0):
+        """`nodes_of` tells how many nodes the graph behind an input's number has; `worker` is whose sweep it is."""
         self._operators, self._share, self._nodes_of = tuple(operators), share, nodes_of
+        self._worker = worker
         self._round: list[str] = []  # operators whose turn is still to come
         self._nodes: list[int] = []  # of each entry
 
@@ -45,6 +46,8 @@ class Sweep:
 
     def learn(self, lesson: Lesson) -> None:
         self._nodes += [self._nodes_of(number) for number in lesson.kept.inputs.flatten().tolist()]
+        if lesson.worker not in (None, self._worker):  # who has not told what its children cost
+            return
         earned = list(zip(lesson.kept.mutations, (lesson.gains > 0).sum(1).tolist(), strict=True))
         earned += [(mutation, FINDING) for mutation in lesson.found]
         swept = sum(worth for mutation, worth in earned if is_swept(mutation))

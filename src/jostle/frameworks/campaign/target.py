@@ -21,7 +21,7 @@ from jostle.frameworks.judging.locate import Unlocated
 from jostle.frameworks.observations import Observation, Runner
 from jostle.frameworks.operators.all_operators import OPERATORS
 from jostle.graph_signature import Signature
-from jostle.records import DEFECTS, LIBRARY, Candidates, Outcome, Trace
+from jostle.records import DEFECT_KINDS, DEFECTS, LIBRARY, Candidates, Outcome, Trace
 
 Observed = Mapping[str, Observation]  # what backends made of one graph in one phase, by backend
 
@@ -40,6 +40,11 @@ class Fault:
     def name(self) -> str:
         """Equal for what is one defect."""
         return f"{self.disagreement.symptom} {self.signature.text}"
+
+    @property
+    def kind(self) -> str:
+        """Of whom, and how it shows: of each kind, a model is reported for one defect."""
+        return f"{self.disagreement.backend} {self.disagreement.symptom}"
 
 
 @dataclass(frozen=True)
@@ -107,8 +112,9 @@ class BackendComparison:
             {},
             crashes={row: one.crash for row, one in enumerate(examined) if one.crash is not None},
             metadata={
-                LIBRARY: numbers_of([_parts(row.values()) for row in rows]),
-                DEFECTS: numbers_of([{fault.name for fault in self.faults[number]} for number in numbers]),
+                LIBRARY: numbers_of([sorted(_parts(row.values())) for row in rows]),
+                DEFECTS: numbers_of([[fault.name for fault in self.faults[number]] for number in numbers]),
+                DEFECT_KINDS: numbers_of([[fault.kind for fault in self.faults[number]] for number in numbers]),
                 OPERATORS_USED: torch.tensor([_operators(graph) for graph in graphs]).view(-1, len(OPERATORS)),
                 INCONSISTENCY: torch.tensor([one.inconsistency for one in examined], dtype=torch.float64),
             },
@@ -131,7 +137,7 @@ class BackendComparison:
             sample = self._runner.run([graphs[row] for row in chosen], phase, [name])
             for row, observed in zip(chosen, sample, strict=True):
                 seen[row] |= observed
-        return seen  # type: ignore[return-value]
+        return {row: {name: one[name] for name in self._runner.names if name in one} for row, one in seen.items()}
 
     def _examined(self, number: int, graph: Graph, by_phase: Mapping[str, Observed]) -> _Row:
         """Notes the defects of a graph, those that are not known first; skipped if there was no time to know all.
