@@ -133,11 +133,10 @@ def test_what_gained_nothing_need_not_be_seen_again_to_go_on(seed: int) -> None:
     planted(lived, 1.0)
     planted(resumed, 1.0)
     entries = 1
-    for _ in range(60):
+    for turn in range(60):
         parent = int(torch.randint(entries, (1,), generator=rng))
-        trace = trace_of(
-            [[float(10 ** (4 * torch.rand(1, generator=rng)))]], [(torch.rand(2, generator=rng) < 0.6).tolist()]
-        )
+        value = float(10 ** (3 * torch.rand(1, generator=rng) + turn / 20))
+        trace = trace_of([[value]], [(torch.rand(2, generator=rng) < 0.6).tolist()])
         gain = lived.assess(children(parent), trace)
         if gain.item() > 0:
             assert resumed.assess(children(parent), trace).tolist() == gain.tolist()
