@@ -20,13 +20,13 @@ Before = Callable[[int, FrameType | None], object] | int | None
 
 
 def end_if_interrupted() -> None:
-    """From now on."""
+    """From now on, an interrupt ends the process at once."""
     _install(dict.fromkeys(ASKING_TO_END, _end_at_once))
 
 
 @contextmanager
 def ending_if_interrupted() -> Iterator[None]:
-    """While this lasts."""
+    """While this lasts, an interrupt ends the process at once."""
     with handled_by(dict.fromkeys(ASKING_TO_END, _end_at_once)):
         yield
 
@@ -44,7 +44,8 @@ def handled_by(handlers: Mapping[signal.Signals, Handler]) -> Iterator[None]:
 
 def _install(handlers: Mapping[signal.Signals, Handler]) -> dict[signal.Signals, Before]:
     """What handled these signals before."""
-    ours = {number: handler for number, handler in handlers.items() if signal.getsignal(number) != signal.SIG_IGN}
+    left_alone = (signal.SIG_IGN, None)  # None: of a handler that is not Python's, which could not be put back
+    ours = {number: handler for number, handler in handlers.items() if signal.getsignal(number) not in left_alone}
     return {number: signal.signal(number, handler) for number, handler in ours.items()}
 
 

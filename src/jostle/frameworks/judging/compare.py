@@ -32,7 +32,7 @@ def judge(graph: Graph, phase: str, observations: Observations, bounds: Referenc
 
 
 def judge_case(case: Case) -> GraphJudgement:
-    """The same of a case."""
+    """What is wrong in a case, and what is counted only."""
     if not case.has_reference:
         return GraphJudgement(tuple(_deaths(case.phase, case.observations)))
     found, doubted, unspecified = [], [], []

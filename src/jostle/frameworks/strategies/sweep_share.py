@@ -10,7 +10,7 @@ from jostle.frameworks.strategies.strategy import Random
 
 FINDING = 10.0  # gains that a new defect is worth: a campaign is for defects, and gains only lead to them
 MODEL_COST = 20.0  # nodes that take as long as what is done once for a model, measured on four backends
-MEMORY = 0.995  # of what is known of worth and cost that is left one child later: what pays today is tired tomorrow
+MEMORY = 0.995  # of what is known of worth and cost that is left one child later: what pays now is soon exhausted
 FIRST_WORTH, FIRST_COST = 1.0, 20.0  # taken for granted, so that what was hardly tried is tried
 
 
