@@ -1,8 +1,8 @@
 """Strategies that choose edits, each beside chance: what they reach per second of processor time, over several seeds.
 
 Counted are steps of inconsistency (over all operators and pairs of backends, with those of the models to begin from),
-parts of libraries and distinct defects. The time is ours and that of all backends. No model is swept, so that edits alone are compared; the models to
-begin from take the same time in all runs.
+parts of libraries and distinct defects. The time is ours and that of all backends. No model is swept, so that edits
+alone are compared; the models to begin from take the same time in all runs.
 """
 
 from __future__ import annotations
