@@ -118,6 +118,12 @@ def cholesky_of_gram(x: Tensor) -> Tensor:
     return torch.linalg.cholesky(torch.matmul(x, x.mT) + torch.eye(x.shape[-2], dtype=x.dtype))
 
 
+def symmetric_eigenvalues(x: Tensor) -> Tensor:
+    sums = x + x.mT
+    undefined_where(~sums.isfinite(), "eigenvalues of a matrix whose sums are infinite")
+    return torch.linalg.eigvalsh(sums / 2)
+
+
 def matrix_power(call: Call, x: Tensor) -> Tensor:
     found = torch.eye(x.shape[-1], dtype=x.dtype).expand(x.shape)
     for time in range(call.attributes["n"]):
@@ -179,7 +185,7 @@ LINEAR_ALGEBRA: Mapping[str, Formula] = {
     "inverse": finite(lambda x: torch.linalg.inv(_invertible(x))),
     "matrix_exp": finite(matrix_exp),
     "cholesky_of_gram": finite(cholesky_of_gram),
-    "symmetric_eigenvalues": finite(lambda x: torch.linalg.eigvalsh((x + x.mT) / 2)),
+    "symmetric_eigenvalues": finite(symmetric_eigenvalues),
     "singular_values": finite(torch.linalg.svdvals),
     "matrix_power": matrix_power,
     "matrix_norm": matrix_norm,
