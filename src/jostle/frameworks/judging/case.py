@@ -20,6 +20,7 @@ from jostle.frameworks.operators.all_operators import types_of
 from jostle.frameworks.operators.subtracted import typical
 
 Observations = Mapping[str, Observation]
+LARGE = float(np.finfo(np.float64).max) / 1024
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,11 @@ class Case:
     def all_finite(self) -> bool:
         """Whether all numbers that the reference computes are."""
         return all(np.isfinite(values).all() for values in self.tensors.values() if values.dtype.kind == "f")
+
+    @cached_property
+    def nearly_overflows(self) -> bool:
+        """Whether the reference reads or computes a number so large that sums of a few may be infinite in float64."""
+        return any(np.any(np.isfinite(v) & (np.abs(v) > LARGE)) for v in self.tensors.values() if v.dtype == np.float64)
 
     def expected(self, name: str) -> Array:
         return np.asarray(self.observations[REFERENCE].arrays[name])
