@@ -19,6 +19,8 @@ from jostle.frameworks.graph import Array, Graph, TensorType
 from jostle.frameworks.judging.disagreement import family_of
 from jostle.frameworks.operators.all_operators import OPERATORS
 
+# Which numbers are read, and by operator why any result is right then.
+LeftOpen = tuple[Callable[[Array], Array], Mapping[str, str]]
 # By family: why any result of an operator is right where an input is NaN. What holds of every family is
 # `Operator.unspecified`.
 NAN_UNSPECIFIED: Mapping[str, Mapping[str, str]] = {
@@ -29,7 +31,7 @@ NAN_UNSPECIFIED: Mapping[str, Mapping[str, str]] = {
     "paddle": PADDLE,
 }
 # The same where an input is infinite, of all that run ONNX models: which infinities, and the operators.
-OF_INFINITIES: Sequence[tuple[Callable[[Array], Array], Mapping[str, str]]] = (
+OF_INFINITIES: Sequence[LeftOpen] = (
     (np.isinf, INFINITE_UNSPECIFIED),
     (np.isposinf, POSITIVE_INFINITE_UNSPECIFIED),
     (np.isneginf, NEGATIVE_INFINITE_UNSPECIFIED),
@@ -39,10 +41,8 @@ OF_INFINITIES: Sequence[tuple[Callable[[Array], Array], Mapping[str, str]]] = (
 def documented(graph: Graph, types: Mapping[str, TensorType], tensors: Mapping[str, Array], backend: str) -> str:
     """The source that explains a difference of this backend by what is not finite in such an operator, or nothing."""
     family = family_of(backend)
-    left_open = [
-        (np.isnan, NAN_UNSPECIFIED.get(family, {})),
-        *(OF_INFINITIES if family in ("onnx", "openvino") else ()),
-    ]
+    of_nan: LeftOpen = (np.isnan, NAN_UNSPECIFIED.get(family, {}))
+    left_open = (of_nan, *OF_INFINITIES) if family in ("onnx", "openvino") else (of_nan,)
     for node in graph.nodes:
         read = [tensors[name] for name in node.inputs if types[name].is_float]
         by_all = OPERATORS[node.operator].unspecified

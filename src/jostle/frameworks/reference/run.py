@@ -38,7 +38,7 @@ def computed(call: Call, inputs: list[Tensor]) -> Tensor:
         return held(np.zeros(call.type.shape, call.type.dtype))
     try:
         return wrapped(FORMULAS[call.node.operator](call, *inputs), call.type.dtype)
-    except torch.linalg.LinAlgError as error:
+    except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # documented, but not re-exported
         raise Undefined(f"{call.node.operator} of a matrix that LAPACK cannot factor") from error
 
 
