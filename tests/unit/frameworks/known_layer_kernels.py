@@ -136,10 +136,8 @@ WINDOWS: Mapping[str, Kernel] = {
 def resize_antialias(call: Call, x: Tensor) -> Tensor:
     mode = {"linear": "bilinear", "cubic": "bicubic"}[call.attributes["mode"]]
     height, width = call.attributes["size"]
-    if x.shape[3] == 1:  # of an image of one column, torch 2.13 makes every row the first one
-        return F.interpolate(x.repeat(1, 1, 1, 2), (height, 2), mode=mode, antialias=True)[..., :1].repeat(
-            1, 1, 1, width
-        )
+    if 1 in (x.shape[3], width):  # in one column, torch 2.13 makes every row the first one
+        return F.interpolate(x.mT.contiguous(), (width, height), mode=mode, antialias=True).mT
     return F.interpolate(x, (height, width), mode=mode, antialias=True)
 
 
