@@ -134,14 +134,16 @@ WINDOWS: Mapping[str, Kernel] = {
 
 
 def resize_antialias(call: Call, x: Tensor) -> Tensor:
-    """One axis after the other: torch 2.13 makes every row the first one where only one column is left."""
+    """One axis after the other: torch 2.13 makes every row the first one where there is only one column."""
     mode = {"linear": "bilinear", "cubic": "bicubic"}[call.attributes["mode"]]
     height, width = call.attributes["size"]
-    columns = x if x.shape[3] > 1 else x.repeat(1, 1, 1, 2)
-    tall = F.interpolate(columns, (height, columns.shape[3]), mode=mode, antialias=True)
-    if x.shape[3] == 1:
-        return tall[..., :1].repeat(1, 1, 1, width)
-    return F.interpolate(tall, (height, width), mode=mode, antialias=True)
+    return _rows_resized(_rows_resized(x, height, mode).mT, width, mode).mT
+
+
+def _rows_resized(x: Tensor, rows: int, mode: str) -> Tensor:
+    columns = x.shape[3]
+    several = x.contiguous() if columns > 1 else x.repeat(1, 1, 1, 2)
+    return F.interpolate(several, (rows, several.shape[3]), mode=mode, antialias=True)[..., :columns]
 
 
 def affine_grid(call: Call, theta: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jostle.frameworks.backends.onnx.int64_bounds import largest_wholes
-from jostle.frameworks.backends.onnx.programs import OPENVINO
+from jostle.frameworks.backends.onnx.programs import ONNXRUNTIME, OPENVINO
 from jostle.frameworks.backends.program import PREDICT, Unsupported, arrays_of
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import INPUT, INTEGERS, Graph, Leaf, Node
@@ -57,3 +57,13 @@ def test_sums_and_products_of_small_numbers_are_given_to_openvino_and_are_right(
 def test_what_may_leave_int32_is_not_given_to_openvino(nodes: list[Node]) -> None:
     with pytest.raises(Unsupported, match="int64 in int32"):
         OPENVINO.program(chain(*nodes), PREDICT)
+
+
+@pytest.mark.parametrize("operator", ["sum", "sum_square", "prod"])
+def test_a_reduction_that_may_overflow_is_not_given_to_onnx_runtime(operator: str) -> None:
+    node = Node("y", operator, ("x",), {"axes": [0], "keepdims": False})
+    with pytest.raises(Unsupported, match="saturates"):
+        ONNXRUNTIME.program(chain(node, x=(2**62, 2**62, 2**62)), PREDICT)
+    namespace: dict[str, Any] = dict(arrays_of(chain(node), PREDICT))
+    exec(ONNXRUNTIME.program(chain(node), PREDICT), namespace)
+    assert namespace["result"]["y"] == {"sum": 4, "sum_square": 50, "prod": -60}[operator]

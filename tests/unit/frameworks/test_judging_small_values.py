@@ -117,3 +117,20 @@ def normalised(x: Array) -> Graph:
     leaves = {"x": x, "scale": np.ones(x.shape[1:], np.float32), "bias": np.zeros(x.shape[1:], np.float32)}
     node = Node("y", "layer_norm", tuple(leaves), {"axis": 1, "epsilon": 1e-12})
     return Graph({name: Leaf(INPUT, array) for name, array in leaves.items()}, (node,), ("y",))
+
+
+def gru_from(state: float) -> Graph:
+    """One step that reads nothing, from a state that closes both gates."""
+    arrays = {"x": (1, 1, 1), "w": (9, 1), "u": (9, 3), "b": (18,), "h": (1, 3)}
+    leaves = {name: Leaf(INPUT, np.zeros(shape, np.float32)) for name, shape in arrays.items()}
+    leaves["u"] = Leaf(INPUT, np.ones((9, 3), np.float32))
+    leaves["h"] = Leaf(INPUT, np.full((1, 3), state, np.float32))
+    return Graph(leaves, (Node("y", "gru_from", tuple(leaves), {"reset_after": False, "reverse": False}),), ("y",))
+
+
+def test_a_gate_may_be_off_by_an_epsilon_of_the_state_that_it_multiplies() -> None:
+    graph, off = gru_from(-10_000.0), np.full((1, 1, 3), 0.007)
+    assert not result(graph, PREDICT)["y"].any()
+    assert symptoms(graph, off) == []
+    assert symptoms(graph, 100 * off) == [Symptom.VALUES]
+    assert symptoms(gru_from(-100.0), off) == [Symptom.VALUES]

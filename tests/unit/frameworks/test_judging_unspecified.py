@@ -7,12 +7,15 @@ import pytest
 
 from frameworks_planted import REFERENCE_BOUNDS, InProcess, Planted
 from jostle.frameworks.backends.program import GRADIENT, PREDICT
+from jostle.frameworks.campaign import examiner
 from jostle.frameworks.campaign.examiner import Examiner
 from jostle.frameworks.graph import INPUT, Graph, Leaf, Node
 from jostle.frameworks.judging.compare import compare, judge
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.known_issues import KnownIssue
+from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.frameworks.reduction.reduce import SameDefect
+from jostle.frameworks.reference.run import result
 
 # relu that makes 0 of NaN, which ONNX leaves open and torch does not, and one that is wrong whatever it reads.
 SWALLOWING = Planted(wrong=(("relu", lambda call: f"torch.fmax({call[0]}, torch.zeros(1))"),))
@@ -63,3 +66,48 @@ def test_it_is_counted_and_a_defect_only_if_asked_for() -> None:
     assert SameDefect(fault.signature, runner, REFERENCE_BOUNDS)([WITH_NAN, FINITE, fault.part]) == [True, False, True]
     known = Examiner(runner, [KnownIssue("* unspecified *", "left open")], report_unspecified=True)
     assert known(WITH_NAN, PREDICT, observed).faults == ()
+
+
+def lstm_of(state_weight: float) -> Graph:
+    arrays = {"x": (1, 1, 1), "w": (4, 1), "u": (4, 1), "b": (4,), "c": (4,)}
+    leaves = {name: Leaf(INPUT, np.zeros(shape, np.float32)) for name, shape in arrays.items()}
+    leaves["u"] = Leaf(INPUT, np.full((4, 1), state_weight, np.float32))
+    return Graph(leaves, (Node("y", "lstm", tuple(leaves)),), ("y",))
+
+
+def softmax_of(*values: float) -> Graph:
+    x = np.array(values, np.float32)
+    return Graph({"x": Leaf(INPUT, x)}, (Node("y", "softmax", ("x",), {"axis": 0}),), ("y",))
+
+
+# What is computed, and what a backend makes of it.
+INFINITE = {
+    "infinite weights of a state of zeros": (lstm_of(np.inf), [[[1.0]]]),
+    "infinity beside numbers": (softmax_of(np.inf, 1.0), [np.nan, 0.0]),
+}
+SPECIFIED = {
+    "weights of a state": (lstm_of(1.0), [[[1.0]]]),
+    "masked numbers": (softmax_of(-np.inf, 1.0), [1.0, 1.0]),
+    "NaN beside numbers": (softmax_of(np.nan, 1.0), [np.nan, 0.0]),
+}
+
+
+def is_found(graph: Graph, made: list[float], backend: str) -> tuple[bool, bool]:
+    """Whether it is told among what is wrong, and among what is unspecified."""
+    seen = Observation(Status.OK, {"y": np.array(made, np.float32)})
+    observed = {REFERENCE: Observation(Status.OK, result(graph, PREDICT)), backend: seen}
+    verdict = judge(graph, PREDICT, observed, examiner.REFERENCE_BOUNDS)
+    return bool(verdict.found), bool(verdict.unspecified)
+
+
+@pytest.mark.parametrize("name", INFINITE)
+def test_what_onnx_leaves_open_of_infinities_is_unspecified_of_those_who_run_it(name: str) -> None:
+    for backend in ("onnxruntime", "openvino"):
+        assert is_found(*INFINITE[name], backend) == (False, True)
+    assert is_found(*INFINITE[name], "torch") == (True, False)
+
+
+@pytest.mark.parametrize("name", SPECIFIED)
+def test_what_it_says_is_wrong_of_all(name: str) -> None:
+    for backend in ("onnxruntime", "openvino", "torch"):
+        assert is_found(*SPECIFIED[name], backend) == (True, False)

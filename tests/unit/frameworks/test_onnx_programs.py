@@ -170,6 +170,14 @@ def test_attributes_that_onnx_would_round_are_unsupported_in_float64() -> None:
         ONNXRUNTIME.program(graph, PREDICT)
 
 
+def test_mod_of_whole_numbers_is_written_in_the_only_way_that_onnx_defines() -> None:
+    leaves = {name: Leaf(INPUT, np.array([value])) for name, value in (("a", -(2**53) - 1), ("b", 2))}
+    with pytest.raises(Unsupported, match="floats only"):
+        ONNXRUNTIME.program(Graph(leaves, (Node("y", "fmod", ("a", "b")),), ("y",)), PREDICT)
+    namespace = ran(ONNXRUNTIME, Graph(leaves, (Node("y", "floor_divide", ("a", "b")),), ("y",)))
+    assert namespace is not None and namespace["result"]["y"] == -(2**52) - 1
+
+
 def test_the_type_that_means_a_missing_kernel_exists() -> None:
     missing = onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented
     assert issubclass(missing, Exception) and missing.__name__ in MISSING

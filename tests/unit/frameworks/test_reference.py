@@ -14,7 +14,7 @@ from changed_leaves import with_leaves
 from frameworks_slopes import Settled, settle
 from jostle.frameworks.backends.program import calls, differentiated, float_outputs
 from jostle.frameworks.drawing import single
-from jostle.frameworks.graph import DTYPES, Graph, Leaf
+from jostle.frameworks.graph import DTYPES, INPUT, Graph, Leaf, Node
 from jostle.frameworks.operators.all_operators import OPERATORS, types_of
 from jostle.frameworks.reference.formulas import FORMULAS
 from jostle.frameworks.reference.numbers import held
@@ -103,3 +103,10 @@ def test_the_gradient_of_an_operator_is_what_finite_differences_say(name: str) -
             settled.append(settle(graph, leaf, claimed, rng, directions=2, tolerance=1e-5))
             assert settled[-1] is not Settled.WRONG, f"{seed}: {graph.nodes[0]}"
     assert settled.count(Settled.RIGHT) >= len(settled) / 3
+
+
+def test_a_power_with_a_number_is_that_of_ieee_754_where_torch_takes_roots() -> None:
+    leaves = {"x": Leaf(INPUT, np.array([-0.0, -np.inf, 4.0]))}
+    for scalar, right in ((-0.5, [np.inf, 0.0, 0.5]), (0.5, [0.0, np.inf, 2.0])):
+        graph = Graph(leaves, (Node("y", "pow_scalar", ("x",), {"scalar": scalar}),), ("y",))
+        np.testing.assert_array_equal(evaluate(graph)["y"], right)

@@ -39,6 +39,11 @@ def max_pool(size: int) -> Graph:
     return Graph(leaves, (Node("y", "max_pool", ("x",), attributes),), ("y",))
 
 
+def eigenvalues(value: float) -> Graph:
+    leaves = {"x": Leaf(INPUT, np.full((2, 2), value))}
+    return Graph(leaves, (Node("y", "symmetric_eigenvalues", ("x",)),), ("y",))
+
+
 MEANINGLESS = {
     **{
         f"{operator} {shape} {index}": indexing(operator, shape, index)
@@ -48,11 +53,13 @@ MEANINGLESS = {
     },
     "take of nothing": indexing("take", (3, 0), 3),
     "max_pool": max_pool(1),
+    "sums of the matrix are infinite": eigenvalues(1.7e308),
 }
 MEANT = {
     "take of nothing": indexing("take", (3, 0), 2),
     "take": indexing("take", (3, 2), 2),
     "max_pool": max_pool(2),
+    "sums of the matrix are finite": eigenvalues(1e30),
 }
 
 

@@ -20,6 +20,7 @@ from jostle.frameworks.operators.all_operators import types_of
 from jostle.frameworks.operators.subtracted import typical
 
 Observations = Mapping[str, Observation]
+LARGE = float(np.finfo(np.float64).max) / 1024
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,15 @@ class Case:
     def all_finite(self) -> bool:
         """Whether all numbers that the reference computes are."""
         return all(np.isfinite(values).all() for values in self.tensors.values() if values.dtype.kind == "f")
+
+    @cached_property
+    def nearly_overflows(self) -> bool:
+        """Whether what is read is finite, but so large in float64 that sums of a few, or what follows, may not be."""
+        floats = [values for values in self.tensors.values() if values.dtype == np.float64]
+        read = (leaf.array for leaf in self.graph.leaves.values() if leaf.type.is_float)
+        return any(np.any(np.isfinite(values) & (np.abs(values) > LARGE)) for values in floats) and all(
+            np.isfinite(values).all() for values in read
+        )
 
     def expected(self, name: str) -> Array:
         return np.asarray(self.observations[REFERENCE].arrays[name])

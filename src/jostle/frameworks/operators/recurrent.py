@@ -19,6 +19,7 @@ from jostle.frameworks.operators.operator import (
     Wanted,
     require,
 )
+from jostle.frameworks.operators.subtracted import states
 
 
 def _is_sequence(first: TensorType) -> bool:
@@ -56,7 +57,14 @@ def _parts(gates: int, biases: int, states: int, peepholes: int = 0) -> Extras:
 
 def _recurrent(name: str, meaning: str, numbers: tuple[int, ...], **domains: OperandDomain) -> Operator:
     return Operator(
-        name, meaning, _layer(*numbers), _is_sequence, domains, _parts(*numbers), rounding=Rounding.SATURATING
+        name,
+        meaning,
+        _layer(*numbers),
+        _is_sequence,
+        domains,
+        _parts(*numbers),
+        rounding=Rounding.SATURATING,
+        subtracts=states,
     )
 
 

@@ -91,5 +91,6 @@ SAMPLING = (
         _affine_grid,
         lambda x: x.is_float and x.rank == 3 and x.shape[1:] == (2, 3) and x.size > 0,
         {"height": Whole(1, 5), "width": Whole(1, 5), "align_corners": FLAG},
+        unspecified="No documentation says that an infinite number of the matrix is multiplied where the place is 0",
     ),
 )

@@ -52,7 +52,8 @@ def one_and_itself_above_0(inputs: Sequence[Array], attributes: Attributes) -> A
 
 def squares(inputs: Sequence[Array], attributes: Attributes) -> float:
     """mean x² - (mean x)²."""
-    return typical(np.abs(inputs[0])) ** 2
+    size = typical(np.abs(inputs[0]))
+    return size * size  # infinite where ** would raise
 
 
 def all_inputs(inputs: Sequence[Array], attributes: Attributes) -> float:
@@ -63,3 +64,8 @@ def all_inputs(inputs: Sequence[Array], attributes: Attributes) -> float:
 def neighbours(inputs: Sequence[Array], attributes: Attributes) -> float:
     """Pixels, weighed by a position minus the pixel's own, which is as large as the image."""
     return typical(np.abs(inputs[0])) * float(max(inputs[0].shape[2:]))
+
+
+def states(inputs: Sequence[Array], attributes: Attributes) -> float:
+    """(1 - z) n + z h with gates that are near 0, on states h that are given after four inputs."""
+    return max((typical(np.abs(one)) for one in inputs[4:]), default=0.0)

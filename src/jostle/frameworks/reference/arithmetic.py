@@ -25,7 +25,8 @@ def _whole_power(x: Tensor, power: int) -> Tensor:
 
 def pow_scalar(call: Call, x: Tensor) -> Tensor:
     scalar = call.attributes["scalar"]
-    return torch.pow(x, scalar) if call.type.is_float else _whole_power(x, scalar)
+    # With a number instead of a tensor, torch takes roots, which are others than IEEE 754's powers of -0 and -inf.
+    return torch.pow(x, torch.full_like(x, scalar)) if call.type.is_float else _whole_power(x, scalar)
 
 
 def _with_scalar(formula: Formula) -> Formula:

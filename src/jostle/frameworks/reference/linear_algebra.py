@@ -125,6 +125,12 @@ def cholesky_of_gram(x: Tensor) -> Tensor:
     return factor
 
 
+def symmetric_eigenvalues(x: Tensor) -> Tensor:
+    sums = x + x.mT
+    undefined_where(~sums.isfinite(), "eigenvalues of a matrix whose sums are infinite")
+    return torch.linalg.eigvalsh(sums / 2)
+
+
 def matrix_power(call: Call, x: Tensor) -> Tensor:
     found = torch.eye(x.shape[-1], dtype=x.dtype).expand(x.shape)
     for time in range(call.attributes["n"]):
@@ -187,7 +193,7 @@ LINEAR_ALGEBRA: Mapping[str, Formula] = {
     "inverse": finite(lambda x: torch.linalg.inv(_invertible(x))),
     "matrix_exp": finite(matrix_exp),
     "cholesky_of_gram": finite(cholesky_of_gram),
-    "symmetric_eigenvalues": finite(lambda x: torch.linalg.eigvalsh((x + x.mT) / 2)),
+    "symmetric_eigenvalues": finite(symmetric_eigenvalues),
     "singular_values": finite(torch.linalg.svdvals),
     "matrix_power": matrix_power,
     "matrix_norm": matrix_norm,

@@ -36,7 +36,10 @@ def computed(call: Call, inputs: list[Tensor]) -> Tensor:
         check(call, *inputs)
     if call.type.size == 0:
         return held(np.zeros(call.type.shape, call.type.dtype))
-    return wrapped(FORMULAS[call.node.operator](call, *inputs), call.type.dtype)
+    try:
+        return wrapped(FORMULAS[call.node.operator](call, *inputs), call.type.dtype)
+    except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # documented, but not re-exported
+        raise Undefined(f"{call.node.operator} of a matrix that LAPACK cannot factor") from error
 
 
 def evaluate(graph: Graph, compute: Compute = computed) -> dict[str, Array]:

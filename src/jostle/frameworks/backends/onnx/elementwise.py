@@ -46,8 +46,14 @@ def _floor_divide(s: Sketch) -> str:
     cut = s.add("Div", s[0], s[1])
     if s.x.dtype == "uint8":
         return cut
-    same = s.add("Equal", s.add("Mod", s[0], s[1]), s.add("Mod", s[0], s[1], fmod=1))
+    same = s.add("Equal", s.add("Mod", s[0], s[1]), s.add("Sub", s[0], s.add("Mul", cut, s[1])))
     return s.add("Sub", cut, s.cast(s.add("Not", same), s.x.dtype))
+
+
+def _fmod(s: Sketch) -> str:
+    if not s.x.is_float:
+        raise Unsupported("defines Mod with fmod=1 on floats only")
+    return s.add("Mod", s[0], s[1], fmod=1)
 
 
 def remainder_of(s: Sketch, a: str, b: str) -> str:
@@ -150,7 +156,7 @@ ELEMENTWISE: Mapping[str, Sketcher] = {
     "atan2": missing("has no atan2"),
     "floor_divide": _floor_divide,
     "remainder": lambda s: remainder_of(s, s[0], s[1]),
-    "fmod": native("Mod", fmod=1),
+    "fmod": _fmod,
     "equal": native("Equal"),
     "not_equal": chain("Equal", "Not"),
     "less": native("Less"),

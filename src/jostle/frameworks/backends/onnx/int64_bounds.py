@@ -96,6 +96,13 @@ def _of_result(call: Call, bounds: Sequence[Bound]) -> Bound:
     return min(_grown(call, bounds), -float(np.iinfo(call.type.dtype).min) or 255.0)
 
 
+def overflows(call: Call, largest: Mapping[str, Bound]) -> bool:
+    """Whether a result may be too large for its dtype."""
+    if call.type.dtype not in INTEGERS:
+        return False
+    return _grown(call, [largest[name] for name in call.node.inputs]) > float(np.iinfo(call.type.dtype).max)
+
+
 def _grown(call: Call, bounds: Sequence[Bound]) -> Bound:
     if call.node.operator in COUNTING:
         return float(max(call.types[0].size, 1))

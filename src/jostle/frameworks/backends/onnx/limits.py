@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jostle.frameworks.backends.onnx.int64_bounds import largest_wholes
+from jostle.frameworks.backends.onnx.int64_bounds import largest_wholes, overflows
 from jostle.frameworks.backends.program import Unsupported, calls
 from jostle.frameworks.graph import Graph
 from jostle.frameworks.operators.all_operators import types_of
@@ -12,9 +12,12 @@ LARGEST_INT32 = 2.0**31 - 1
 
 
 def refuse_onnxruntime(graph: Graph) -> None:
-    """Kernels that exist, but say so in words only when they run."""
+    """Kernels that exist, but say so in words only when they run, and what ONNX leaves open."""
+    largest = largest_wholes(graph)
     for call in calls(graph):
         operator, first = call.node.operator, call.types[0]
+        if operator in ("sum", "sum_square", "prod") and overflows(call, largest):
+            raise Unsupported("saturates where a reduction of whole numbers overflows, of which ONNX says nothing")
         if operator in ("lstm", "gru", "lstm_from", "gru_from", "lstm_peephole") and first.dtype == "float64":
             raise Unsupported(f"has no {operator} of float64")
         if operator in ("local_response_norm", "local_response_norm_after") and first.rank != 4:

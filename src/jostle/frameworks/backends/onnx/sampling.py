@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jostle.frameworks.backends.onnx.nodes import Sketch, Sketcher
+from jostle.frameworks.backends.program import Unsupported
 
 RESIZE: Mapping[str, Mapping[str, Any]] = {
     "nearest": {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
@@ -44,6 +45,8 @@ def _antialiased(s: Sketch) -> str:
 
 def _affine_grid(s: Sketch) -> str:
     batch, height, width, _ = s.call.type.shape
+    if s.attributes["align_corners"] and 1 in (height, width):
+        raise Unsupported("divides by 0 between the corners of one pixel")
     size = s.constant("size", [batch, 1, height, width])
     return s.add("AffineGrid", s[0], size, align_corners=s.attributes["align_corners"])
 

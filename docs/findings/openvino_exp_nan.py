@@ -1,0 +1,13 @@
+"""Exp of NaN is inf. IEEE 754: NaN."""
+
+import numpy as np
+import openvino as ov
+from onnx import TensorProto, helper
+
+infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xy"]
+graph = helper.make_graph([helper.make_node("Exp", ["x"], ["y"])], "g", infos[:1], infos[1:])
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+core = ov.Core()
+compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+result = compiled({"x": np.array([-1, np.nan], np.float32)})["y"]
+assert np.isnan(result[1]), result

@@ -1,0 +1,13 @@
+"""Shrink of inf and -inf is NaN. ONNX: x - bias and x + bias, so inf and -inf."""
+
+import numpy as np
+import openvino as ov
+from onnx import TensorProto, helper
+
+infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xy"]
+graph = helper.make_graph([helper.make_node("Shrink", ["x"], ["y"], lambd=0.5)], "g", infos[:1], infos[1:])
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+core = ov.Core()
+compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+result = compiled({"x": np.array([np.inf, -np.inf], np.float32)})["y"]
+assert (result == [np.inf, -np.inf]).all(), result
