@@ -39,6 +39,13 @@ def max_pool(size: int) -> Graph:
     return Graph(leaves, (Node("y", "max_pool", ("x",), attributes),), ("y",))
 
 
+def solve(diagonal: float) -> Graph:
+    """Two equations, each of one unknown."""
+    leaves = {"x": Leaf(INPUT, np.eye(2, dtype=np.float32) * np.float32(diagonal))}
+    leaves["b"] = Leaf(INPUT, np.ones((2, 1), np.float32))
+    return Graph(leaves, (Node("y", "solve", ("x", "b")),), ("y",))
+
+
 MEANINGLESS = {
     **{
         f"{operator} {shape} {index}": indexing(operator, shape, index)
@@ -48,11 +55,13 @@ MEANINGLESS = {
     },
     "take of nothing": indexing("take", (3, 0), 3),
     "max_pool": max_pool(1),
+    "solve": solve(0),
 }
 MEANT = {
     "take of nothing": indexing("take", (3, 0), 2),
     "take": indexing("take", (3, 2), 2),
     "max_pool": max_pool(2),
+    "solve": solve(1),
 }
 
 
