@@ -1,4 +1,4 @@
-"""avg_pool2d divides by divisor_override times the share of the window in the image. Documented: by divisor_override."""
+"""avg_pool2d divides by a part of divisor_override where a window lies in the padding. Documented: by it."""
 
 import numpy as np
 import paddle

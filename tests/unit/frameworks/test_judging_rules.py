@@ -97,6 +97,16 @@ def test_nan_in_operators_that_compare_is_what_onnx_leaves_open() -> None:
     assert judged(graph_of("relu", array), torch=ok(swallowed)) == [("torch", Symptom.NONFINITE)]
 
 
+@pytest.mark.parametrize("seen", [0.0, np.inf, -np.inf, np.nan])
+def test_the_order_of_a_sum_beyond_all_numbers_is_free(seen: float) -> None:
+    """As is its overflow, but not what becomes of an input that is infinite, or of an operator that overflows alone."""
+    attributes = {"axes": [0], "keepdims": True}
+    for values, free in (([1e308, 1e308, -1e308, -1e308], True), ([np.inf, 1.0, 2.0, 3.0], seen == np.inf)):
+        graph = Graph({"x": Leaf(INPUT, np.array(values))}, (Node("y", "sum", ("x",), attributes),), ("y",))
+        assert (judged(graph, torch=ok(np.array([seen]))) == []) is free
+    assert (judged(graph_of("exp", np.array([1000.0])), torch=ok(np.array([seen]))) == []) is (seen == np.inf)
+
+
 def test_what_documentation_leaves_open_is_said_of_operators_and_families_that_exist() -> None:
     assert set(NAN_UNSPECIFIED) <= {family_of(name) for name in LOWERINGS}
     assert all(set(operators) <= set(OPERATORS) for operators in NAN_UNSPECIFIED.values())

@@ -7,12 +7,15 @@ import pytest
 
 from frameworks_planted import REFERENCE_BOUNDS, InProcess, Planted
 from jostle.frameworks.backends.program import GRADIENT, PREDICT
+from jostle.frameworks.campaign import examiner
 from jostle.frameworks.campaign.examiner import Examiner
 from jostle.frameworks.graph import INPUT, Graph, Leaf, Node
 from jostle.frameworks.judging.compare import compare, judge
 from jostle.frameworks.judging.disagreement import Symptom
 from jostle.frameworks.judging.known_issues import KnownIssue
+from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.frameworks.reduction.reduce import SameDefect
+from jostle.frameworks.reference.run import result
 
 # relu that makes 0 of NaN, which ONNX leaves open and torch does not, and one that is wrong whatever it reads.
 SWALLOWING = Planted(wrong=(("relu", lambda call: f"torch.fmax({call[0]}, torch.zeros(1))"),))
@@ -63,3 +66,24 @@ def test_it_is_counted_and_a_defect_only_if_asked_for() -> None:
     assert SameDefect(fault.signature, runner, REFERENCE_BOUNDS)([WITH_NAN, FINITE, fault.part]) == [True, False, True]
     known = Examiner(runner, [KnownIssue("* unspecified *", "left open")], report_unspecified=True)
     assert known(WITH_NAN, PREDICT, observed).faults == ()
+
+
+@pytest.mark.parametrize(
+    ("backend", "values", "seen", "symptom"),
+    [
+        ("tensorflow", [1.0, np.nan], [0.5, 0.0], Symptom.UNSPECIFIED),
+        ("torch", [1.0, np.nan], [0.5, 0.0], Symptom.NONFINITE),
+        ("tensorflow", [1.0, 2.0], [0.5, np.nan], Symptom.NONFINITE),
+    ],
+)
+def test_keras_documents_0_for_nan_in_soft_shrink(
+    backend: str, values: list[float], seen: list[float], symptom: Symptom
+) -> None:
+    node = Node("y", "softshrink", ("x",), {"threshold": 0.5})
+    graph = Graph({"x": Leaf(INPUT, np.array(values, np.float32))}, (node,), ("y",))
+    observed = {
+        REFERENCE: Observation(Status.OK, result(graph, PREDICT)),
+        backend: Observation(Status.OK, {"y": np.array(seen, np.float32)}),
+    }
+    verdict = judge(graph, PREDICT, observed, examiner.REFERENCE_BOUNDS)
+    assert [one.symptom for one in (*verdict.found, *verdict.unspecified)] == [symptom]

@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from jostle.foreign import Crash, attempt
 from jostle.frameworks.backends.all_backends import lowering_named
+from jostle.frameworks.backends.paddle import signals
 from jostle.frameworks.backends.program import PREDICT, Unsupported
 from jostle.frameworks.drawing import single
 from jostle.frameworks.graph import INPUT, Graph, Leaf, Node
@@ -44,3 +46,26 @@ def test_where_is_of_the_dtypes_that_are_documented() -> None:
                 lowering_named("paddle").program(graph, PREDICT)
         else:
             assert "paddle.where(a, b, c)" in lowering_named("paddle").program(graph, PREDICT)
+
+
+def test_an_epsilon_that_decides_between_two_cosine_similarities_is_not_given_to_paddle() -> None:
+    graph, paddle = single("cosine_similarity", np.random.default_rng(0)), lowering_named("paddle")
+    (node,) = graph.nodes
+    small = replace(node, attributes={**node.attributes, "epsilon": 1e-8})
+    assert "F.cosine_similarity" in paddle.program(replace(graph, nodes=(small,)), PREDICT)
+    large = replace(node, attributes={**node.attributes, "epsilon": 1e-3})
+    with pytest.raises(Unsupported, match="epsilon"):
+        paddle.program(replace(graph, nodes=(large,)), PREDICT)
+
+
+def test_a_failure_lies_where_the_library_calls_its_kernel_and_not_where_we_watch_it() -> None:
+    def kernel() -> None:
+        raise ValueError("no kernel")
+
+    watched = signals._telling("relu", kernel, Node)
+    crash = attempt(watched)
+    assert isinstance(crash, Crash)
+    assert crash.where == "test_paddle_programs.py:kernel"
+    without_arguments = attempt(lambda: watched(1))
+    assert isinstance(without_arguments, Crash)
+    assert without_arguments.where == "test_paddle_programs.py:<lambda>"

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from jostle.frameworks.backends.program import GRADIENT, TRAIN, differentiated
-from jostle.frameworks.graph import Array, Graph, TensorType
+from jostle.frameworks.graph import Array, Graph, Node, TensorType
 from jostle.frameworks.judging.disagreement import family_of
 from jostle.frameworks.judging.documented import documented
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds, distance
-from jostle.frameworks.judging.rounding import precision
+from jostle.frameworks.judging.rounding import precision, rounds, too_large
 from jostle.frameworks.judging.tolerances import VANISHING, coarser, kinds, peers_error, rounded
 from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.frameworks.operators.all_operators import types_of
@@ -77,6 +77,16 @@ class Case:
     def all_finite(self) -> bool:
         """Whether all numbers that the reference computes are."""
         return all(np.isfinite(values).all() for values in self.tensors.values() if values.dtype.kind == "f")
+
+    @cached_property
+    def overflows(self) -> bool:
+        """Whether a node makes what is not finite of finite numbers that are so large that its steps' order decides."""
+        return any(self._overflows(node) for node in self.graph.nodes if rounds(node, self.types))
+
+    def _overflows(self, node: Node) -> bool:
+        read = [self.tensors[name] for name in node.inputs if self.types[name].is_float]
+        large = any(too_large(values, "float64").any() for values in read)
+        return large and all(np.isfinite(one).all() for one in read) and not np.isfinite(self.tensors[node.name]).all()
 
     def expected(self, name: str) -> Array:
         return np.asarray(self.observations[REFERENCE].arrays[name])

@@ -103,6 +103,8 @@ def _nonfinite(case: Case, backend: str, name: str) -> Iterator[Disagreement]:
         differ &= np.isfinite(rounded(expected, dtype)) & case.all_finite
     if not np.any(differ):
         return
+    if case.overflows:
+        differ &= np.isfinite(expected)
     differ &= is_certain(expected, case.spread[name]) & case.sides_with_reference(backend, name)
     symptom = Symptom.UNSPECIFIED if case.documented(backend) else Symptom.NONFINITE
     yield from _worst(case, backend, name, symptom, np.where(differ, np.inf, 0.0))
