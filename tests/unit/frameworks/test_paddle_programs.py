@@ -69,3 +69,15 @@ def test_a_failure_lies_where_the_library_calls_its_kernel_and_not_where_we_watc
     without_arguments = attempt(lambda: watched(1))
     assert isinstance(without_arguments, Crash)
     assert without_arguments.where == "test_paddle_programs.py:<lambda>"
+
+
+@pytest.mark.parametrize(("dtype", "tiled"), [("float32", True), ("int64", True), ("uint8", False), ("int8", False)])
+def test_tile_is_of_the_dtypes_that_are_documented(dtype: str, tiled: bool) -> None:
+    leaves = {"x": Leaf(INPUT, np.zeros(2, dtype))}
+    graph = Graph(leaves, (Node("y", "tile", ("x",), {"repeats": [2]}),), ("y",))
+    for name in ("paddle", "paddle-static"):
+        if tiled:
+            assert "paddle.tile(x, [2])" in lowering_named(name).program(graph, PREDICT)
+        else:
+            with pytest.raises(Unsupported, match=dtype):
+                lowering_named(name).program(graph, PREDICT)

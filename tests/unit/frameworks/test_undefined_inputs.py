@@ -46,6 +46,11 @@ def solve(diagonal: float) -> Graph:
     return Graph(leaves, (Node("y", "solve", ("x", "b")),), ("y",))
 
 
+def erfinv(value: float) -> Graph:
+    leaves = {"x": Leaf(INPUT, np.array([value], np.float32))}
+    return Graph(leaves, (Node("y", "erfinv", ("x",)),), ("y",))
+
+
 MEANINGLESS = {
     **{
         f"{operator} {shape} {index}": indexing(operator, shape, index)
@@ -56,12 +61,14 @@ MEANINGLESS = {
     "take of nothing": indexing("take", (3, 0), 3),
     "max_pool": max_pool(1),
     "solve": solve(0),
+    "erfinv": erfinv(1.5),
 }
 MEANT = {
     "take of nothing": indexing("take", (3, 0), 2),
     "take": indexing("take", (3, 2), 2),
     "max_pool": max_pool(2),
     "solve": solve(1),
+    "erfinv": erfinv(0.5),
 }
 
 
