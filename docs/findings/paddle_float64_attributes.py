@@ -1,4 +1,4 @@
-"""celu, elu, selu, hardsigmoid and softshrink of float64 use attributes rounded to float32."""
+"""celu, elu, selu, hardsigmoid, softshrink and instance_norm of float64 use attributes rounded to float32."""
 
 import math
 
@@ -11,6 +11,7 @@ seen = {
     "celu": (F.celu(x, 0.2).numpy()[1], -0.2),
     "elu": (F.elu(x, 0.1).numpy()[1], 0.1 * math.expm1(-5)),
     "selu": (F.selu(x).numpy()[0], 0.5 * 1.0507009873554804934),
+    "instance_norm": (F.instance_norm(x.reshape([1, 1, 2]), eps=0.1).numpy()[0, 0, 0], 2.75 / math.sqrt(2.75**2 + 0.1)),
     "hardsigmoid": (F.hardsigmoid(x).numpy()[0], 0.5 / 6 + 0.5),
 }
 for name, (value, expected) in seen.items():

@@ -1,4 +1,4 @@
-"""keras.ops.adaptive_average_pool to a size of 1 runs eagerly, but cannot be traced by tf.function."""
+"""keras.ops.adaptive_average_pool and adaptive_max_pool to a size of 1 run eagerly, but cannot be traced."""
 
 # Fails with: Negative dimension size
 

@@ -17,6 +17,7 @@ from jostle.errors import Interrupted, JostleError, UsageError
 from jostle.process_state import ProcessState, in_foreign_hands
 
 OURS, INSTALLED = Path(__file__).parent, "site-packages"
+WATCHING = OURS / "frameworks" / "backends"
 STANDARD = sysconfig.get_path("stdlib")
 Result = TypeVar("Result")
 LONGEST_MESSAGE, LONGEST_TRACEBACK = 4_000, 100_000  # characters
@@ -150,7 +151,7 @@ def _put_back_after(foreign: Callable[[], Result]) -> Result:
 
 
 def _crash_of(error: BaseException) -> Crash:
-    frame = _frames_of(error)[-1]
+    frame = _where(error)
     crash = Crash(
         error=kind_of(error),
         message=first_line(error),
@@ -167,6 +168,12 @@ def _traceback_of(error: BaseException) -> str:
     """Its own frames alone where an exception, or one behind it, cannot be asked whether it is there."""
     own = "".join(_frames_of(error).format()) + kind_of(error)
     return _told_or(lambda: "".join(traceback.format_exception(error)), own)
+
+
+def _where(error: BaseException) -> traceback.FrameSummary:
+    """The innermost frame but for ours that watch what a library calls."""
+    frames = _frames_of(error)
+    return ([one for one in frames if not Path(one.filename).is_relative_to(WATCHING)] or frames)[-1]
 
 
 def _frames_of(error: BaseException) -> traceback.StackSummary:

@@ -42,6 +42,10 @@ def test_a_result_that_is_finite_on_one_side_only_is_left_to_the_judge() -> None
     assert measured(row_of("exp"), torch=Planted(), other=infinite)["torch", "other"] == 0
 
 
+def test_equal_results_have_none() -> None:
+    assert measured(row_of("exp"), torch=Planted(), other=Planted())["torch", "other"] == 0
+
+
 def test_what_rounding_moves_more_is_less_inconsistent() -> None:
     """The same relative error, of a result that jitter hardly moves and of one that a cancellation magnifies."""
     plain = measured(row_of("exp"), torch=Planted(), other=off_by(1e-3))["torch", "other"]

@@ -111,3 +111,24 @@ def test_what_onnx_leaves_open_of_infinities_is_unspecified_of_those_who_run_it(
 def test_what_it_says_is_wrong_of_all(name: str) -> None:
     for backend in ("onnxruntime", "openvino", "torch"):
         assert is_found(*SPECIFIED[name], backend) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("backend", "values", "seen", "symptom"),
+    [
+        ("tensorflow", [1.0, np.nan], [0.5, 0.0], Symptom.UNSPECIFIED),
+        ("torch", [1.0, np.nan], [0.5, 0.0], Symptom.NONFINITE),
+        ("tensorflow", [1.0, 2.0], [0.5, np.nan], Symptom.NONFINITE),
+    ],
+)
+def test_keras_documents_0_for_nan_in_soft_shrink(
+    backend: str, values: list[float], seen: list[float], symptom: Symptom
+) -> None:
+    node = Node("y", "softshrink", ("x",), {"threshold": 0.5})
+    graph = Graph({"x": Leaf(INPUT, np.array(values, np.float32))}, (node,), ("y",))
+    observed = {
+        REFERENCE: Observation(Status.OK, result(graph, PREDICT)),
+        backend: Observation(Status.OK, {"y": np.array(seen, np.float32)}),
+    }
+    verdict = judge(graph, PREDICT, observed, examiner.REFERENCE_BOUNDS)
+    assert [one.symptom for one in (*verdict.found, *verdict.unspecified)] == [symptom]

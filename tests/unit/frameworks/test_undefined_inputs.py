@@ -44,6 +44,18 @@ def eigenvalues(value: float) -> Graph:
     return Graph(leaves, (Node("y", "symmetric_eigenvalues", ("x",)),), ("y",))
 
 
+def solve(diagonal: float) -> Graph:
+    """Two equations, each of one unknown."""
+    leaves = {"x": Leaf(INPUT, np.eye(2, dtype=np.float32) * np.float32(diagonal))}
+    leaves["b"] = Leaf(INPUT, np.ones((2, 1), np.float32))
+    return Graph(leaves, (Node("y", "solve", ("x", "b")),), ("y",))
+
+
+def erfinv(value: float) -> Graph:
+    leaves = {"x": Leaf(INPUT, np.array([value], np.float32))}
+    return Graph(leaves, (Node("y", "erfinv", ("x",)),), ("y",))
+
+
 MEANINGLESS = {
     **{
         f"{operator} {shape} {index}": indexing(operator, shape, index)
@@ -54,12 +66,16 @@ MEANINGLESS = {
     "take of nothing": indexing("take", (3, 0), 3),
     "max_pool": max_pool(1),
     "sums of the matrix are infinite": eigenvalues(1.7e308),
+    "solve": solve(0),
+    "erfinv": erfinv(1.5),
 }
 MEANT = {
     "take of nothing": indexing("take", (3, 0), 2),
     "take": indexing("take", (3, 2), 2),
     "max_pool": max_pool(2),
     "sums of the matrix are finite": eigenvalues(1e30),
+    "solve": solve(1),
+    "erfinv": erfinv(0.5),
 }
 
 

@@ -9,18 +9,17 @@ from functools import cached_property
 import numpy as np
 
 from jostle.frameworks.backends.program import GRADIENT, TRAIN, differentiated
-from jostle.frameworks.graph import Array, Graph, TensorType
+from jostle.frameworks.graph import Array, Graph, Node, TensorType
 from jostle.frameworks.judging.disagreement import family_of
 from jostle.frameworks.judging.documented import documented
 from jostle.frameworks.judging.reference_bounds import ReferenceBounds, distance
-from jostle.frameworks.judging.rounding import precision
+from jostle.frameworks.judging.rounding import precision, rounds, too_large
 from jostle.frameworks.judging.tolerances import VANISHING, coarser, kinds, peers_error, rounded
 from jostle.frameworks.observations import REFERENCE, Observation, Status
 from jostle.frameworks.operators.all_operators import types_of
 from jostle.frameworks.operators.subtracted import typical
 
 Observations = Mapping[str, Observation]
-LARGE = float(np.finfo(np.float64).max) / 1024
 
 
 @dataclass(frozen=True)
@@ -80,13 +79,14 @@ class Case:
         return all(np.isfinite(values).all() for values in self.tensors.values() if values.dtype.kind == "f")
 
     @cached_property
-    def nearly_overflows(self) -> bool:
-        """Whether what is read is finite, but so large in float64 that sums of a few, or what follows, may not be."""
-        floats = [values for values in self.tensors.values() if values.dtype == np.float64]
-        read = (leaf.array for leaf in self.graph.leaves.values() if leaf.type.is_float)
-        return any(np.any(np.isfinite(values) & (np.abs(values) > LARGE)) for values in floats) and all(
-            np.isfinite(values).all() for values in read
-        )
+    def overflows(self) -> bool:
+        """Whether a node makes what is not finite of finite numbers that are so large that its steps' order decides."""
+        return any(self._overflows(node) for node in self.graph.nodes if rounds(node, self.types))
+
+    def _overflows(self, node: Node) -> bool:
+        read = [self.tensors[name] for name in node.inputs if self.types[name].is_float]
+        large = any(too_large(values, "float64").any() for values in read)
+        return large and all(np.isfinite(one).all() for one in read) and not np.isfinite(self.tensors[node.name]).all()
 
     def expected(self, name: str) -> Array:
         return np.asarray(self.observations[REFERENCE].arrays[name])

@@ -101,10 +101,10 @@ def _nonfinite(case: Case, backend: str, name: str) -> Iterator[Disagreement]:
     if name not in case.graph.outputs or case.phase == TRAIN:
         # There are conventions, but no law, of infinite slopes, and of slopes where something is infinite.
         differ &= np.isfinite(rounded(expected, dtype)) & case.all_finite
-    if case.nearly_overflows:
-        differ &= np.isfinite(expected)  # the order of a sum decides whether there are infinities, and NaN of two
     if not np.any(differ):
         return
+    if case.overflows:
+        differ &= np.isfinite(expected)  # the order of a sum decides whether there are infinities, and NaN of two
     differ &= is_certain(expected, case.spread[name]) & case.sides_with_reference(backend, name)
     symptom = Symptom.UNSPECIFIED if case.documented(backend) else Symptom.NONFINITE
     yield from _worst(case, backend, name, symptom, np.where(differ, np.inf, 0.0))

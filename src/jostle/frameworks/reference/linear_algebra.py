@@ -109,7 +109,7 @@ def finite(formula: Callable[[Tensor], Tensor]) -> Formula:
 def _invertible(x: Tensor) -> Tensor:
     """Frameworks lose as many digits as the condition has, whatever single elements would allow."""
     sizes = torch.linalg.svdvals(x.detach())
-    undefined_where(sizes[..., 0] >= WORST_CONDITION * sizes[..., -1], "a matrix that is nearly without an inverse")
+    undefined_where(~(sizes[..., 0] < WORST_CONDITION * sizes[..., -1]), "a matrix that is nearly without an inverse")
     return x
 
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jostle.frameworks.backends.program import Expression
-from jostle.frameworks.backends.templates import named, template
+from jostle.frameworks.backends.paddle.indexing import WIDE_OR_BOOL
+from jostle.frameworks.backends.program import Call, Expression, Unsupported
+from jostle.frameworks.backends.templates import fill, named, template
+
+
+def _where(call: Call) -> str:
+    if call.type.dtype not in WIDE_OR_BOOL.split():
+        raise Unsupported(f"has no where of {call.type.dtype}")
+    return fill("paddle.where({0}, {1}, {2})", call)
+
 
 ELEMENTWISE: Mapping[str, Expression] = {
     **named("F.", "relu relu6 selu gelu sigmoid log_sigmoid tanh softsign hardswish silu mish"),
@@ -15,7 +23,7 @@ ELEMENTWISE: Mapping[str, Expression] = {
         "acosh atanh erf floor ceil round trunc sign isnan isinf logical_not bitwise_not add sub=subtract mul=multiply "
         "div=divide pow maximum minimum atan2 floor_divide remainder equal not_equal less=less_than less_equal "
         "greater=greater_than greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor "
-        "left_shift=bitwise_left_shift right_shift=bitwise_right_shift where",
+        "left_shift=bitwise_left_shift right_shift=bitwise_right_shift",
     ),
     "leaky_relu": template("F.leaky_relu({0}, negative_slope={alpha})"),
     "elu": template("F.elu({0}, alpha={alpha})"),
@@ -29,6 +37,7 @@ ELEMENTWISE: Mapping[str, Expression] = {
     "clip": template("paddle.clip({0}, min={low}, max={high})"),
     "cast": template('paddle.cast({0}, "{dtype}")'),
     "prelu": template("F.prelu({0}, {1})"),
+    "where": _where,
     "glu": template("F.glu({0}, axis={axis})"),
     "dropout": template('{0} * paddle.cast({1}, "{dtype}") / (1 - {rate})'),
 }

@@ -38,7 +38,7 @@ INDEXING: Mapping[str, Expression] = {
     "flip": on(WIDE_OR_BOOL, template("paddle.flip({0}, axis={axes})")),
     "roll": on(WIDE_OR_BOOL, template("paddle.roll({0}, shifts={shift}, axis={axis})")),
     "pad": _pad,
-    "tile": template("paddle.tile({0}, {repeats})"),
+    "tile": on(WIDE_OR_BOOL, template("paddle.tile({0}, {repeats})")),
     "gather": on(
         "float32 float64 int32 int64 uint8", template("paddle.take_along_axis({0}, {1}, axis={axis}, broadcast=False)")
     ),

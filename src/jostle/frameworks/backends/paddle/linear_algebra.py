@@ -39,6 +39,13 @@ def _singular_values(call: Call) -> str:
     return f"paddle.linalg.svdvals({call[0]})"
 
 
+def _cosine_similarity(call: Call) -> str:
+    """Paddle documents that epsilon avoids a division by 0, but not whether it limits each length or their product."""
+    if call.attributes["epsilon"] > 1e-8:
+        raise Unsupported("says not what its epsilon limits")
+    return fill("F.cosine_similarity({0}, {1}, axis={axis}, eps={epsilon})", call)
+
+
 LINEAR_ALGEBRA: Mapping[str, Expression] = {
     **templates(
         {
@@ -53,7 +60,6 @@ LINEAR_ALGEBRA: Mapping[str, Expression] = {
             "cross": "paddle.cross({0}, {1}, axis={axis})",
             "cdist": "paddle.cdist({0}, {1}, p={p})",
             "dist": "paddle.dist({0}, {1}, p={p})",
-            "cosine_similarity": "F.cosine_similarity({0}, {1}, axis={axis}, eps={epsilon})",
             "pairwise_distance": "F.pairwise_distance({0}, {1}, p={p}, epsilon={epsilon})",
             "trace": "paddle.trace({0}, axis1=-2, axis2=-1)",
             "det": "paddle.linalg.det({0})",
@@ -67,6 +73,7 @@ LINEAR_ALGEBRA: Mapping[str, Expression] = {
     ),
     "singular_values": _singular_values,
     "gemm": _gemm,
+    "cosine_similarity": _cosine_similarity,
     "einsum": lambda call: f"paddle.einsum({equation(call)}, {call[0]}, {call[1]})",
     "matrix_norm": _matrix_norm,
     "cholesky_of_gram": _cholesky,

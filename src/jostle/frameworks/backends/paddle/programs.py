@@ -198,6 +198,8 @@ def _refuse_static(graph: Graph) -> None:
         raise Unsupported("has no recurrent layers with given weights in static programs")
     if any(call.node.operator == "local_response_norm" and call.type.dtype == "float64" for call in calls(graph)):
         raise Unsupported("documents local_response_norm for float32 alone, which static programs check")
+    if any(node.operator == "sliding_window" for node in graph.nodes):
+        raise Unsupported("unfolds an axis in dynamic graphs only")
 
 
 EAGER = Paddle("paddle", {PREDICT: _predict, GRADIENT: _gradient, TRAIN: _train})

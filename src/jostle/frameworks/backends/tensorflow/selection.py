@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jostle.frameworks.backends.program import Call, Expression
+from jostle.frameworks.backends.program import Call, Expression, Unsupported
 from jostle.frameworks.backends.templates import fill, templates
 
 REDUCE = {"sum": "reduce_sum", "mean": "reduce_mean", "max": "reduce_max"}
 
 
+def _require_elements(call: Call) -> None:
+    """What adds to a tensor without elements is refused with a message that says so, unless it adds nothing."""
+    if 0 in call.type.shape and 0 not in call.types[1].shape:
+        raise Unsupported("adds nothing to a tensor without elements")
+
+
+def _scatter_nd_add(call: Call) -> str:
+    _require_elements(call)
+    return fill("tf.tensor_scatter_nd_add({0}, {1}, {2})", call)
+
+
 def _index_add(call: Call) -> str:
     """Added along the first axis, which others are brought to."""
+    _require_elements(call)
     axis, rank = call.attributes["axis"], call.type.rank
     order = [axis, *(at for at in range(rank) if at != axis)]
     back = [order.index(at) for at in range(rank)]
@@ -29,7 +41,6 @@ SELECTION: Mapping[str, Expression] = {
         {
             "masked_fill": "tf.where({1}, tf.constant({value}, {0}.dtype), {0})",
             "gather_nd": "tf.gather_nd({0}, {1})",
-            "scatter_nd_add": "tf.tensor_scatter_nd_add({0}, {1}, {2})",
             "segment_sum": "tf.math.unsorted_segment_sum({0}, {1}, {segments})",
             "reverse_sequence": "tf.reverse_sequence({0}, {1}, seq_axis=1, batch_axis=0)",
             "diagonal": "tf.linalg.diag_part({0}, k={offset})",
@@ -40,6 +51,7 @@ SELECTION: Mapping[str, Expression] = {
         }
     ),
     "index_add": _index_add,
+    "scatter_nd_add": _scatter_nd_add,
     "embedding_bag": _embedding_bag,
     "roll_all": lambda call: fill(f"tf.roll({{0}}, {{shifts}}, axis={list(range(call.type.rank))})", call),
 }
