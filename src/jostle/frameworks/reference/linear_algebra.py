@@ -128,7 +128,8 @@ def cholesky_of_gram(x: Tensor) -> Tensor:
 def symmetric_eigenvalues(x: Tensor) -> Tensor:
     sums = x + x.mT
     undefined_where(~sums.isfinite(), "eigenvalues of a matrix whose sums are infinite")
-    return torch.linalg.eigvalsh(sums / 2)
+    eigenvalues: Tensor = torch.linalg.eigvalsh(sums / 2)
+    return eigenvalues
 
 
 def matrix_power(call: Call, x: Tensor) -> Tensor:
