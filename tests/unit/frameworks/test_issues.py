@@ -19,6 +19,7 @@ from jostle.graph_signature import NOTHING
 from jostle.session.framework_reports import LETS_DIE
 
 MODELS = seed_graphs(("operators",), tuple(OPERATORS), 0)
+AXES = len(MODELS["max_pool"].leaves["x"].array.shape) - 2  # of windows
 
 
 def names(backend: str, operator: str) -> list[str]:
@@ -28,12 +29,12 @@ def names(backend: str, operator: str) -> list[str]:
 @pytest.mark.parametrize(
     ("backend", "operator", "named"),
     [
-        ("torch", "max_pool", ["torch.nn.functional.max_pool1d"]),
+        ("torch", "max_pool", [f"torch.nn.functional.max_pool{AXES}d"]),
         ("torch", "topk_indices", ["torch.topk"]),
         ("paddle", "topk_indices", ["paddle.topk"]),
         ("paddle", "lstm", ["paddle.nn.LSTM"]),
         ("paddle", "cast", ["paddle.cast"]),
-        ("tensorflow", "max_pool", ["tf.nn.max_pool1d"]),
+        ("tensorflow", "max_pool", [f"tf.nn.max_pool{AXES}d"]),
         ("jax", "max_pool", ["jax.lax.reduce_window"]),
         ("onnxruntime", "max_pool", ["MaxPool"]),
         ("onnxruntime", "lstm", ["LSTM"]),
@@ -64,7 +65,7 @@ def test_an_issue_says_who_does_what_where_and_what_others_make_of_it() -> None:
         Report(graph, found, "max_pool", "float32", program, "print()", {"torch": "2.13.0"}, ["Linux", "a CPU"],
                {"jax 0.10.2": "2.0"})
     )  # fmt: skip
-    assert text.startswith("# torch.nn.functional.max_pool1d of float32 computes wrong values\n")
+    assert text.startswith(f"# torch.nn.functional.max_pool{AXES}d of float32 computes wrong values\n")
     assert "**Versions:** torch 2.13.0, Linux, a CPU\n" in text
     assert "`y`[0, 1] is 1.0" in text and "**Expected:** 2.0, computed in float64" in text
     assert OPERATORS["max_pool"].meaning in text and "- jax 0.10.2: 2.0" in text
