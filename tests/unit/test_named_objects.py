@@ -91,7 +91,7 @@ def test_a_file_where_the_user_stands_is_no_library_unless_the_module_lies_there
     module.write_text(WANTS_MISSING)
     (working / "missing_library.py").write_text(f"open({str(tmp_path / 'fired')!r}, 'w')")
     place = "wanting.part" if kind == "member" else "wanting"
-    search = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])
+    search = os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH")]))  # nothing stands for here
     call = [sys.executable, "-P", "-c", IMPORTING.format(place=place)]
     done = subprocess.run(call, cwd=working, env={**os.environ, "PYTHONPATH": search}, capture_output=True, text=True)
     assert done.stdout == "7\n", done.stderr
