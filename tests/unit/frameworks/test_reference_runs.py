@@ -230,3 +230,18 @@ def test_what_follows_a_result_without_meaning_can_run_anyhow() -> None:
     with pytest.raises(Undefined):
         evaluate(graph)
     assert evaluate_anyhow(graph)["y"].tolist() == [1, 1]
+
+
+def transposed(operator: str, axes: tuple[int, ...]) -> Graph:
+    """Square matrices that a transposition gives to the operator."""
+    x = np.random.default_rng(0).standard_normal((2, 3, 4, 4)) + 2 * np.eye(4)
+    nodes = (Node("t", "transpose", ("x",), {"permutation": list(axes)}), Node("y", operator, ("t",)))
+    return Graph({"x": Leaf(INPUT, x)}, nodes, ("y",))
+
+
+@pytest.mark.parametrize("axes", [(1, 0, 2, 3), (1, 0, 3, 2)])
+@pytest.mark.parametrize("operator", ["matrix_exp", "det", "inverse", "log_abs_det", "singular_values"])
+def test_it_does_not_matter_how_a_matrix_lies_in_memory(operator: str, axes: tuple[int, ...]) -> None:
+    graph = transposed(operator, axes)
+    lying = Graph({"t": Leaf(INPUT, evaluate(graph)["t"].copy())}, graph.nodes[1:], ("y",))
+    np.testing.assert_allclose(result(graph, GRADIENT)["y"], result(lying, GRADIENT)["y"])

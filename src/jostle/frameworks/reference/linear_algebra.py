@@ -101,7 +101,7 @@ def finite(formula: Callable[[Tensor], Tensor]) -> Formula:
 
     def checked(call: Call, x: Tensor) -> Tensor:
         undefined_where(~x.isfinite(), f"{call.node.operator} of what is not finite")
-        return formula(x)
+        return formula(x.contiguous())  # torch views some matrices, which it cannot where they are transposed
 
     return checked
 
