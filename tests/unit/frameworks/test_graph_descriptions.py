@@ -34,7 +34,8 @@ def test_an_attribute_without_bound_survives_being_written() -> None:
     leaves = {"x": Leaf("input", np.ones((2, 3), np.float32)), "z": Leaf("input", np.ones((2, 3), np.float32))}
     graph = Graph(leaves, (Node("y", "cdist", ("x", "z"), {"p": float("inf")}),), ("y",))
     for written in (encode(graph), encode_readably(graph)):
-        types_of(decode(written))
+        again = decode(written)
+        assert again.nodes == graph.nodes and types_of(again) == types_of(graph)
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))

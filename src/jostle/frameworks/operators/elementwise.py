@@ -10,6 +10,7 @@ from jostle.frameworks.graph import DTYPES, Attributes, TensorType
 from jostle.frameworks.operators.kinds import along, is_channelled, per_channel, weights
 from jostle.frameworks.operators.operator import (
     AXIS,
+    Accepts,
     Choice,
     Infer,
     OperandDomain,
@@ -36,8 +37,6 @@ from jostle.frameworks.operators.subtracted import (
     one_and_itself_below_0,
     one_below_0,
 )
-
-Accepts = Callable[[TensorType], bool]
 
 
 def _same(types: Types, attributes: Attributes) -> TensorType:

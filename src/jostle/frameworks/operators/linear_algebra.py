@@ -9,6 +9,7 @@ from jostle.frameworks.operators.kinds import Random, floats, weights
 from jostle.frameworks.operators.operator import (
     AXIS,
     FLAG,
+    Accepts,
     Choice,
     Extras,
     Infer,
@@ -25,7 +26,6 @@ from jostle.frameworks.operators.operator import (
 )
 
 MOST_POWERS = 16
-Accepts = Callable[[TensorType], bool]
 
 
 def of_rank(*ranks: int) -> Accepts:

@@ -14,6 +14,7 @@ from jostle.frameworks.operators.subtracted import Sizes
 
 Types = Sequence[TensorType]
 Infer = Callable[[Types, Attributes], TensorType]
+Accepts = Callable[[TensorType], bool]  # whether an operator is defined on a first input
 Together = Callable[[TensorType, np.random.Generator], dict[str, Any]]
 # The variances that a normalisation divides by the roots of, from its inputs and attributes.
 Variance = Callable[[Sequence[Array], Attributes], Array]
@@ -69,7 +70,7 @@ class Operator:
     name: str
     meaning: str
     infer: Infer
-    accepts: Callable[[TensorType], bool]  # as first input
+    accepts: Accepts
     domains: Mapping[str, OperandDomain] = field(default_factory=dict)
     extras: Extras = nothing_else
     differentiable: bool = True

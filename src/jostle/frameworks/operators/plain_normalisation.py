@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from jostle.frameworks.operators.kinds import any_divisor, floats, is_channelled
 from jostle.frameworks.operators.operator import (
     AXES,
     AXIS,
+    Accepts,
     Drawn,
     Infer,
     OperandDomain,
@@ -27,7 +28,6 @@ from jostle.frameworks.operators.operator import (
 from jostle.frameworks.operators.subtracted import ONCE, Sizes, typical
 
 EPSILON = Real((1e-5, 1e-3))
-Accepts = Callable[[TensorType], bool]
 LARGEST_SIZE = 64
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from jostle.frameworks.graph import Attributes, TensorType
 from jostle.frameworks.operators.elementwise import partner_shape
 from jostle.frameworks.operators.operator import (
+    Accepts,
     OperandDomain,
     Operator,
     Rounding,
@@ -22,7 +23,6 @@ from jostle.frameworks.operators.operator import (
 )
 from jostle.frameworks.operators.subtracted import Sizes
 
-Accepts = Callable[[TensorType], bool]
 Check = Callable[[Attributes, TensorType], None]  # Invalid if attributes do not go with the first input
 
 

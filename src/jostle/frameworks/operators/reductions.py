@@ -10,6 +10,7 @@ from jostle.frameworks.operators.operator import (
     AXES,
     AXIS,
     FLAG,
+    Accepts,
     Choice,
     Infer,
     Operator,
@@ -26,15 +27,15 @@ from jostle.frameworks.operators.operator import (
 )
 from jostle.frameworks.operators.subtracted import Sizes, all_inputs, squares
 
-Accepts = Callable[[TensorType], bool]
-
 
 def reduced(shape: tuple[int, ...], axes: list[int], keepdims: bool) -> tuple[int, ...]:
     kept = [(1 if axis in axes else size) for axis, size in enumerate(shape) if keepdims or axis not in axes]
     return tuple(kept)
 
 
-def _over_axes(accepts: Accepts, *, empty: bool, dtype: str | None = None) -> Callable[[Types, Attributes], TensorType]:
+def over_axes(accepts: Accepts, *, empty: bool, dtype: str | None = None) -> Infer:
+    """A reduction over the attribute `axes`, of which some may be empty where it has a value then."""
+
     def infer(types: Types, attributes: Attributes) -> TensorType:
         count_of(types, 1)
         first, axes = types[0], attributes["axes"]
@@ -62,7 +63,7 @@ def _reduction(
     return Operator(
         name,
         meaning,
-        _over_axes(accepts, empty=empty, dtype=dtype),
+        over_axes(accepts, empty=empty, dtype=dtype),
         lambda first: first.rank > 0 and accepts(first),
         {"axes": AXES, "keepdims": FLAG, **domains},
         differentiable=not flat,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from jostle.frameworks.graph import Attributes, TensorType
 from jostle.frameworks.operators.kinds import Random, has_axes, has_wide_axes
 from jostle.frameworks.operators.operator import (
     AXIS,
+    Accepts,
     Choice,
     Drawn,
     Extras,
@@ -27,7 +28,6 @@ from jostle.frameworks.operators.operator import (
 )
 
 LARGEST_COUNT = 64
-Accepts = Callable[[TensorType], bool]
 
 
 def _moving(

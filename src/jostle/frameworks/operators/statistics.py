@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from jostle.frameworks.graph import Attributes, TensorType
@@ -12,6 +11,7 @@ from jostle.frameworks.operators.operator import (
     AXES,
     AXIS,
     FLAG,
+    Accepts,
     Choice,
     Infer,
     OperandDomain,
@@ -24,34 +24,20 @@ from jostle.frameworks.operators.operator import (
     is_float,
     is_wide,
     require,
-    require_axes,
     require_axis,
 )
-from jostle.frameworks.operators.reductions import reduced
+from jostle.frameworks.operators.reductions import over_axes, reduced
 
-Accepts = Callable[[TensorType], bool]
 HALFWAY_UNSPECIFIED = "No documentation of a quantile says what lies between infinity and a number"
 CANCELLING_UNSPECIFIED = "No documentation says in which order the parts are added up, so what infinities cancel"
 INFINITE, LARGEST_COUNT = float("inf"), 1000
-
-
-def _over_axes(accepts: Accepts) -> Infer:
-    def infer(types: Types, attributes: Attributes) -> TensorType:
-        count_of(types, 1)
-        first, axes = types[0], attributes["axes"]
-        require(accepts(first), f"is not defined on {first.dtype}")
-        require_axes(axes, first.rank)
-        require(len(axes) > 0 and all(first.shape[axis] > 0 for axis in axes), "nothing is reduced")
-        return TensorType(reduced(first.shape, axes, attributes["keepdims"]), first.dtype)
-
-    return infer
 
 
 def _reduction(name: str, meaning: str, accepts: Accepts = is_float, **domains: OperandDomain) -> Operator:
     return Operator(
         name,
         meaning,
-        _over_axes(accepts),
+        over_axes(accepts, empty=False),
         lambda first: first.rank > 0 and first.size > 0 and accepts(first),
         {"axes": AXES, "keepdims": FLAG, **domains},
     )
