@@ -63,11 +63,11 @@ def switch_neurons(graph: Graph, rng: Random) -> Graph:
 def swap_neurons(graph: Graph, rng: Random) -> Graph:
     """Two units change places also for what reads them, so that the model computes the same."""
     layer = one_of([layer for layer in _followed(graph) if layer.count > 1], rng)
-    return _exchanged(graph, (*layer.own, *(layer.behind or ())), layer, rng)
+    return _exchanged(graph, (*layer.own, *(layer.in_readers or ())), layer, rng)
 
 
 def _followed(graph: Graph) -> list[UnitLayer]:
-    return [layer for layer in layers_of_units(graph) if layer.behind]
+    return [layer for layer in layers_of_units(graph) if layer.in_readers]
 
 
 def _exchanged(graph: Graph, places: Iterable[UnitPlaces], layer: UnitLayer, rng: Random) -> Graph:
@@ -87,7 +87,7 @@ def block_neuron(graph: Graph, rng: Random) -> Graph:
     layer = one_of(_followed(graph), rng)
     unit = rng.integers(layer.count, size=1)
     return _changed(
-        graph, [one for one in layer.behind or () if one.weighs], lambda array, one: _zeroed(array, unit, one)
+        graph, [one for one in layer.in_readers or () if one.weighs], lambda array, one: _zeroed(array, unit, one)
     )
 
 

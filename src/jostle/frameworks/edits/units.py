@@ -32,7 +32,7 @@ class UnitLayer:
     node: Node
     count: int
     own: tuple[UnitPlaces, ...]
-    behind: tuple[UnitPlaces, ...] | None  # None where not all that reads the units is known
+    in_readers: tuple[UnitPlaces, ...] | None  # None where not all that reads the units is known
 
 
 def layers_of_units(graph: Graph) -> list[UnitLayer]:
@@ -42,7 +42,7 @@ def layers_of_units(graph: Graph) -> list[UnitLayer]:
             node,
             types[node.inputs[1]].shape[0],
             tuple(UnitPlaces(name, 0) for name in node.inputs[1:]),
-            _all_behind(graph, node, types),
+            _all_in_readers(graph, node, types),
         )
         for node in graph.nodes
         if node.operator in ("linear", "conv")
@@ -57,15 +57,15 @@ def _is_own(graph: Graph, name: str) -> bool:
     return name in graph.leaves and name not in graph.outputs and [one.inputs.count(name) for one in readers] == [1]
 
 
-def _all_behind(graph: Graph, node: Node, types: dict[str, TensorType]) -> tuple[UnitPlaces, ...] | None:
+def _all_in_readers(graph: Graph, node: Node, types: dict[str, TensorType]) -> tuple[UnitPlaces, ...] | None:
     axis = types[node.name].rank - 1 if node.operator == "linear" else 1
     try:
-        return tuple(_behind(graph, UnitPlaces(node.name, axis), types))
+        return tuple(_in_readers(graph, UnitPlaces(node.name, axis), types))
     except Inapplicable:
         return None
 
 
-def _behind(graph: Graph, units: UnitPlaces, types: dict[str, TensorType]) -> Iterator[UnitPlaces]:
+def _in_readers(graph: Graph, units: UnitPlaces, types: dict[str, TensorType]) -> Iterator[UnitPlaces]:
     """The places in what reads this tensor, whose units lie along an axis; Inapplicable if one of them is not known."""
     if units.leaf in graph.outputs:
         raise Inapplicable
@@ -84,7 +84,7 @@ def _through(graph: Graph, node: Node, units: UnitPlaces, types: dict[str, Tenso
         yield UnitPlaces(node.inputs[1], 1, units.each, weighs=True)
     else:
         yield from _normalised(node, units)
-        yield from _behind(graph, UnitPlaces(node.name, units.axis, _each_after(node, units, read)), types)
+        yield from _in_readers(graph, UnitPlaces(node.name, units.axis, _each_after(node, units, read)), types)
 
 
 def _normalised(node: Node, units: UnitPlaces) -> Iterator[UnitPlaces]:
@@ -96,7 +96,7 @@ def _normalised(node: Node, units: UnitPlaces) -> Iterator[UnitPlaces]:
 
 
 def _each_after(node: Node, units: UnitPlaces, read: TensorType) -> int:
-    """How many places a unit has behind a node that keeps units apart; Inapplicable behind any other."""
+    """How many places a unit has after a node that keeps units apart; Inapplicable after any other."""
     channels = units.axis == 1 and read.rank > 1
     if node.operator in ELEMENTWISE or node.operator == "layer_norm":
         return units.each
