@@ -315,6 +315,10 @@ def builtins_replaced() -> None:
         setattr(builtins, name, None)
 
 
+def modules_removed() -> None:
+    sys.modules.clear()
+
+
 def _end_cleanly(*of_the_call: object, **named: object) -> str:
     raise SystemExit(0)
 
@@ -472,6 +476,7 @@ MODELS: dict[str, Hostile] = {
     "reporting_replaced": _deed(reporting_replaced, "crash:Exit 1:"),
     # In our process, a file may be written just then.
     "builtins_replaced": _deed(builtins_replaced, "crash:TypeError:"),
+    "modules_removed": _both(modules_removed, ""),
     "no_output": _answer(lambda scores: None, "crash:NotOneRowPerInput:"),
     "empty_output": _answer(lambda scores: torch.empty(0), "crash:NotOneRowPerInput:"),
     "output_without_columns": _answer(lambda scores: scores[:, :0], "crash:UnfitOutput:"),

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import Any, TextIO
 
 from jostle.errors import ProcessSpoilt
@@ -46,6 +47,7 @@ TORCH_DEFAULTS = {
     "torch's number of threads": ("get_num_threads", "set_num_threads"),
 }
 STRICTEST = 0o077  # the umask while the process's own is asked for the first time
+MODULES = ("sys", "numpy", "torch", "jostle")  # which cannot be imported anew; who takes one takes all
 OUT_OF_THE_WAY = 512  # copies of descriptors have at least this number: models close those from 3 to 255
 
 File = tuple[int, int]  # device and number of what a descriptor leads to
@@ -91,10 +93,11 @@ class TorchState:
 
 @dataclass(frozen=True)
 class ProcessState:
-    """Folder, streams, handlers of signals, timers, limits, umask, builtins and torch's defaults at one moment."""
+    """Folder, streams, signal handlers, timers, limits, umask, builtins, modules, torch's defaults at one moment."""
 
     process: int
     builtins: dict[str, Any]
+    modules: dict[str, ModuleType]
     folder: str
     streams: dict[str, TextIO | None]
     files: dict[int, File | None]  # by descriptor
@@ -109,6 +112,7 @@ class ProcessState:
         return ProcessState(
             process=os.getpid(),
             builtins=builtins.__dict__.copy(),
+            modules=sys.modules.copy(),
             folder=_folder(),
             streams={name: getattr(sys, name) for name in STREAMS},
             files={number: _file(number) for number in STREAMS.values()},
@@ -128,6 +132,8 @@ class ProcessState:
         if os.getpid() != self.process:
             os._exit(0)
         changed = dict.fromkeys(["Python's builtins"] if replaced else [])
+        if self._restore_modules():
+            changed["Python's modules"] = None
         while True:
             try:
                 for what in self._restored():
@@ -144,6 +150,13 @@ class ProcessState:
                 now.update(self.builtins)
                 return True
         return False
+
+    def _restore_modules(self) -> bool:
+        """Whether what nobody can go on without was taken away; what a model takes away of its own stays away."""
+        if all(name in sys.modules for name in MODULES if name in self.modules):
+            return False
+        sys.modules.update(self.modules)
+        return True
 
     def _restored(self) -> Iterator[str]:
         yield from self._restore_timers()

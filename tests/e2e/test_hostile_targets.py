@@ -139,7 +139,7 @@ def test_in_our_process_each_is_a_finding_or_one_line_and_the_process_stays_usab
     changed = {one.name for one in results if "the model changed its process" in one.err}
     assert changed == {
         *("later_alarm", "later_timers", "handlers", "no_streams", "closed_streams", "closed_descriptors", "folder"),
-        *("little_memory", "little_files", "few_files", "umask"),
+        *("little_memory", "little_files", "few_files", "umask", "modules_removed"),
         *("default_dtype", "default_device", "modes_of_torch", "threads_of_torch"),
     }
 

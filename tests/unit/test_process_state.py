@@ -54,6 +54,19 @@ def test_a_model_is_built_by_the_dtype_that_its_file_sets() -> None:
     assert torch.get_default_dtype() == torch.float32
 
 
+@pytest.mark.parametrize("removed", ["torch", None])
+def test_modules_that_nobody_can_go_on_without_are_put_back_and_told(removed: str | None) -> None:
+    before = sys.modules.copy()
+    attempt(sys.modules.clear if removed is None else lambda: sys.modules.pop(removed))
+    assert sys.modules == before and list(meddling) == ["Python's modules"]
+
+
+def test_a_module_of_its_own_may_be_taken_away() -> None:
+    sys.modules["of_its_own"] = sys
+    attempt(lambda: sys.modules.pop("of_its_own"))
+    assert "of_its_own" not in sys.modules and not meddling
+
+
 @needs_posix
 def test_the_umask_is_put_back_and_told_and_one_of_the_users_is_kept() -> None:
     before = os.umask(0o027)
