@@ -11,13 +11,14 @@ from torch import Tensor, nn
 
 from bench.rows import Pair
 from jostle.interfaces import Mutator
-from jostle.options.resources import FIRST_BATCH, LARGEST_BATCH
+from jostle.options.resources import FIRST_BATCH
 from jostle.records import Seeds
 
+BATCHES = (FIRST_BATCH, 2 * FIRST_BATCH, 4 * FIRST_BATCH)
 Rate = Callable[[nn.Module, Tensor, int], float]  # of passes of a model over inputs [batch, ...], so many times
 
 
-def mutants(mutator: Mutator, seeds: Seeds, count: int = LARGEST_BATCH) -> Tensor:
+def mutants(mutator: Mutator, seeds: Seeds, count: int = max(BATCHES)) -> Tensor:
     """Inputs [at most count, ...] as the loop runs them: pooling takes longer on noise than on clean digits."""
     rows = torch.arange(count) % len(seeds)
     return mutator.mutate(seeds.as_candidates().select(rows), torch.Generator().manual_seed(0)).inputs
@@ -49,8 +50,8 @@ def forward_and_backward_rate(model: nn.Module, inputs: Tensor, times: int) -> f
 
 
 def best_rate(rate: Rate, model: nn.Module, inputs: Tensor, executions: int) -> float:
-    """The faster of batches as `--batch auto` begins with and ends with, each over so many inputs."""
-    batches = (inputs[:size] for size in (FIRST_BATCH, LARGEST_BATCH))
+    """The fastest of three sizes of batches, that of `--batch auto` among them, each over so many inputs."""
+    batches = (inputs[:size] for size in BATCHES)
     return max(rate(model, batch, max(1, executions // len(batch))) for batch in batches)
 
 

@@ -48,7 +48,7 @@ class Run:
     budget: Budget
     seed: int = 0
     batch: int = 16
-    largest_batch: int | None = None
+    largest_step: int | None = None
     seeds: Any = SEEDS
     oracles: tuple[Any, ...] = (Finite, NoCrash)
     feedbacks: Callable[[], list[Feedback]] = lambda: [FarFromSeen([])]
@@ -78,7 +78,7 @@ class Run:
             budget=self.budget,
             seed=self.seed,
             batch=self.batch,
-            largest_batch=self.largest_batch,
+            largest_step=self.largest_step,
             plans_ahead=self.plans_ahead,
             saved=self.saved,
             classes=self.classes,

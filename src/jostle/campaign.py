@@ -6,7 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from jostle.interfaces import (
     StepAbandoned,
     Target,
 )
-from jostle.judgement import BatchJudge, Classes, Saved
+from jostle.judgement import BatchJudge, Classes, Judgement, Saved
 from jostle.randomness import worker_seed
 from jostle.records import ALL_OF_IT, Bug, Candidates, Outcome, Seeds, Share, Trace
 from jostle.resume import Redone, Resumption
@@ -38,7 +38,7 @@ from jostle.step_records import COUNTED_CORPUS, DoneStep, History, Standing, Ste
 from jostle.storage.corpus import Corpus
 from jostle.tally import Tally
 
-STEPS_BEFORE_GROWTH = 16  # as large as the next, that a campaign must have behind it
+STEPS_BEFORE_GROWTH = 8  # as large as the next, that a campaign must have behind it
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,16 @@ class Budget:
     def rows(self, executions: int, batch: int) -> int:
         """How many inputs the next step may run."""
         return batch if self.executions is None else max(0, min(batch, self.executions - executions))
+
+
+@dataclass(frozen=True)
+class _JudgedStep:
+    """A step that has run and was judged; what is new in it has not been looked for yet."""
+
+    plan: StepPlan
+    trace: Trace
+    ran: int
+    judgement: Judgement
 
 
 class Campaign:
@@ -76,7 +86,7 @@ class Campaign:
         budget: Budget,
         seed: int = 0,
         batch: int = 256,
-        largest_batch: int | None = None,
+        largest_step: int | None = None,
         plans_ahead: bool = False,
         saved: Saved | None = None,
         seeds_count: bool = False,
@@ -90,9 +100,9 @@ class Campaign:
         crew: Crew | None = None,
         interruptible_beginning: bool = False,
     ):
-        """A step runs `batch` inputs, and with a `largest_batch` up to so many, the more the campaign has run before.
+        """A step has `batch` inputs, and with a `largest_step` up to so many, the more the campaign has run before.
 
-        With `plans_ahead`, steps are planned while the previous step runs, so without knowing its results.
+        With `plans_ahead`, steps are planned before the previous step is judged, so without knowing its results.
         `saved` gives what a file gives back of inputs [batch, ...]: with it, only what survives that is found.
 
         With `seeds_count`, seeds that the model gets wrong are findings too. So many failing tests are handed to the
@@ -113,7 +123,7 @@ class Campaign:
         """
         self._target, self._mutator = target, mutator
         self._seeds, self._budget, self._batch = seeds, budget, batch
-        self._largest_batch = largest_batch or batch
+        self._largest_step = largest_step or batch
         self._judge = BatchJudge(oracles, target, saved, seeds_count, classes, independent)
         self._keep_failing, self._counter = keep_failing, counter
         learners = [part for part in (scheduler, mutator, *feedbacks) if isinstance(part, Learner)]
@@ -124,7 +134,6 @@ class Campaign:
         self._planner = StepPlanner(scheduler, mutator, self._admission.corpus, own_seed)
         self._plans_ahead, self._processors = plans_ahead, 1 if self._share.of > 1 else _all_processors()
         self._planned_ahead: StepPlan | None = None
-        self._planning_thread = ThreadPoolExecutor(1, "planning")  # begins when it is first given something
         self._tally = Tally()
         self._listeners: Sequence[Listener] = ()
         self._stopping = self._beginning = False
@@ -168,12 +177,14 @@ class Campaign:
         what listeners write, which ends the run as a spent budget does.
         """
         self.begin(history, listeners, redone)
-        with self._planning_thread:
-            if self._crew is None:
-                while not full() and self.step() is not None:
-                    pass
-            elif len(self.corpus) and not self.spent():
+        if self._crew is not None:
+            if len(self.corpus) and not self.spent():
                 self._have_done(self._crew, full)
+        elif self._plans_ahead and torch.get_num_threads() < self._processors:
+            self._do_overlapping(full)
+        else:
+            while not full() and self.step() is not None:
+                pass
         return self.summary()
 
     def begin(
@@ -192,12 +203,12 @@ class Campaign:
 
     def step(self) -> DoneStep | None:
         """Does one more step; none if the budget is spent, somebody asked to stop, or there is nothing to mutate."""
-        if not len(self.corpus) or self.spent() or self._stopping:
+        if self._over():
             return None
+        self._step_started = time.monotonic()
         try:
             return self._step()
         except StepAbandoned:
-            self._tally.steps -= 1
             return None
         finally:
             self._step_started = None
@@ -246,6 +257,10 @@ class Campaign:
         tally = self._tally
         return self._budget.spent(tally.seconds + more, tally.executions, tally.findings.total())
 
+    def _over(self) -> bool:
+        """Whether no more steps are to be begun."""
+        return not len(self.corpus) or self.spent() or self._stopping
+
     def _enough(self) -> bool:
         """Whether no more rows shall run; if somebody asked to stop, the step under way is abandoned."""
         if self._beginning and self._interruptible_beginning and self._stopping:
@@ -263,16 +278,61 @@ class Campaign:
         seeds = self._seeds.as_candidates()
         trace = Trace.joined([self._target.run(part) for part in seeds.split(self._batch)])
         _refuse_if_all_failed(trace)
-        self._notify(started, self._done(StepPlan(len(seeds), seeds), trace, every=True))
+        self._notify(started, self._admitted(self._judged(0, StepPlan(len(seeds), seeds), trace), every=True))
 
     def _step(self) -> DoneStep | None:
         """Plans, mutates, runs, judges, keeps and notifies once; none if there is nothing left to mutate."""
-        self._step_started = started = time.monotonic()
-        plan = self._planned_ahead or self._plan(self._tally.steps + 1, self._tally.executions)
+        started = time.monotonic()
+        plan = self._next_plan()
         if plan is None:
             return None
-        self._tally.steps += 1
-        return self._notify(started, self._done(plan, self._run(plan)))
+        if self._plans_ahead:
+            self._planned_ahead = self._plan(*self._following(plan))
+        judged = self._judged(self._tally.steps + 1, plan, self._target.run(plan.candidates))
+        return self._notify(started, self._admitted(judged))
+
+    def _do_overlapping(self, full: Callable[[], bool]) -> None:
+        """Does steps until the budget is spent, all but running and judging beside the run of the step that follows."""
+        judged: _JudgedStep | None = None
+        self._step_started = time.monotonic()
+        with ThreadPoolExecutor(1, "admission") as beside:
+            while True:
+                over = self._over() or full()
+                if judged is not None and (over or self._planned_ahead is None):
+                    self._finish(self._admitted(judged))
+                    judged = None
+                    continue
+                plan = None if over else self._next_plan()
+                if plan is None:
+                    break
+                judged = self._run_beside(beside, plan, judged)
+        self._step_started = None
+
+    def _run_beside(
+        self, beside: ThreadPoolExecutor, plan: StepPlan, before: _JudgedStep | None
+    ) -> _JudgedStep | None:
+        """Runs and judges a step, and completes the one before meanwhile; none if the step is abandoned."""
+        admitted = None if before is None else beside.submit(self._admitted, before)
+        following = beside.submit(self._plan, *self._following(plan))
+        try:
+            trace = self._target.run(plan.candidates)
+        except StepAbandoned:
+            return None
+        finally:
+            wait([following])
+            if admitted is not None:
+                self._finish(admitted.result())
+            self._planned_ahead = following.result()
+        try:
+            return self._judged(self._tally.steps + 1, plan, trace)
+        except StepAbandoned:
+            return None
+
+    def _finish(self, done: DoneStep) -> None:
+        """Tells the listeners of a step, among those that overlap; the time since the one before is its own."""
+        assert self._step_started is not None
+        self._notify(self._step_started, done)
+        self._step_started = time.monotonic()
 
     def _have_done(self, crew: Crew, full: Callable[[], bool]) -> None:
         """Has workers do the steps until the budget is spent; what they have under way then counts too."""
@@ -300,7 +360,16 @@ class Campaign:
         )
         done = replace(done, findings=findings, flaky=flaky)
         crew.spread(done, self._admission.count_new(done.kept, done.trace))
+        self._tally.count(done, done.seconds)
         self._notify(started, done)
+
+    def _next_plan(self) -> StepPlan | None:
+        """The next step, planned before or now; none if there is nothing to mutate."""
+        return self._planned_ahead or self._plan(self._tally.steps + 1, self._tally.executions)
+
+    def _following(self, plan: StepPlan) -> tuple[int, int]:
+        """The number of the step after the one that is about to run, and how many executions come before it."""
+        return self._tally.steps + 2, self._tally.executions + plan.asked
 
     def _plan(self, step: int, executions: int) -> StepPlan | None:
         """A step that follows so many executions; none if it may run nothing, or there is nothing to mutate."""
@@ -310,30 +379,24 @@ class Campaign:
     def _rows(self, executions: int) -> int:
         """How many inputs a step runs: larger steps cost less, but what a step finds guides the next one only."""
         grown = executions // STEPS_BEFORE_GROWTH // self._batch * self._batch
-        return max(self._batch, min(self._largest_batch, grown))
+        return max(self._batch, min(self._largest_step, grown))
 
-    def _run(self, plan: StepPlan) -> Trace:
-        """Runs the inputs of a step; the next step is planned meanwhile, where a processor is free, or just before."""
-        if not self._plans_ahead:
-            return self._target.run(plan.candidates)
-        following = self._tally.steps + 1, self._tally.executions + plan.asked
-        if torch.get_num_threads() >= self._processors:
-            self._planned_ahead = self._plan(*following)
-            return self._target.run(plan.candidates)
-        planned = self._planning_thread.submit(self._plan, *following)
-        trace = self._target.run(plan.candidates)
-        self._planned_ahead = planned.result()
-        return trace
-
-    def _done(self, plan: StepPlan, trace: Trace, every: bool = False) -> DoneStep:
-        """What came of a batch that has just run; of rows that nothing bars, those that are new are kept, or all."""
+    def _judged(self, step: int, plan: StepPlan, trace: Trace) -> _JudgedStep:
+        """Counts a step that has just run, and what the oracles say of it."""
         ran = int((trace.outcome != Outcome.SKIPPED).sum())
-        self._tally.executions += ran
-        judgement = self._judge.judge(plan.candidates, trace, self._tally.steps, self._tally.executions)
+        judgement = self._judge.judge(plan.candidates, trace, step, self._tally.executions + ran)
         if self._counter is not None:
             self._counter.count(plan.candidates, trace, judgement.failing)
+        self._tally.steps = step
+        self._tally.executions += ran
+        self._tally.count(judgement, trace.seconds)
+        return _JudgedStep(plan, trace, ran, judgement)
+
+    def _admitted(self, judged: _JudgedStep, every: bool = False) -> DoneStep:
+        """What came of a step; of rows that nothing bars, those that are new are kept, or all."""
+        plan, trace, judgement = judged.plan, judged.trace, judged.judgement
         has_room = self._room is None or self._room > 0
-        self._unassessed += 0 if has_room else ran
+        self._unassessed += 0 if has_room else judged.ran
         lesson = self._admission.admit(
             plan.candidates,
             trace,
@@ -345,7 +408,7 @@ class Campaign:
         self._room = None if self._room is None else self._room - len(lesson.kept)
         return DoneStep(
             planned=plan.asked,
-            ran=ran,
+            ran=judged.ran,
             kept=lesson.kept,
             trace=lesson.trace,
             findings=judgement.findings,
@@ -357,11 +420,10 @@ class Campaign:
         )
 
     def _notify(self, started: float, done: DoneStep) -> DoneStep:
-        """Counts a step and hands its record to the listeners; the time they take is the step's too.
+        """Hands the record of a step to the listeners; the time they take is the step's too.
 
         Gives back the step with the failing tests to keep.
         """
-        self._tally.count(done)
         before = self._tally.seconds
         self._tally.seconds = before + time.monotonic() - started
         done = replace(done, failing=done.failing.first(self._room_for_failing()))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from jostle.judgement import Judgement
 from jostle.step_records import DoneStep, History, Summary, Tries, WorkersSoFar
 
 
@@ -38,12 +39,12 @@ class Tally:
             executions_before=last.executions,
         )
 
-    def count(self, done: DoneStep) -> None:
-        """Counts what a step came to, but for its executions, which findings must know before."""
-        self.variant_seconds.update(done.seconds)
-        self.violations.update(done.violations)
-        self.unconfirmed.update(done.unconfirmed)
-        self.findings.update(finding.violation.kind for finding in done.findings)
+    def count(self, found: Judgement | DoneStep, seconds: Mapping[str, float]) -> None:
+        """Counts what was found in a step that took so many seconds by variant; its executions are counted apart."""
+        self.variant_seconds.update(seconds)
+        self.violations.update(found.violations)
+        self.unconfirmed.update(found.unconfirmed)
+        self.findings.update(finding.violation.kind for finding in found.findings)
 
     def summary(
         self,

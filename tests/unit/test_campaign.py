@@ -20,7 +20,7 @@ from fragile_campaign import (
 )
 from jostle import campaign
 from jostle.campaign import Budget
-from jostle.errors import Interrupted
+from jostle.errors import Interrupted, ProcessSpoilt
 from jostle.feedback.nearest import FarFromSeen
 from jostle.inputs.distances import relative_distances
 from jostle.interfaces import Scheduler
@@ -244,25 +244,51 @@ def test_a_list_of_one_round_ends_the_run_after_every_entry_had_its_turn() -> No
 
 
 @pytest.mark.parametrize(("largest", "sizes"), [(None, {16}), (16, {16}), (40, {16, 32, 40}), (64, {16, 32, 48, 64})])
-def test_steps_grow_once_the_campaign_has_sixteen_like_them_behind_it(largest: int | None, sizes: set[int]) -> None:
-    run = Run(Budget(executions=1600), largest_batch=largest).to_the_end()
+def test_steps_grow_once_the_campaign_has_eight_like_them_behind_it(largest: int | None, sizes: set[int]) -> None:
+    run = Run(Budget(executions=1600), largest_step=largest).to_the_end()
     planned, before = [record.planned for record in run.records[1:-1]], 12
     assert set(planned) == sizes and planned == sorted(planned)
     for rows in planned:
-        assert rows == 16 or rows * 16 <= before
+        assert rows == 16 or rows * 8 <= before
         before += rows
     assert run.summary.executions == 1600
 
 
 @pytest.mark.parametrize("scheduler", [Uniform, lambda: BatchPool(1.0)])
-def test_steps_made_beside_the_one_that_runs_are_those_made_before_it(
-    scheduler: Callable[[], Scheduler], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("budget", [Budget(executions=900), Budget(findings=2), Budget(executions=12)])
+def test_steps_that_overlap_are_those_of_one_after_another(
+    budget: Budget, scheduler: Callable[[], Scheduler], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journals = []
+    runs = []
     for processors in (1, 1024):
         monkeypatch.setattr(campaign, "_all_processors", lambda processors=processors: processors)
-        journals.append(Run(Budget(executions=900), plans_ahead=True, scheduler=scheduler).to_the_end().journal())
-    assert journals[0] == journals[1]
+        runs.append(Run(budget, plans_ahead=True, scheduler=scheduler, largest_step=64).to_the_end())
+    one_by_one, overlapping = runs
+    assert overlapping.journal() == one_by_one.journal()
+    assert overlapping.summary.as_json()["coverage"] == one_by_one.summary.as_json()["coverage"]
+
+
+def test_of_steps_that_overlap_the_one_under_way_is_kept_when_somebody_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "_all_processors", lambda: 1024)
+    run = Run(Budget(executions=9000), plans_ahead=True)
+    run.listeners = (lambda record: run.campaign.stop() if record.step == 3 else None,)
+    run.to_the_end()
+    assert [record.step for record in run.records] == [0, 1, 2, 3, 4]  # the fourth ran when the third was told
+    assert run.summary.executions == run.records[-1].so_far.executions == 12 + 4 * 16
+
+
+def test_of_steps_that_overlap_the_one_before_is_kept_when_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Spoiling(Sturdy):
+        def forward(self, inputs: Tensor) -> Tensor:
+            if len(run.records) == 4:
+                raise ProcessSpoilt("the process")
+            return super().forward(inputs)
+
+    monkeypatch.setattr(campaign, "_all_processors", lambda: 1024)
+    run = Run(Budget(executions=9000), plans_ahead=True, module=Spoiling())
+    with pytest.raises(ProcessSpoilt):
+        run.to_the_end()
+    assert [record.step for record in run.records] == [0, 1, 2, 3, 4]
 
 
 def test_a_step_made_ahead_descends_from_what_was_kept_two_steps_before() -> None:
@@ -286,4 +312,4 @@ def test_what_making_a_step_raises_is_raised_when_the_one_before_it_has_run(monk
     run = Run(Budget(executions=900), plans_ahead=True, mutator=lambda: Failing(0.1, 0, 1))
     with pytest.raises(KeyError):
         run.to_the_end()
-    assert [record.step for record in run.records] == [0, 1, 2]
+    assert [record.step for record in run.records] == [0, 1, 2, 3]  # and the one that had run by then is kept

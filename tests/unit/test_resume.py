@@ -116,11 +116,11 @@ def test_a_corpus_that_changes_while_it_is_read_is_refused_in_one_line(tmp_path:
 
 def test_an_interruption_changes_nothing_where_steps_grow(tmp_path: Path) -> None:
     whole = Budget(executions=2000)
-    at_once = Run(whole, largest_batch=64).to_the_end()
-    resumed, history = interrupted(tmp_path, at_once.records[40].so_far.executions, whole, largest_batch=64)
+    at_once = Run(whole, largest_step=64).to_the_end()
+    resumed, history = interrupted(tmp_path, at_once.records[20].so_far.executions, whole, largest_step=64)
     resumed.to_the_end(history)
     assert (
-        resumed.journal() == at_once.journal()[41:] and at_once.records[-2].planned == 64 > at_once.records[40].planned
+        resumed.journal() == at_once.journal()[21:] and at_once.records[-2].planned == 64 > at_once.records[20].planned
     )
 
 

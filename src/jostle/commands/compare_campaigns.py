@@ -16,7 +16,7 @@ from jostle.commands.run_statistics import RankTest, Spread, ranked
 from jostle.commands.triage import triaged
 from jostle.digests import LENGTH
 from jostle.errors import OutputRefused, UsageError
-from jostle.options.resources import FIRST_BATCH, LARGEST_BATCH
+from jostle.options.resources import FIRST_BATCH, LARGEST_STEP
 from jostle.report.curves import SHARES
 from jostle.step_records import COUNTED_CORPUS
 from jostle.storage.campaign_folder import campaign_in
@@ -260,5 +260,5 @@ def _warnings(runs: Sequence[CampaignRun]) -> Iterator[str]:
 def _largest_step(run: CampaignRun) -> int:
     """Inputs, by which campaigns of one budget may differ."""
     batch = run.record.settings.get("batch") or 0
-    grown = min(LARGEST_BATCH, int(run.figures["executions"]) // STEPS_BEFORE_GROWTH)
+    grown = min(LARGEST_STEP, int(run.figures["executions"]) // STEPS_BEFORE_GROWTH)
     return max(FIRST_BATCH, grown) if isinstance(batch, str) else int(batch)

@@ -40,7 +40,7 @@ from jostle.options.campaign import (
     RunOptions,
     WatchOptions,
 )
-from jostle.options.resources import BatchOptions, BudgetOptions, CorpusOptions, IsolationOptions
+from jostle.options.resources import BatchOptions, BudgetOptions, CorpusOptions
 from jostle.options.schema import Given, Settings
 from jostle.part import TRIED, PartContext
 from jostle.profile import Profile, profiled
@@ -118,7 +118,7 @@ class Composition:
             budget=budget_of(settings),
             seed=settings[RunOptions].seed,
             batch=settings[BatchOptions].rows,
-            largest_batch=_largest_batch(self.prepared),
+            largest_step=_largest_step(self.prepared),
             plans_ahead=_plans_ahead(settings),
             saved=partial(as_image_file, low=low, high=high) if settings[FindingOptions].as_images else None,
             seeds_count=settings[FindingOptions].seeds_count,
@@ -139,14 +139,11 @@ def _rows_independent(prepared: Prepared) -> bool:
     return prepared.flight.independent and not beside
 
 
-def _largest_batch(prepared: Prepared) -> int:
-    """How many inputs a step may run; not more than at first where the user limits what a batch may use."""
-    settings, seeds = prepared.settings, prepared.seeds
-    options, limits = settings[BatchOptions], settings[IsolationOptions]
-    if limits.timeout is not None or limits.rss_limit is not None:
-        return options.rows
+def _largest_step(prepared: Prepared) -> int:
+    """How many inputs a step may run."""
+    options, seeds = prepared.settings[BatchOptions], prepared.seeds
     answers = (seeds.answers, *seeds.other_answers.values(), *seeds.twin_answers.values())
-    return options.largest(max(one[0].nbytes for one in (seeds.inputs, *answers) if one is not None))
+    return options.largest_step(max(one[0].nbytes for one in (seeds.inputs, *answers) if one is not None))
 
 
 def _plans_ahead(settings: Settings) -> bool:
@@ -204,6 +201,7 @@ def watching(recipe: Recipe, given: Given) -> Instrumentation:
         counted=given.of(CountedLayerOptions).counted if any(part.neurons for part in parts) else None,
         extremes=any(part.extremes for part in parts),
         twin_gradients=given.get("goal") == DISAGREE,
+        at_once=given.of(BatchOptions).rows,
     )
 
 

@@ -8,8 +8,8 @@ from jostle.options.declaration import Derived, Facts, Theme, option
 from jostle.options.kinds import BYTES, COUNT, DURATION, FLAG, HELD_OR_AUTO, TEXT, choice, duration, whole, whole_or
 
 DEFAULT_BUDGET = 60.0  # seconds
-FIRST_BATCH, LARGEST_BATCH = 256, 1024  # rows that run at once, of a campaign that leaves that open
-BATCH_BYTES = 2**24  # that inputs, or answers, of more rows than the first take at most
+FIRST_BATCH, LARGEST_STEP = 256, 2048  # rows that run at once, and that a step has at most, where that is left open
+STEP_BYTES = 2**24  # that inputs, or answers, of more rows than the first take at most
 OFF, AUTO, STRICT = SANDBOXES = ("off", "auto", "strict")  # of the model's own process
 WAITED = duration(20 * 86_400.0)  # what one call of the system waits at most
 MOST_THREADS = 1024
@@ -43,25 +43,25 @@ def _default_budget(facts: Facts) -> float | None:
 
 @dataclass(frozen=True)
 class BatchOptions:
-    """How many inputs run at once."""
+    """How many inputs run at once, and how many a step has."""
 
     batch: int | str = option(
         HELD_OR_AUTO,
-        f"Inputs run at once; auto: {FIRST_BATCH}, and small inputs up to {LARGEST_BATCH:,} as the campaign grows",
+        f"Inputs run at once, and in a step; auto: {FIRST_BATCH}, and steps of small ones up to {LARGEST_STEP:,} later on",
         Theme.BUDGET,
         default="auto",
     )
 
     @property
     def rows(self) -> int:
-        """How many, whatever a campaign has run before."""
+        """How many run at once, whatever a campaign has run before."""
         return FIRST_BATCH if isinstance(self.batch, str) else self.batch
 
-    def largest(self, row_bytes: int) -> int:
+    def largest_step(self, row_bytes: int) -> int:
         """How many a step of a campaign may run at most, of which each row takes so many bytes."""
         if not isinstance(self.batch, str):
             return self.batch
-        return max(FIRST_BATCH, min(LARGEST_BATCH, BATCH_BYTES // max(row_bytes, 1)))
+        return max(FIRST_BATCH, min(LARGEST_STEP, STEP_BYTES // max(row_bytes, 1)))
 
 
 @dataclass(frozen=True)

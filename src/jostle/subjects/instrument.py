@@ -16,9 +16,10 @@ from jostle.foreign import Crash, attempt
 from jostle.interfaces import ComparesLayers, Differentiable, DifferentiableTarget, ModelTarget
 from jostle.named_objects import find_object, names_object
 from jostle.options.campaign import EVERY_LAYER, InputOptions, WatchOptions
+from jostle.options.resources import FIRST_BATCH
 from jostle.subjects.layers import Layer, activated, before_softmax, matching, scores_layer, speaking, working
 from jostle.subjects.subject import Metadata, Subject, Watch
-from jostle.targets.chunks import InChunks
+from jostle.targets.chunks import InBatches, InChunks
 from jostle.targets.contained import Contained
 from jostle.targets.once import RunsOnce
 from jostle.targets.panel import Panel, layer_name
@@ -35,6 +36,7 @@ class Instrumentation:
     counted: str | None = None  # whose neurons are counted; None where no part looks at neurons
     extremes: bool = False  # the smallest and the largest value of each layer
     twin_gradients: bool = False  # twins are differentiated as the model is
+    at_once: int = FIRST_BATCH  # inputs that the models run
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,14 @@ def instrument(
 
     Layers are those that run on inputs of the sample [some, ...].
     """
+    whole = _composed(watching, subject, sample, twins, others)
+    return replace(whole, target=InBatches(whole.target, watching.at_once))
+
+
+def _composed(
+    watching: Instrumentation, subject: Subject, sample: Tensor, twins: Mapping[str, Subject], others: Sequence[Subject]
+) -> Instrumented:
+    """The same, given however many rows at once."""
     inputs, output = watching.inputs, watching.options.output
     own, first = _watched(watching, fitted(subject, inputs, sample, output), sample)
     if twins:

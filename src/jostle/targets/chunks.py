@@ -1,4 +1,4 @@
-"""Running any number of rows on a target that accepts just one batch size."""
+"""Running any number of rows on a target that is given only so many at once."""
 
 from __future__ import annotations
 
@@ -7,8 +7,24 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from jostle.interfaces import DifferentiableTarget
+from jostle.interfaces import DifferentiableTarget, ModelTarget
 from jostle.records import Candidates, Linearised, Trace, all_rows
+
+
+class InBatches:
+    """A target that is given at most so many rows at once: those whose activations a processor's caches hold."""
+
+    def __init__(self, target: ModelTarget, size: int):
+        self._target = target
+        self._size = size
+
+    def predict(self, inputs: Tensor) -> Tensor:
+        return torch.cat([self._target.predict(some) for some in inputs.split(self._size)])
+
+    def run(self, batch: Candidates, watched: bool = True) -> Trace:
+        if len(batch) <= self._size:
+            return self._target.run(batch, watched)
+        return Trace.joined([self._target.run(some, watched) for some in batch.split(self._size)])
 
 
 class InChunks:

@@ -1,4 +1,4 @@
-"""Running any number of rows on a target that accepts just one batch size."""
+"""Running any number of rows on a target that is given only so many at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from jostle.records import MODEL
 from jostle.subjects.registry import load as load_subject
 from jostle.subjects.torch_target import TorchTarget
-from jostle.targets.chunks import InChunks
+from jostle.targets.chunks import InBatches, InChunks
 from making import batch_of
 
 
@@ -34,6 +34,28 @@ def test_any_number_of_rows_goes_through_in_full_chunks(rows: int, calls: int) -
     target = InChunks(TorchTarget(module), 4)
     assert torch.equal(target.run(batch).outputs[MODEL], batch.inputs * 2)
     assert module.calls == calls
+    assert torch.equal(target.predict(batch.inputs), batch.inputs * 2)
+
+
+class AtMostFour(nn.Module):
+    """Accepts up to four rows, and tells how many it was given each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[int] = []
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        assert len(inputs) <= 4
+        self.given.append(len(inputs))
+        return inputs * 2
+
+
+@pytest.mark.parametrize(("rows", "given"), [(1, [1]), (4, [4]), (5, [4, 1]), (11, [4, 4, 3])])
+def test_any_number_of_rows_goes_through_in_batches_of_at_most_one_size(rows: int, given: list[int]) -> None:
+    module, batch = AtMostFour(), batch_of(torch.rand(rows, 2))
+    target = InBatches(TorchTarget(module), 4)
+    assert torch.equal(target.run(batch).outputs[MODEL], batch.inputs * 2)
+    assert module.given == given
     assert torch.equal(target.predict(batch.inputs), batch.inputs * 2)
 
 
