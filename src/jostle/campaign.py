@@ -308,9 +308,7 @@ class Campaign:
                 judged = self._run_beside(beside, plan, judged)
         self._step_started = None
 
-    def _run_beside(
-        self, beside: ThreadPoolExecutor, plan: StepPlan, before: _JudgedStep | None
-    ) -> _JudgedStep | None:
+    def _run_beside(self, beside: ThreadPoolExecutor, plan: StepPlan, before: _JudgedStep | None) -> _JudgedStep | None:
         """Runs and judges a step, and completes the one before meanwhile; none if the step is abandoned."""
         admitted = None if before is None else beside.submit(self._admitted, before)
         following = beside.submit(self._plan, *self._following(plan))

@@ -47,7 +47,7 @@ class BatchOptions:
 
     batch: int | str = option(
         HELD_OR_AUTO,
-        f"Inputs run at once, and in a step; auto: {FIRST_BATCH}, and steps of small ones up to {LARGEST_STEP:,} later on",
+        f"Inputs run at once, and in a step; auto: {FIRST_BATCH}, and later steps of up to {LARGEST_STEP:,} small ones",
         Theme.BUDGET,
         default="auto",
     )
