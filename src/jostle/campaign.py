@@ -67,6 +67,11 @@ class _JudgedStep:
     ran: int
     judgement: Judgement
 
+    @property
+    def found(self) -> bool:
+        """Whether it must be on disk before the model runs again, which may end the process."""
+        return bool(self.judgement.findings or self.judgement.flaky)
+
 
 class Campaign:
     """Plants the seeds, then plans, mutates, runs, judges and assesses until the budget is spent.
@@ -298,7 +303,7 @@ class Campaign:
         with ThreadPoolExecutor(1, "admission") as beside:
             while True:
                 over = self._over() or full()
-                if judged is not None and (over or self._planned_ahead is None):
+                if judged is not None and (over or judged.found or self._planned_ahead is None):
                     self._finish(self._admitted(judged))
                     judged = None
                     continue

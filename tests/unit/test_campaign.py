@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fragile_campaign import (
     SEEDS,
+    Fragile,
     Lessons,
     RowByRow,
     Run,
@@ -25,6 +26,7 @@ from jostle.feedback.nearest import FarFromSeen
 from jostle.inputs.distances import relative_distances
 from jostle.interfaces import Scheduler
 from jostle.mutators.noise import Noise
+from jostle.oracles.numeric import Finite
 from jostle.records import NO_PARENT, Candidates
 from jostle.schedulers.batch_pool import BatchPool
 from jostle.schedulers.recent import NewestFew, Uniform
@@ -270,11 +272,27 @@ def test_steps_that_overlap_are_those_of_one_after_another(
 
 def test_of_steps_that_overlap_the_one_under_way_is_kept_when_somebody_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaign, "_all_processors", lambda: 1024)
-    run = Run(Budget(executions=9000), plans_ahead=True)
+    run = Run(Budget(executions=9000), plans_ahead=True, module=Sturdy())
     run.listeners = (lambda record: run.campaign.stop() if record.step == 3 else None,)
     run.to_the_end()
     assert [record.step for record in run.records] == [0, 1, 2, 3, 4]  # the fourth ran when the third was told
     assert run.summary.executions == run.records[-1].so_far.executions == 12 + 4 * 16
+
+
+def test_of_steps_that_overlap_one_that_found_something_is_told_before_the_model_runs_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class EndsOnceFound(Fragile):
+        def forward(self, inputs: Tensor) -> Tensor:
+            if run.campaign._judge.seen()[0]:
+                raise ProcessSpoilt("the process")
+            return super().forward(inputs)
+
+    monkeypatch.setattr(campaign, "_all_processors", lambda: 1024)
+    run = Run(Budget(executions=9000), plans_ahead=True, module=EndsOnceFound(), oracles=(Finite,))
+    with pytest.raises(ProcessSpoilt):
+        run.to_the_end()
+    assert run.records[-1].findings
 
 
 def test_of_steps_that_overlap_the_one_before_is_kept_when_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
