@@ -319,6 +319,26 @@ def modules_removed() -> None:
     sys.modules.clear()
 
 
+def our_error() -> None:
+    from jostle.errors import UsageError
+
+    raise UsageError("said by the model")
+
+
+def autocast() -> None:
+    torch.autocast("cpu", dtype=torch.bfloat16).__enter__()
+
+
+def no_finders() -> None:
+    for finders in (sys.meta_path, sys.path_hooks, sys.path):
+        finders.clear()
+    sys.path_importer_cache.clear()
+
+
+def no_hooks() -> None:
+    sys.excepthook = sys.unraisablehook = threading.excepthook = None  # type: ignore[assignment]
+
+
 def _end_cleanly(*of_the_call: object, **named: object) -> str:
     raise SystemExit(0)
 
@@ -477,6 +497,10 @@ MODELS: dict[str, Hostile] = {
     # In our process, a file may be written just then.
     "builtins_replaced": _deed(builtins_replaced, "crash:TypeError:"),
     "modules_removed": _both(modules_removed, ""),
+    "our_error": _both(our_error, "crash:UsageError:"),
+    "autocast": _both(autocast, ""),
+    "no_finders": _both(no_finders, ""),
+    "no_hooks": _both(no_hooks, ""),
     "no_output": _answer(lambda scores: None, "crash:NotOneRowPerInput:"),
     "empty_output": _answer(lambda scores: torch.empty(0), "crash:NotOneRowPerInput:"),
     "output_without_columns": _answer(lambda scores: scores[:, :0], "crash:UnfitOutput:"),

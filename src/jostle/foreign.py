@@ -7,7 +7,7 @@ import signal
 import sysconfig
 import threading
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,8 +71,10 @@ def attempt(foreign: Callable[[], Result]) -> Result | Crash:
     """
     try:
         return _put_back_after(foreign)
-    except JostleError:
-        raise
+    except JostleError as error:
+        if raised_by_user(error) is None:
+            raise
+        return _crash_of(error)  # the model's, which knows our exceptions
     except FailedElsewhere as failure:
         return failure.crash
     except BaseException as error:  # one that ends itself, or interrupts itself, must not end us
@@ -171,8 +173,16 @@ def _traceback_of(error: BaseException) -> str:
 
 
 def _where(error: BaseException) -> traceback.FrameSummary:
-    """The innermost frame but for ours that watch what a library calls."""
+    """The innermost frame but for ours that watch what a library calls; of endless recursion, one that recurs.
+
+    Which of those is innermost depends on how deep the recursion began.
+    """
     frames = _frames_of(error)
+    if issubclass(type(error), RecursionError):
+        times = Counter((frame.filename, frame.name) for frame in frames)
+        often = max(times.values()) / 2
+        recurring = [frame for frame in frames if times[frame.filename, frame.name] >= often]
+        return max(recurring, key=lambda frame: (frame.filename, frame.name))
     return ([one for one in frames if not Path(one.filename).is_relative_to(WATCHING)] or frames)[-1]
 
 

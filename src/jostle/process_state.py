@@ -46,6 +46,8 @@ TORCH_DEFAULTS = {
     "torch's deterministic mode": ("get_deterministic_debug_mode", "set_deterministic_debug_mode"),
     "torch's number of threads": ("get_num_threads", "set_num_threads"),
 }
+IMPORTS = ("meta_path", "path_hooks", "path")
+HOOKS = ((sys, "excepthook"), (sys, "unraisablehook"), (threading, "excepthook"))
 STRICTEST = 0o077  # the umask while the process's own is asked for the first time
 MODULES = ("sys", "numpy", "torch", "jostle")  # which cannot be imported anew; who takes one takes all
 OUT_OF_THE_WAY = 512  # copies of descriptors have at least this number: models close those from 3 to 255
@@ -65,6 +67,7 @@ class TorchState:
     """What torch does in this process, and thread, where it is not told otherwise."""
 
     defaults: tuple[Any, ...]  # as in TORCH_DEFAULTS
+    autocast: bool  # of what runs on the processor, as our own arithmetic does
     device: Any
 
     @staticmethod
@@ -74,7 +77,8 @@ class TorchState:
         if torch is None:
             return None
         # A fifth of the time that asking for the default device takes, which is looked at before and after every batch.
-        return TorchState(tuple(getattr(torch, ask)() for ask, _ in TORCH_DEFAULTS.values()), torch.empty(0).device)
+        defaults = tuple(getattr(torch, ask)() for ask, _ in TORCH_DEFAULTS.values())
+        return TorchState(defaults, torch.is_autocast_enabled("cpu"), torch.empty(0).device)
 
     def restore(self) -> Iterator[str]:
         torch, now = sys.modules["torch"], TorchState.now()
@@ -84,6 +88,9 @@ class TorchState:
             if before != after:
                 getattr(torch, put)(before)
                 yield name
+        if now.autocast != self.autocast:
+            torch.set_autocast_enabled("cpu", self.autocast)
+            yield "torch's autocast"
         if now.device != self.device:
             torch.set_default_device(None if self.device.type == "cpu" else self.device)  # None costs nothing later
             if torch.empty(0).device != self.device:
@@ -105,6 +112,8 @@ class ProcessState:
     timers: list[signal.Signals]  # that are set, by what they send
     limits: dict[str, tuple[int, int]]
     umask: int
+    imports: dict[str, list[Any]]  # of sys, by which modules are found
+    hooks: list[Any]  # that are called with what nobody catches, as in HOOKS
     torch: TorchState | None
 
     @staticmethod
@@ -120,6 +129,8 @@ class ProcessState:
             timers=_timers(),
             limits={name: resource.getrlimit(number) for name, number in LIMITS.items()},
             umask=_umask(),
+            imports={name: [*getattr(sys, name)] for name in IMPORTS},
+            hooks=[getattr(module, name) for module, name in HOOKS],
             torch=TorchState.now() if with_torch else None,
         )
 
@@ -165,6 +176,8 @@ class ProcessState:
         yield from self._restore_streams()
         yield from self._restore_handlers()
         yield from self._restore_folder()
+        yield from self._restore_imports()
+        yield from self._restore_hooks()
         if self.torch is not None:
             yield from self.torch.restore()
 
@@ -218,6 +231,22 @@ class ProcessState:
             except OSError as error:
                 raise ProcessSpoilt(f"the model removed the working folder {self.folder}") from error
             yield "the working folder"
+
+    def _restore_imports(self) -> Iterator[str]:
+        """What was removed of them; what a model adds, such as the folder of its own modules, stays."""
+        for name, before in self.imports.items():
+            now = getattr(sys, name, None)
+            kept = now if isinstance(now, list) else []
+            if missing := [one for one in before if one not in kept]:
+                setattr(sys, name, [*kept, *missing])
+                yield f"sys.{name}"
+
+    def _restore_hooks(self) -> Iterator[str]:
+        """Those that nobody can call any more; another one than before is the model's affair."""
+        for (module, name), before in zip(HOOKS, self.hooks, strict=True):
+            if not callable(getattr(module, name, None)):
+                setattr(module, name, before)
+                yield f"{module.__name__}.{name}"
 
 
 def _is_lower(limit: int, before: int) -> bool:

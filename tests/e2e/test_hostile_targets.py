@@ -139,8 +139,8 @@ def test_in_our_process_each_is_a_finding_or_one_line_and_the_process_stays_usab
     changed = {one.name for one in results if "the model changed its process" in one.err}
     assert changed == {
         *("later_alarm", "later_timers", "handlers", "no_streams", "closed_streams", "closed_descriptors", "folder"),
-        *("little_memory", "little_files", "few_files", "umask", "modules_removed"),
-        *("default_dtype", "default_device", "modes_of_torch", "threads_of_torch"),
+        *("little_memory", "little_files", "few_files", "umask", "modules_removed", "no_finders", "no_hooks"),
+        *("default_dtype", "default_device", "modes_of_torch", "threads_of_torch", "autocast"),
     }
 
 
@@ -177,7 +177,9 @@ def test_a_process_that_a_model_spoilt_for_good_ends_with_one_line_and_its_code(
     lines = [line for line in (tmp_path / "err.txt").read_text().splitlines() if line.startswith(("jostle:", "Trace"))]
     assert ended.returncode == code, lines
     # Where nothing can be written any more, the code alone tells.
-    assert [line for line in lines if not line.endswith(("runs it in a process of its own", "mend that code"))] == []
+    assert [
+        line for line in lines if not line.endswith(("runs it in a process of its own", "keep it apart with --isolate"))
+    ] == []
     assert len(lines) == (name != "files_for_good")
 
 

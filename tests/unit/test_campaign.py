@@ -21,7 +21,7 @@ from fragile_campaign import (
 )
 from jostle import campaign
 from jostle.campaign import Budget
-from jostle.errors import Interrupted, ProcessSpoilt
+from jostle.errors import Interrupted
 from jostle.feedback.nearest import FarFromSeen
 from jostle.inputs.distances import relative_distances
 from jostle.interfaces import Scheduler
@@ -285,12 +285,12 @@ def test_of_steps_that_overlap_one_that_found_something_is_told_before_the_model
     class EndsOnceFound(Fragile):
         def forward(self, inputs: Tensor) -> Tensor:
             if run.campaign._judge.seen()[0]:
-                raise ProcessSpoilt("the process")
+                raise Interrupted
             return super().forward(inputs)
 
     monkeypatch.setattr(campaign, "_all_processors", lambda: 1024)
     run = Run(Budget(executions=9000), plans_ahead=True, module=EndsOnceFound(), oracles=(Finite,))
-    with pytest.raises(ProcessSpoilt):
+    with pytest.raises(Interrupted):
         run.to_the_end()
     assert run.records[-1].findings
 
@@ -299,12 +299,12 @@ def test_of_steps_that_overlap_the_one_before_is_kept_when_one_fails(monkeypatch
     class Spoiling(Sturdy):
         def forward(self, inputs: Tensor) -> Tensor:
             if len(run.records) == 4:
-                raise ProcessSpoilt("the process")
+                raise Interrupted
             return super().forward(inputs)
 
     monkeypatch.setattr(campaign, "_all_processors", lambda: 1024)
     run = Run(Budget(executions=9000), plans_ahead=True, module=Spoiling())
-    with pytest.raises(ProcessSpoilt):
+    with pytest.raises(Interrupted):
         run.to_the_end()
     assert [record.step for record in run.records] == [0, 1, 2, 3, 4]
 

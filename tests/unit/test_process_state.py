@@ -8,8 +8,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
@@ -22,6 +24,7 @@ CHANGES: dict[str, Callable[[], object]] = {
     "torch's default device": lambda: torch.set_default_device("meta"),
     "torch's grad mode": lambda: torch.set_grad_enabled(False),
     "torch's deterministic mode": lambda: torch.set_deterministic_debug_mode("warn"),
+    "torch's autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16).__enter__(),
     "torch's number of threads": lambda: torch.set_num_threads(torch.get_num_threads() + 1),
 }
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="a process has none of that there")
@@ -42,7 +45,7 @@ def test_what_is_changed_of_torch_is_put_back_and_told(name: str) -> None:
 
 
 def test_every_default_of_torch_is_tried() -> None:
-    assert {*TORCH_DEFAULTS, "torch's default device"} == set(CHANGES)
+    assert {*TORCH_DEFAULTS, "torch's autocast", "torch's default device"} == set(CHANGES)
 
 
 def test_a_model_is_built_by_the_dtype_that_its_file_sets() -> None:
@@ -65,6 +68,35 @@ def test_a_module_of_its_own_may_be_taken_away() -> None:
     sys.modules["of_its_own"] = sys
     attempt(lambda: sys.modules.pop("of_its_own"))
     assert "of_its_own" not in sys.modules and not meddling
+
+
+@pytest.mark.parametrize("name", ["meta_path", "path_hooks", "path"])
+@pytest.mark.parametrize("removed", [list.clear, None])
+def test_how_modules_are_found_is_put_back_and_what_was_added_stays(
+    name: str, removed: Callable[[list[object]], None] | None
+) -> None:
+    before, added = [*getattr(sys, name)], "of its own"
+
+    def change() -> None:
+        if removed is None:
+            setattr(sys, name, None)
+        else:
+            removed(getattr(sys, name))
+            getattr(sys, name).append(added)
+
+    try:
+        attempt(change)
+        assert [one for one in getattr(sys, name) if one != added] == before and list(meddling) == [f"sys.{name}"]
+        assert (added in getattr(sys, name)) == (removed is not None)
+    finally:
+        getattr(sys, name)[:] = before
+
+
+@pytest.mark.parametrize(("module", "name"), [(sys, "excepthook"), (threading, "excepthook"), (sys, "unraisablehook")])
+def test_hooks_that_nobody_can_call_are_put_back(module: ModuleType, name: str) -> None:
+    before = getattr(module, name)
+    attempt(lambda: delattr(module, name))
+    assert getattr(module, name) is before and list(meddling) == [f"{module.__name__}.{name}"]
 
 
 @needs_posix

@@ -109,11 +109,13 @@ def _failed(error: BaseException) -> Exit:
         return _told(str(ProcessSpoilt(f"a timer that the model set ran out later ({error})")), Exit.OUR_ERROR)
     if isinstance(error, OSError) and error.errno == errno.EBADF:
         return _told(str(ProcessSpoilt("files of the process were closed while the model ran")), Exit.OUR_ERROR)
+    if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
+        return Exit.OUR_ERROR  # nobody reads what we print any more
     if isinstance(error, SystemExit) and raised_by_user(error) is None:  # nothing of ours raises it
         return _told(str(ProcessSpoilt("a thread of the model asked the process to end")), Exit.OUR_ERROR)
     if (place := raised_by_user(error)) is not None:
         what = f"{kind_of(error)} in {place}: {first_line(error)}".rstrip(": ")
-        return _refused(f"{what}; what was found is safe: mend that code")
+        return _refused(f"{what}; what was found is safe: mend that code, or keep it apart with --isolate")
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return _refused(f"{str(error.filename)[:LONGEST]}…: the name is longer than the file system takes: shorten it")
     traceback.print_exception(error)

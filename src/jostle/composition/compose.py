@@ -243,7 +243,8 @@ def _check_seeds(given: Given, seeds: Seeds) -> None:
 def _cleared(given: Given, model: Instrumented, seeds: Seeds, domain: Domain) -> Flight:
     """Model and seeds, cleared by pre-flight."""
     batch, force = given.of(BatchOptions).rows, given.of(DoubtOptions).force
-    known = ModelFacts(model.outputs, model.traits, bool(model.sandbox))
+    in_company = bool(model.twins or given.of(PanelOptions).models or given.of(WatchOptions).metadata)
+    known = ModelFacts(model.outputs, model.traits, bool(model.sandbox), in_company)
     flight = preflight(model.target, seeds, domain, batch, force, known, given.of(TaskOptions).named)
     if "layers" in given and not model.layers:
         raise UsageError("--layers: this model has no layers to watch, only its output; leave it out")

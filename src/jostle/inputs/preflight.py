@@ -35,6 +35,7 @@ class ModelFacts:
     outputs: Mapping[str, bool] = field(default_factory=dict)  # all by name, and whether they have one row per input
     traits: Traits = NO_TRAITS
     sandboxed: bool = False
+    in_company: bool = False  # twins or a metadata function run with it
 
 
 NOTHING_KNOWN = ModelFacts()
@@ -101,7 +102,7 @@ def preflight(
     answered = _with_labels(replace(seeds, domain=domain, answers=outputs), task, reading)
     wrong = _wrong(task, reading, seeds.labels, outputs)
     accuracy = _accuracy(task, wrong, seeds.labels, outputs)
-    first = _check_runs(target, answered, accepted, model.sandboxed)
+    first = _check_runs(target, answered, accepted, model)
     if first.others or len(first.outputs) > 1:
         answered = _all_answers(target, answered, batch)
     examined = examined_rows(target, seeds.inputs[_finite(outputs)], model.traits, batch)
@@ -264,17 +265,19 @@ def _some_outputs(target: ModelTarget, inputs: Tensor, like: Tensor, deaths: lis
     return torch.cat([_some_outputs(target, part, like, deaths) for part in inputs.tensor_split(parts)])
 
 
-def _check_runs(target: ModelTarget, seeds: Seeds, accepted: int, sandboxed: bool) -> Trace:
+def _check_runs(target: ModelTarget, seeds: Seeds, accepted: int, model: ModelFacts) -> Trace:
     """One seed through everything that is watched, so that a broken metadata function shows here."""
     trace = target.run(seeds.as_candidates().select(torch.tensor([accepted])))
     for crash in trace.crashes.values():
-        if crash.denied and sandboxed:
+        if crash.denied and model.sandboxed:
             raise PreflightFailed(crash.by_sandbox())
-        whose, fix = "the twin or --metadata", "fix that function"
+        whose, fix = "the model, once it ran before,", "one that changes its process needs --isolate"
+        if model.in_company:
+            whose, fix = "the twin or --metadata", "fix that function"
         if crash.twin:
             whose, fix = f"--twin {crash.twin}", "give a twin that accepts what the model accepts"
         raise PreflightFailed(
-            f"{whose} fails on a seed that the model accepts ({crash.error} in {crash.where}: {crash.message}): {fix}"
+            f"{whose} fails on a seed that the model accepted ({crash.error} in {crash.where}: {crash.message}): {fix}"
         )
     return trace
 

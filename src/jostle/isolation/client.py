@@ -6,7 +6,7 @@ import json
 import shutil
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -196,12 +196,21 @@ class WorkerClient:
             if "refused" in answer:
                 raise _refusal(answer)
             if "crash" in answer:
-                raise FailedElsewhere(Crash(**answer["crash"]))
+                raise FailedElsewhere(_crash_of(answer["crash"]))
             return answer, worker.answers.get(self._limits.memory) if answer.get("arrays") else {}
         except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, RecursionError) as error:
             self._lost(worker)
             crash = Crash("BadAnswer", f"its answer cannot be read: {error}", "the target", "", fatal=True)
             raise FailedElsewhere(crash) from error
+
+
+def _crash_of(told: Mapping[str, Any]) -> Crash:
+    """How foreign code failed, as a worker tells it; TypeError if that is not what it should be."""
+    crash = Crash(**told)
+    for one in fields(crash):
+        if type(getattr(crash, one.name)).__name__ != one.type:
+            raise TypeError(f"{one.name} of a crash is no {one.type}")
+    return crash
 
 
 def _refusal(answer: Mapping[str, Any]) -> JostleError:

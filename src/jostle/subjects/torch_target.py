@@ -57,7 +57,7 @@ class TorchTarget:
 
     def predict(self, inputs: Tensor) -> Tensor:
         with torch.no_grad():
-            return self._forward(self.own(inputs))[0].cpu()
+            return self._forward(self.own(inputs))[0].detach().cpu()  # the model may have enabled gradients
 
     def run(self, batch: Candidates, watched: bool = True) -> Trace:
         inputs = self.own(batch.inputs)

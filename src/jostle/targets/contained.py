@@ -48,6 +48,7 @@ class Contained:
     def __init__(self, target: ModelTarget):
         self._target = target
         self._blank: Trace | None = None  # one row of NaN in the shape of a trace
+        self._known = NOTHING_KNOWN  # the same, also of one that was not watched
         self._enough: Callable[[], bool] = lambda: False
 
     def ask_between_rows(self, enough: Callable[[], bool]) -> None:
@@ -66,13 +67,16 @@ class Contained:
             toll.count(trace)
             return (self._searched if trace.fatal else self._halved)(batch, trace, watched, toll)
         if self._blank is None and watched:
-            self._blank = _blank_row(trace)
+            self._known = self._blank = _blank_row(trace)
+        elif self._known is NOTHING_KNOWN:
+            self._known = _blank_row(trace)
         return trace
 
     def _of_known_shape(self, trace: Trace) -> Trace:
-        """The trace; raises where an answer has another shape than the first ones had."""
-        known = self._blank or NOTHING_KNOWN
-        for before, now in ((known.outputs, trace.outputs), (known.others, trace.others)):
+        """The trace; raises where an answer, or what a layer gives, has another shape than the first ones had."""
+        known = self._known
+        pairs = ((known.outputs, trace.outputs), (known.others, trace.others), (known.activations, trace.activations))
+        for before, now in pairs:
             for name in before.keys() & now.keys():
                 check_shape(name, now[name], before[name])
         return trace

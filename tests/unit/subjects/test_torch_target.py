@@ -53,6 +53,25 @@ def test_inputs_can_be_kept_after_their_gradients_were_taken() -> None:
     batch.inputs.numpy()
 
 
+class Differentiating(nn.Module):
+    """Works with gradients, whatever it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = nn.Linear(2, 2)
+
+    def forward(self, inputs: Tensor) -> dict[str, Tensor]:
+        with torch.enable_grad():
+            return {"logits": self.weights(inputs), "more": self.weights(inputs)}
+
+
+def test_what_a_model_answers_has_no_graph_behind_it() -> None:
+    target, batch = TorchTarget(Differentiating(), ["weights"]), batch_of(torch.rand(3, 2))
+    trace = target.run(batch)
+    given = [target.predict(batch.inputs), *trace.outputs.values(), *trace.others.values(), *trace.activations.values()]
+    assert len(given) == 5 and not any(value.requires_grad for value in given)
+
+
 def test_metadata_must_have_one_row_per_input() -> None:
     target = TorchTarget(nn.Identity(), metadata=lambda inputs, outputs, labels: {"loss": outputs.mean()})
     with pytest.raises(ValueError, match=r"'loss' has shape \[\], not one row per input"):

@@ -91,6 +91,26 @@ def test_chunks_that_crash_are_taken_apart() -> None:
     assert (~trace.ran).nonzero().flatten().tolist() == [2, 7]
 
 
+class WideWhenLarge(nn.Module):
+    """A layer of it, or its answer, has more columns for large inputs."""
+
+    def __init__(self, answers: bool) -> None:
+        super().__init__()
+        self.layer, self.answers = nn.Identity(), answers
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        wide = self.layer(torch.cat([inputs, inputs], 1) if (inputs > 5).any() else inputs)
+        return wide if self.answers else inputs
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_layer_or_an_answer_of_another_shape_is_a_crash(answers: bool) -> None:
+    target = Contained(TorchTarget(WideWhenLarge(answers), [] if answers else ["layer"]))
+    target.run(batch_of(torch.ones(2, 3)), watched=not answers)
+    trace = target.run(batch_of(torch.tensor([[1.0, 1, 1], [9, 9, 9]])), watched=not answers)
+    assert [crash.error for crash in trace.crashes.values()] == ["ShapeChanged"] and trace.ran.tolist() == [True, False]
+
+
 def test_predicting_is_not_contained() -> None:
     with pytest.raises(ValueError, match="negative"):
         contained().predict(torch.tensor([[-0.5]]))

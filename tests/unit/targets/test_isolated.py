@@ -19,7 +19,8 @@ import torch
 import hostile
 from jostle.composition.compose import watching
 from jostle.errors import JostleError, ModelRefused, PreflightFailed, UsageError
-from jostle.isolation.client import IN_FLIGHT, SPARES, ArrayWorker, WorkerClient
+from jostle.foreign import Crash
+from jostle.isolation.client import IN_FLIGHT, SPARES, ArrayWorker, WorkerClient, _crash_of
 from jostle.isolation.orphans import PREFIX, TAG, clean_up, new_folder
 from jostle.isolation.process import END, Limits
 from jostle.isolation.shared_arrays import SharedArrays
@@ -175,6 +176,16 @@ def test_a_seed_that_ends_the_process_is_passed_over_when_layers_are_sought() ->
     watched, service = isolated(hostile_options("exit_0"), torch.tensor([[1.0, 0, 0], [0, 0, 0]]), GENEROUS)
     assert watched.target.predict(torch.zeros(2, 3)).shape == (2, 3)
     service.close()
+
+
+@pytest.mark.parametrize("told", [{}, {"error": [1]}, {"fatal": "yes"}, {"more": 1}, {"where": None}])
+def test_a_crash_that_is_told_otherwise_than_crashes_are_is_none(told: dict[str, object]) -> None:
+    sound = {"error": "E", "message": "", "where": "a:b", "traceback": "", "fatal": False, "twin": "", "denied": False}
+    if told:
+        with pytest.raises(TypeError):
+            _crash_of({**sound, **told})
+    else:
+        assert _crash_of(sound) == Crash("E", "", "a:b", "")
 
 
 def test_what_a_worker_refuses_is_refused_here_in_the_same_words() -> None:
