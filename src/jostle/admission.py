@@ -58,7 +58,7 @@ class Admission:
         """How new each row is to each criterion [batch, criteria], which then know it."""
         rows = len(trace.outcome)
         if not rows or not self._feedbacks:
-            return torch.zeros(rows, len(self._feedbacks))
+            return torch.zeros(rows, len(self._feedbacks), dtype=torch.float32)
         return torch.stack([feedback.assess(candidates, trace) for feedback in self._feedbacks], 1)
 
     def count_new(self, kept: Candidates, trace: Trace) -> Tensor:

@@ -6,7 +6,8 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ import torch
 
 from jostle.admission import Admission
 from jostle.coverage_counter import CoverageCounter
-from jostle.errors import Interrupted, UsageError
+from jostle.errors import Interrupted, JostleError, UsageError
 from jostle.interfaces import (
     CountsTries,
     Crew,
@@ -181,15 +182,16 @@ class Campaign:
         `redone` is called for each step of that run that was done again. `full` says whether there is no more room for
         what listeners write, which ends the run as a spent budget does.
         """
-        self.begin(history, listeners, redone)
-        if self._crew is not None:
-            if len(self.corpus) and not self.spent():
-                self._have_done(self._crew, full)
-        elif self._plans_ahead and torch.get_num_threads() < self._processors:
-            self._do_overlapping(full)
-        else:
-            while not full() and self.step() is not None:
-                pass
+        with torch.inference_mode(False):  # a script may have it on, which holds for its own thread only
+            self.begin(history, listeners, redone)
+            if self._crew is not None:
+                if len(self.corpus) and not self.spent():
+                    self._have_done(self._crew, full)
+            elif self._plans_ahead and torch.get_num_threads() < self._processors:
+                self._do_overlapping(full)
+            else:
+                while not full() and self.step() is not None:
+                    pass
         return self.summary()
 
     def begin(
@@ -262,9 +264,9 @@ class Campaign:
         tally = self._tally
         return self._budget.spent(tally.seconds + more, tally.executions, tally.findings.total())
 
-    def _over(self) -> bool:
-        """Whether no more steps are to be begun."""
-        return not len(self.corpus) or self.spent() or self._stopping
+    def _over(self, more: float = 0.0) -> bool:
+        """Whether no more steps are to be begun; so many seconds are not counted yet."""
+        return not len(self.corpus) or self.spent(more) or self._stopping
 
     def _enough(self) -> bool:
         """Whether no more rows shall run; if somebody asked to stop, the step under way is abandoned."""
@@ -274,8 +276,7 @@ class Campaign:
             return False  # what comes before the first step, or after the last, is done to its end
         if self._stopping:
             raise StepAbandoned
-        seconds = self._tally.seconds + time.monotonic() - self._step_started
-        return self._budget.seconds is not None and seconds >= self._budget.seconds
+        return self._budget.seconds is not None and self._tally.seconds + self._uncounted() >= self._budget.seconds
 
     def _plant(self) -> None:
         """Runs the seeds, as step 0; all that nothing bars enter the corpus."""
@@ -298,44 +299,61 @@ class Campaign:
 
     def _do_overlapping(self, full: Callable[[], bool]) -> None:
         """Does steps until the budget is spent, all but running and judging beside the run of the step that follows."""
-        judged: _JudgedStep | None = None
         self._step_started = time.monotonic()
-        with ThreadPoolExecutor(1, "admission") as beside:
-            while True:
-                over = self._over() or full()
-                if judged is not None and (over or judged.found or self._planned_ahead is None):
-                    self._finish(self._admitted(judged))
-                    judged = None
-                    continue
-                plan = None if over else self._next_plan()
-                if plan is None:
-                    break
-                judged = self._run_beside(beside, plan, judged)
-        self._step_started = None
+        try:
+            with ThreadPoolExecutor(1, "admission") as beside:
+                self._overlap(beside, full)
+        finally:
+            self._step_started = None
+
+    def _overlap(self, beside: ThreadPoolExecutor, full: Callable[[], bool]) -> None:
+        judged: _JudgedStep | None = None
+        while True:
+            over = self._over(self._uncounted()) or full()
+            if judged is not None and (over or judged.found or self._planned_ahead is None):
+                self._finish(self._admitted(judged))
+                judged = None
+                continue
+            plan = None if over else self._next_plan()
+            if plan is None:
+                return
+            judged = self._run_beside(beside, plan, judged)
 
     def _run_beside(self, beside: ThreadPoolExecutor, plan: StepPlan, before: _JudgedStep | None) -> _JudgedStep | None:
         """Runs and judges a step, and completes the one before meanwhile; none if the step is abandoned."""
         admitted = None if before is None else beside.submit(self._admitted, before)
         following = beside.submit(self._plan, *self._following(plan))
+        trace: Trace | None = None
+        ended = False
         try:
-            trace = self._target.run(plan.candidates)
-        except StepAbandoned:
-            return None
+            with suppress(StepAbandoned):
+                trace = self._target.run(plan.candidates)
+            ended = True
         finally:
-            wait([following])
-            if admitted is not None:
-                self._finish(admitted.result())
-            self._planned_ahead = following.result()
-        try:
-            return self._judged(self._tally.steps + 1, plan, trace)
-        except StepAbandoned:
-            return None
+            if not ended:  # what ended the run is told, also where the step before cannot be written any more
+                with suppress(JostleError, OSError):
+                    self._complete(admitted, following)
+        self._complete(admitted, following)
+        with suppress(StepAbandoned):
+            return None if trace is None else self._judged(self._tally.steps + 1, plan, trace)
+        return None
+
+    def _complete(self, admitted: Future[DoneStep] | None, following: Future[StepPlan | None]) -> None:
+        """Tells of the step before, once the one that follows is planned."""
+        wait([following])
+        if admitted is not None:
+            self._finish(admitted.result())
+        self._planned_ahead = following.result()
 
     def _finish(self, done: DoneStep) -> None:
         """Tells the listeners of a step, among those that overlap; the time since the one before is its own."""
         assert self._step_started is not None
         self._notify(self._step_started, done)
         self._step_started = time.monotonic()
+
+    def _uncounted(self) -> float:
+        """Seconds that no step is charged with yet."""
+        return 0.0 if self._step_started is None else time.monotonic() - self._step_started
 
     def _have_done(self, crew: Crew, full: Callable[[], bool]) -> None:
         """Has workers do the steps until the budget is spent; what they have under way then counts too."""

@@ -64,15 +64,16 @@ class NotOneRowPerInput(ValueError):
     """A model's output does not hold one row for each input of its batch."""
 
 
-def attempt(foreign: Callable[[], Result]) -> Result | Crash:
+def attempt(foreign: Callable[[], Result], refuses: bool = True) -> Result | Crash:
     """What foreign code returns, or how it failed; what went wrong on our side, such as a full disk, is raised.
 
+    Where foreign code `refuses`, as what loads a model may, an error of our kinds that it raises is raised too.
     What it changed of the process is put back, and noted in `meddling`.
     """
     try:
         return _put_back_after(foreign)
     except JostleError as error:
-        if raised_by_user(error) is None:
+        if refuses or raised_by_user(error) is None:
             raise
         return _crash_of(error)  # the model's, which knows our exceptions
     except FailedElsewhere as failure:
@@ -182,7 +183,8 @@ def _where(error: BaseException) -> traceback.FrameSummary:
         times = Counter((frame.filename, frame.name) for frame in frames)
         often = max(times.values()) / 2
         recurring = [frame for frame in frames if times[frame.filename, frame.name] >= often]
-        return max(recurring, key=lambda frame: (frame.filename, frame.name))
+        users = [frame for frame in recurring if _is_users(frame)]
+        return max(users or recurring, key=lambda frame: (Path(frame.filename).name, frame.name))
     return ([one for one in frames if not Path(one.filename).is_relative_to(WATCHING)] or frames)[-1]
 
 

@@ -49,6 +49,10 @@ class Differentiable(Protocol):
         """
 
 
+class InterruptibleTarget(ModelTarget, Interruptible, Protocol):
+    """A model that can be left between two rows."""
+
+
 class DifferentiableTarget(ModelTarget, Differentiable, Protocol):
     """A model that runs batches and can be differentiated; one that cannot raises in `linearise`."""
 

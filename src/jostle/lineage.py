@@ -83,7 +83,7 @@ class Untouched:
 
     @property
     def rows(self) -> Tensor:
-        return torch.empty(self.count, 0)
+        return torch.empty(self.count, 0, dtype=torch.float32)
 
     @property
     def moved(self) -> Tensor:

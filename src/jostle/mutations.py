@@ -30,7 +30,7 @@ class Mutations(Sequence[Mutation]):
         """Of mutations that are told one by one."""
         known: dict[Mutation, int] = {}
         numbers = torch.tensor([known.setdefault(one, len(known)) for one in mutations], dtype=torch.int64)
-        return Mutations(tuple(known), numbers, torch.full((len(numbers),), torch.nan))
+        return Mutations(tuple(known), numbers, torch.full((len(numbers),), torch.nan, dtype=torch.float32))
 
     @staticmethod
     def all_of(mutation: Mutation, rows: int) -> Mutations:
@@ -109,7 +109,7 @@ class CollectedMutations:
     def __init__(self) -> None:
         self._forms = Forms()
         self._numbers = torch.empty(0, dtype=torch.int64)
-        self._parameters = torch.empty(0)
+        self._parameters = torch.empty(0, dtype=torch.float32)
         self._count = 0
 
     def __len__(self) -> int:

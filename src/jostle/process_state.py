@@ -105,6 +105,7 @@ class ProcessState:
     process: int
     builtins: dict[str, Any]
     modules: dict[str, ModuleType]
+    module_table: dict[str, ModuleType]  # where Python itself keeps them
     folder: str
     streams: dict[str, TextIO | None]
     files: dict[int, File | None]  # by descriptor
@@ -122,6 +123,7 @@ class ProcessState:
             process=os.getpid(),
             builtins=builtins.__dict__.copy(),
             modules=sys.modules.copy(),
+            module_table=sys.modules,
             folder=_folder(),
             streams={name: getattr(sys, name) for name in STREAMS},
             files={number: _file(number) for number in STREAMS.values()},
@@ -164,8 +166,10 @@ class ProcessState:
 
     def _restore_modules(self) -> bool:
         """Whether what nobody can go on without was taken away; what a model takes away of its own stays away."""
-        if all(name in sys.modules for name in MODULES if name in self.modules):
+        now = getattr(sys, "modules", None)
+        if now is self.module_table and all(name in now for name in MODULES if name in self.modules):
             return False
+        sys.modules = self.module_table
         sys.modules.update(self.modules)
         return True
 
@@ -237,8 +241,11 @@ class ProcessState:
         for name, before in self.imports.items():
             now = getattr(sys, name, None)
             kept = now if isinstance(now, list) else []
-            if missing := [one for one in before if one not in kept]:
-                setattr(sys, name, [*kept, *missing])
+            missing = [(place, one) for place, one in enumerate(before) if one not in kept]
+            for place, one in missing:
+                kept.insert(place, one)
+            if missing:
+                setattr(sys, name, kept)
                 yield f"sys.{name}"
 
     def _restore_hooks(self) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -25,6 +27,7 @@ from jostle.errors import Interrupted
 from jostle.feedback.nearest import FarFromSeen
 from jostle.inputs.distances import relative_distances
 from jostle.interfaces import Scheduler
+from jostle.mutators.metamorphic import Metamorphic
 from jostle.mutators.noise import Noise
 from jostle.oracles.numeric import Finite
 from jostle.records import NO_PARENT, Candidates
@@ -282,17 +285,66 @@ def test_of_steps_that_overlap_the_one_under_way_is_kept_when_somebody_stops(mon
 def test_of_steps_that_overlap_one_that_found_something_is_told_before_the_model_runs_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class EndsOnceFound(Fragile):
+    class Watching(Fragile):
         def forward(self, inputs: Tensor) -> Tensor:
-            if run.campaign._judge.seen()[0]:
-                raise Interrupted
+            bugs = len(run.campaign._judge.seen()[0])
+            assert bugs == sum(len(record.findings) for record in run.records)
             return super().forward(inputs)
 
     monkeypatch.setattr(campaign, "_all_processors", lambda: 1024)
-    run = Run(Budget(executions=9000), plans_ahead=True, module=EndsOnceFound(), oracles=(Finite,))
-    with pytest.raises(Interrupted):
+    run = Run(Budget(executions=2000), plans_ahead=True, module=Watching(), oracles=(Finite,))
+    run.to_the_end()
+    assert run.summary.findings == {"nan": 1}  # a failed assertion would be a crash of the model, and count as none
+
+
+def test_of_steps_that_overlap_none_begins_once_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = [0.0]
+
+    class Slow(Sturdy):
+        def forward(self, inputs: Tensor) -> Tensor:
+            passed[0] += 1.0
+            return super().forward(inputs)
+
+    monkeypatch.setattr(campaign.time, "monotonic", lambda: passed[0])
+    steps = []
+    for processors in (1, 1024):
+        monkeypatch.setattr(campaign, "_all_processors", lambda processors=processors: processors)
+        passed[0] = 0.0
+        steps.append(len(Run(Budget(seconds=4.5), plans_ahead=True, module=Slow()).to_the_end().records))
+    assert steps[0] == steps[1]
+
+
+def test_a_script_that_has_inference_mode_on_can_run_a_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "_all_processors", lambda: 1024)
+    run = Run(Budget(executions=300), plans_ahead=True, module=Sturdy())
+    with torch.inference_mode():
         run.to_the_end()
-    assert run.records[-1].findings
+    assert run.summary.executions == 300
+
+
+@pytest.mark.parametrize("recipe", ["deephunter", "tensorfuzz"])
+def test_a_model_that_has_another_default_dtype_while_it_runs_changes_nothing(
+    recipe: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Images(Sturdy):
+        def forward(self, inputs: Tensor) -> Tensor:
+            return super().forward(inputs.flatten(1))
+
+    class InDouble(Images):
+        def forward(self, inputs: Tensor) -> Tensor:
+            torch.set_default_dtype(torch.float64)
+            try:
+                time.sleep(0.01)  # for the thread beside it to work meanwhile
+                return super().forward(inputs)
+            finally:
+                torch.set_default_dtype(torch.float32)
+
+    monkeypatch.setattr(campaign, "_all_processors", lambda: 1024)
+    images = seeds_of(SEEDS.inputs.repeat(1, 16).view(-1, 1, 8, 8), SEEDS.labels)
+    mutator = {"deephunter": lambda: Metamorphic(0, 1), "tensorfuzz": lambda: Noise(0.2, 0, 1)}[recipe]
+    how: dict[str, Any] = {"plans_ahead": True, "seeds": images, "mutator": mutator, "scheduler": lambda: BatchPool(1)}
+    double, plain = (Run(Budget(executions=300), module=of(), **how).to_the_end() for of in (InDouble, Images))
+    assert double.journal() == plain.journal()
 
 
 def test_of_steps_that_overlap_the_one_before_is_kept_when_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:

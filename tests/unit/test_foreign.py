@@ -13,13 +13,21 @@ def test_an_error_of_ours_that_foreign_code_raises_is_its_crash() -> None:
     def model() -> None:
         raise UsageError("said by the model")
 
-    crash = attempt(model)
+    crash = attempt(model, refuses=False)
     assert isinstance(crash, Crash) and (crash.error, crash.message) == ("UsageError", "said by the model")
+
+
+def test_what_a_users_own_code_refuses_is_refused() -> None:
+    def loader() -> None:
+        raise UsageError("said by the loader")
+
+    with pytest.raises(UsageError, match=r"^said by the loader$"):
+        attempt(loader)
 
 
 def test_an_error_that_we_raise_is_raised() -> None:
     with pytest.raises(UsageError) as raised:
-        attempt(lambda: answer_among({}, "boxes"))
+        attempt(lambda: answer_among({}, "boxes"), refuses=False)
     assert first_line(raised.value)
 
 

@@ -171,7 +171,8 @@ def campaign_of(recipe: Recipe, subject: Subject, seeds: Seeds, options: Mapping
     models = with_others(given, own, subjects).taking(layout_of(seeds))
     with TemporaryDirectory(prefix="jostle-twins-") as folder:
         models = models.with_twins(given, making_of(given, seeds.inputs[:CALIBRATED], Path(folder)), subjects)
-        model = models.instrumented(watching(recipe, given), seeds.inputs[:TRIED]).contained()
+        model = models.instrumented(watching(recipe, given), seeds.inputs[:TRIED])
+        model = model.contained(given.of(BatchOptions).rows)
     prepared = prepare(recipe, given, model, seeds)
     return compose(prepared, lambda: profile_of_seeds(prepared) if profile is None else profile).campaign()
 
@@ -201,7 +202,6 @@ def watching(recipe: Recipe, given: Given) -> Instrumentation:
         counted=given.of(CountedLayerOptions).counted if any(part.neurons for part in parts) else None,
         extremes=any(part.extremes for part in parts),
         twin_gradients=given.get("goal") == DISAGREE,
-        at_once=given.of(BatchOptions).rows,
     )
 
 

@@ -43,7 +43,7 @@ class LayerCovariance:
         if not self._layers:
             self._begin(layers_in(trace))
         values = neurons_in(trace.activations, self._layers, len(trace.outcome))
-        gain = torch.zeros(len(values))
+        gain = torch.zeros(len(values), dtype=torch.float32)
         rows = values.isfinite().all(1).nonzero().squeeze(1)
         points = values[rows].clamp(-LARGEST, LARGEST)
         if len(rows):

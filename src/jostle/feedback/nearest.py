@@ -81,7 +81,7 @@ class FarFromSeen:
 
     def assess(self, candidates: Candidates, trace: Trace) -> Tensor:
         points, finite = self._points(trace)
-        gain = torch.zeros(len(points))
+        gain = torch.zeros(len(points), dtype=torch.float32)
         rows = finite.nonzero().squeeze(1)
         if len(rows):
             threshold = self._calibrated(points[rows])
@@ -119,7 +119,7 @@ class FarFromSeen:
         """Gain [rows]: the distance where it exceeds the threshold, rows admitted one after another."""
         distances = self._seen.distances(points, enough=threshold)
         far = (distances > threshold).nonzero().squeeze(1)
-        gain = torch.zeros(len(points))
+        gain = torch.zeros(len(points), dtype=torch.float32)
         if len(far):
             admitted, spacing = _admitted_in_order(points[far], threshold)
             gain[far[admitted]] = torch.minimum(distances[far[admitted]], spacing)

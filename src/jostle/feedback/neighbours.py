@@ -44,9 +44,9 @@ class Neighbours:
         if not len(self):
             # The nearest comes from |a|² + |b|² - 2ab, which loses digits far from the origin: so move it.
             self._origin = points.median(0).values
-            self._newest = torch.empty(self._exact, points.shape[1])
+            self._newest = torch.empty(self._exact, points.shape[1], dtype=torch.float32)
             self._centred = torch.empty_like(self._newest)
-            self._half_squares = torch.empty(self._exact)
+            self._half_squares = torch.empty(self._exact, dtype=torch.float32)
         for chunk in points.split(self._exact // 2):
             if self._count + len(chunk) > self._exact:
                 self._index_older_half()
@@ -59,7 +59,7 @@ class Neighbours:
     def distances(self, queries: Tensor, enough: float = 0.0) -> Tensor:
         """Euclidean distance [queries] to the nearest point; where one within `enough` is found, no search goes on."""
         if not len(self):
-            return torch.full((len(queries),), torch.inf)
+            return torch.full((len(queries),), torch.inf, dtype=torch.float32)
         nearest = self._to_newest(queries, enough)
         if self._older is not None:
             far = (nearest > enough).nonzero().squeeze(1)

@@ -34,7 +34,7 @@ class NeuronCoverage:
 
     def assess(self, candidates: Candidates, trace: Trace) -> Tensor:
         rows, units = self.units(trace)
-        gain = torch.zeros(len(trace.outcome))
+        gain = torch.zeros(len(trace.outcome), dtype=torch.float32)
         if len(rows):
             gain[rows] = self._seen.add(units).float()
         return gain

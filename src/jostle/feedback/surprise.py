@@ -110,7 +110,8 @@ def _invertible(covariance: Tensor) -> Tensor:
     """The Cholesky factor [neurons, neurons], with as much added to the diagonal as it takes."""
     ridge, scale = 0.0, float(covariance.diagonal().mean()) or 1.0
     while True:
-        factor, failed = torch.linalg.cholesky_ex(covariance + ridge * scale * torch.eye(len(covariance)).double())
+        ridges = ridge * scale * torch.eye(len(covariance), dtype=torch.float64)
+        factor, failed = torch.linalg.cholesky_ex(covariance + ridges)
         if not failed and bool((factor.diagonal() > 0).all()):
             found: Tensor = factor
             return found
@@ -174,7 +175,7 @@ class SurpriseCoverage:
         self._seen = NewUnits(buckets)
 
     def assess(self, candidates: Candidates, trace: Trace) -> Tensor:
-        points, gain = points_in(trace, self._layers), torch.zeros(len(trace.outcome))
+        points, gain = points_in(trace, self._layers), torch.zeros(len(trace.outcome), dtype=torch.float32)
         if points is None:
             raise UsageError(
                 f"--coverage {self._name} looks at {', '.join(self._layers)}, which is not watched: name layers to "

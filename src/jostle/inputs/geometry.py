@@ -32,7 +32,7 @@ SAMPLED_BEYOND = {Border.DARK: "zeros", Border.EDGE: "border", Border.REFLECT: "
 
 def unmoved(count: int) -> Tensor:
     """Maps [count, 2, 3] that leave images where they are."""
-    return torch.tensor(UNMOVED).repeat(count, 1, 1)
+    return torch.tensor(UNMOVED, dtype=torch.float32).repeat(count, 1, 1)
 
 
 def are_moved(placements: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ class ModelFacts:
     outputs: Mapping[str, bool] = field(default_factory=dict)  # all by name, and whether they have one row per input
     traits: Traits = NO_TRAITS
     sandboxed: bool = False
-    in_company: bool = False  # twins or a metadata function run with it
+    in_company: bool = False  # twins, other models or a metadata function run with it
 
 
 NOTHING_KNOWN = ModelFacts()
@@ -271,14 +271,13 @@ def _check_runs(target: ModelTarget, seeds: Seeds, accepted: int, model: ModelFa
     for crash in trace.crashes.values():
         if crash.denied and model.sandboxed:
             raise PreflightFailed(crash.by_sandbox())
-        whose, fix = "the model, once it ran before,", "one that changes its process needs --isolate"
+        whose, fix = "the model", "have it answer every time as the first time"
         if model.in_company:
-            whose, fix = "the twin or --metadata", "fix that function"
+            whose, fix = "the twin, another model or --metadata", "fix that function"
         if crash.twin:
             whose, fix = f"--twin {crash.twin}", "give a twin that accepts what the model accepts"
-        raise PreflightFailed(
-            f"{whose} fails on a seed that the model accepted ({crash.error} in {crash.where}: {crash.message}): {fix}"
-        )
+        what = f"{crash.error} in {crash.where}: {crash.message}"
+        raise PreflightFailed(f"{whose} fails on a seed that the model accepted before ({what}): {fix}")
     return trace
 
 

@@ -20,20 +20,21 @@ Answer = Mapping[str, Any]
 Later = Callable[[], Answer]
 # A request's fields -> what to answer
 Handler = Callable[[Mapping[str, Any]], Answer | Later]
+OPENING = ("load", "watch")  # requests that what loads a model may refuse
 
 
 def serve(connection: BufferedIOBase, handlers: Mapping[str, Handler]) -> None:
     """Answers requests by the handler they name; what foreign code raises, and what we refuse, are answers."""
     for line in connection:
         request = json.loads(line)
-        answer = _answer(partial(handlers[request["ask"]], request))
+        answer = _answer(partial(handlers[request["ask"]], request), refuses=request["ask"] in OPENING)
         connection.write(json.dumps(answer).encode() + b"\n")
         connection.flush()
 
 
-def _answer(handle: Callable[[], Answer | Later]) -> Answer:
+def _answer(handle: Callable[[], Answer | Later], refuses: bool) -> Answer:
     try:
-        answer = attempt(handle)
+        answer = attempt(handle, refuses)
         if isinstance(answer, Crash):
             return {"crash": asdict(answer)}
         return answer() if callable(answer) else answer

@@ -151,6 +151,6 @@ def _without_room(images: Tensor, references: Tensor, closeness: Closeness) -> t
     if len(rows):
         some, others = images.index_select(0, rows), references.index_select(0, rows)
         spent[rows] = closeness.many(some > FAINT) & closeness.many(some < 1)
-        blurred = blurred_fully(some, torch.full((len(rows),), float(MILDEST)))
+        blurred = blurred_fully(some, torch.full((len(rows),), MILDEST, dtype=torch.float32))
         widely[rows] = closeness.many(blurred.sub_(others).abs_() > FAINT)
     return spent, widely

@@ -101,7 +101,7 @@ class Brood:
     def of(ancestors: Ancestors) -> Brood:
         """Of parents that have no child yet."""
         rows = len(ancestors.moved)
-        kinds, parameters = torch.full((rows,), NO_KIND), torch.full((rows,), torch.nan)
+        kinds, parameters = torch.full((rows,), NO_KIND), torch.full((rows,), torch.nan, dtype=torch.float32)
         return Brood(torch.empty_like(ancestors.images), ancestors.placements.clone(), kinds, parameters)
 
     def take(self, rows: Tensor, made: Attempt) -> None:
@@ -196,7 +196,8 @@ class Metamorphic:
         Screened, tries that are hopeless are not made; where most rows succeed, that would cost more than it saves.
         """
         kinds = self._drawn_kinds(ancestors.moved[rows], width, rng)  # [rows, width]
-        parameters = self._lows[kinds] + self._lengths[kinds] * torch.rand(kinds.shape, generator=rng)
+        draws = torch.rand(kinds.shape, generator=rng, dtype=torch.float32)
+        parameters = self._lows[kinds] + self._lengths[kinds] * draws
         promising = torch.ones_like(kinds, dtype=torch.bool)
         if screened:
             promising = ~self._prospects(ancestors, rows).hopeless(kinds, parameters)
@@ -325,13 +326,14 @@ class Metamorphic:
 
     def _drawn_kinds(self, moved: Tensor, tries: int, rng: torch.Generator) -> Tensor:
         """Any transformation for a row that was never moved, else a pixel transformation [rows, tries]."""
-        draws = torch.rand(len(moved), tries, generator=rng)
+        draws = torch.rand(len(moved), tries, generator=rng, dtype=torch.float32)
         return (draws * torch.where(moved, self._pixel_kinds, len(self._transforms))[:, None]).long()
 
     def _many(self, which: Tensor) -> Tensor:
         """[rows] whether at least the share alpha of the values is meant."""
         flat = which.flatten(1).float()
-        return flat @ torch.ones(flat.shape[1]) >= self._alpha * flat.shape[1]  # a product counts faster than a sum
+        counts = flat @ torch.ones(flat.shape[1], dtype=torch.float32)  # a product counts faster than a sum
+        return counts >= self._alpha * flat.shape[1]
 
     def _shares(self, values: Tensor) -> Tensor:
         """Values as shares of the range, from 0 to 1, with a plane for each slice of each channel."""

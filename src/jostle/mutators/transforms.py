@@ -85,7 +85,7 @@ def noise(images: Tensor, strengths: Tensor, rng: torch.Generator) -> Tensor:
     spread = (strengths >= 0).nonzero().squeeze(1)
     if len(spread):
         some = images.index_select(0, spread)
-        additive = torch.rand(len(some), generator=rng) < 0.5
+        additive = torch.rand(len(some), generator=rng, dtype=torch.float32) < 0.5
         waves = _normal(some, rng).mul_(_per_image(strengths[spread]))
         waves *= torch.where(_per_image(additive), 1.0, some)
         noisy.index_copy_(0, spread, some.add_(waves))
@@ -98,7 +98,7 @@ def noise(images: Tensor, strengths: Tensor, rng: torch.Generator) -> Tensor:
 def translation(shifts: Tensor, rng: torch.Generator, aspect: float) -> Tensor:
     """Moved by a share of the side, in any direction."""
     maps = _maps(len(shifts))
-    directions = torch.rand(shifts.shape, generator=rng) * (2 * math.pi)
+    directions = torch.rand(shifts.shape, generator=rng, dtype=torch.float32) * (2 * math.pi)
     maps[:, 0, 2], maps[:, 1, 2] = -2 * shifts * directions.cos(), -2 * shifts * directions.sin()
     return maps
 
@@ -148,7 +148,7 @@ def _per_image(values: Tensor) -> Tensor:
 
 
 def _maps(count: int) -> Tensor:
-    return torch.eye(2, 3).repeat(count, 1, 1)
+    return torch.eye(2, 3, dtype=torch.float32).repeat(count, 1, 1)
 
 
 def _taps(width: int, sigma: float | None) -> list[float]:
@@ -167,7 +167,7 @@ TAPS = [_taps(3, None), _taps(4, None), _taps(5, None), _taps(3, 0.8), _taps(5, 
 @cache
 def _bands(side: int) -> Tensor:
     """Matrices [kernels, side, side] that blur a line of pixels; the outermost go on beyond the edge."""
-    bands = torch.zeros(len(TAPS), side, side)
+    bands = torch.zeros(len(TAPS), side, side, dtype=torch.float32)
     for number, taps in enumerate(TAPS):
         for offset, weight in zip(range(-3, 4), taps, strict=True):
             rows = torch.arange(side)
@@ -177,7 +177,7 @@ def _bands(side: int) -> Tensor:
 
 @cache
 def _normal_numbers(count: int) -> Tensor:
-    return torch.empty(count).normal_(generator=torch.Generator().manual_seed(0))
+    return torch.empty(count, dtype=torch.float32).normal_(generator=torch.Generator().manual_seed(0))
 
 
 def _normal(like: Tensor, rng: torch.Generator) -> Tensor:
@@ -194,8 +194,8 @@ def _drawn_anew(images: Tensor, shares: Tensor, rng: torch.Generator) -> Tensor:
     flat = images.flatten(1)
     counts = (shares * flat.shape[1]).ceil().clamp(min=1)
     places = torch.randint(flat.shape[1], (len(flat), int(counts.max())), generator=rng)
-    values = torch.rand(places.shape, generator=rng)
-    extreme = torch.rand(len(flat), 1, generator=rng) < 0.5
+    values = torch.rand(places.shape, generator=rng, dtype=torch.float32)
+    extreme = torch.rand(len(flat), 1, generator=rng, dtype=torch.float32) < 0.5
     values = torch.where(extreme, values.round(), values)
     surplus = torch.arange(places.shape[1]) >= counts[:, None]
     places, values = (torch.where(surplus, numbers[:, :1], numbers) for numbers in (places, values))

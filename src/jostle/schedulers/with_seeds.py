@@ -46,4 +46,4 @@ class WithSeeds:
     def plan(self, entries: int, children: int, rng: torch.Generator) -> Tensor:
         ids = self._scheduler.plan(entries, children, rng)
         seeds = torch.randint(self._planted, (len(ids),), generator=rng)
-        return torch.where(torch.rand(len(ids), generator=rng) < self._share, seeds, ids)
+        return torch.where(torch.rand(len(ids), generator=rng, dtype=torch.float32) < self._share, seeds, ids)

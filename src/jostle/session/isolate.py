@@ -21,7 +21,7 @@ from jostle.isolation.process import Limits, most_memory
 from jostle.layout import Layout
 from jostle.named_objects import names_object
 from jostle.options.campaign import InputOptions, ModelOptions, PanelOptions, WatchOptions
-from jostle.options.resources import OFF, STRICT, IsolationOptions
+from jostle.options.resources import OFF, STRICT, BatchOptions, IsolationOptions
 from jostle.options.schema import Given
 from jostle.session.folder_trust import ships
 from jostle.storage.own_folders import TWINS
@@ -132,7 +132,7 @@ def isolated(
         sandbox=loaded["sandbox"],
         **facts,
     )
-    return instrumented.contained(), service
+    return instrumented.contained(given.of(BatchOptions).rows), service
 
 
 def raised_while_opened(model: str, crash: Crash) -> str:

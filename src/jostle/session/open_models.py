@@ -12,6 +12,7 @@ from jostle.foreign import Crash, attempt
 from jostle.isolation.client import WorkerClient
 from jostle.layout import Layout
 from jostle.options.campaign import ModelOptions
+from jostle.options.resources import BatchOptions
 from jostle.options.schema import Given
 from jostle.part import TRIED
 from jostle.recipes.all_recipes import recipe_of
@@ -34,7 +35,8 @@ def open_models(
 
     def opened() -> Instrumented:
         models = load_models(given).taking(layout).with_twins(given, making_of(given, sample, twins))
-        return models.instrumented(watching(recipe_of(given), given), sample[:TRIED]).contained()
+        model = models.instrumented(watching(recipe_of(given), given), sample[:TRIED])
+        return model.contained(given.of(BatchOptions).rows)
 
     model = attempt(opened)
     if isinstance(model, Crash):

@@ -226,8 +226,13 @@ def nameless(folder: Path) -> FileIO:
 def write_at(file: FileIO, position: int, content: memoryview, place: Path) -> None:
     """Writes into an open file, which may be left with less; the place is what a failure names."""
     with _as_write_failed(place):
-        file.seek(position)
-        put(file, content)
+        _put_at(file, position, content)
+
+
+@_once_more
+def _put_at(file: FileIO, position: int, content: memoryview) -> None:
+    file.seek(position)
+    put(file, content)
 
 
 def put(file: BinaryIO, content: bytes | memoryview) -> None:

@@ -19,7 +19,7 @@ from jostle.options.campaign import EVERY_LAYER, InputOptions, WatchOptions
 from jostle.options.resources import FIRST_BATCH
 from jostle.subjects.layers import Layer, activated, before_softmax, matching, scores_layer, speaking, working
 from jostle.subjects.subject import Metadata, Subject, Watch
-from jostle.targets.chunks import InBatches, InChunks
+from jostle.targets.chunks import GradientsInBatches, InBatches, InChunks
 from jostle.targets.contained import Contained
 from jostle.targets.once import RunsOnce
 from jostle.targets.panel import Panel, layer_name
@@ -36,7 +36,6 @@ class Instrumentation:
     counted: str | None = None  # whose neurons are counted; None where no part looks at neurons
     extremes: bool = False  # the smallest and the largest value of each layer
     twin_gradients: bool = False  # twins are differentiated as the model is
-    at_once: int = FIRST_BATCH  # inputs that the models run
 
 
 @dataclass(frozen=True)
@@ -60,10 +59,11 @@ class Instrumented:
     twin_layers: ComparesLayers | None = None  # where there are twins; what the models raise, it raises
     passes: Differentiable | None = None  # the gradients, whose passes the target does not run again, once contained
 
-    def contained(self) -> Instrumented:
-        """The same with what the model raises, or dies of, as outcomes."""
-        once = RunsOnce(self.target, self.gradients)
-        return replace(self, target=Contained(once), passes=once)
+    def contained(self, at_once: int = FIRST_BATCH) -> Instrumented:
+        """The same with what the model raises, or dies of, as outcomes; it runs at most so many inputs at once."""
+        batches = InBatches(Contained(self.target), at_once)
+        once = RunsOnce(batches, GradientsInBatches(self.gradients, at_once))
+        return replace(self, target=once, passes=once)
 
 
 def instrument(
@@ -77,14 +77,6 @@ def instrument(
 
     Layers are those that run on inputs of the sample [some, ...].
     """
-    whole = _composed(watching, subject, sample, twins, others)
-    return replace(whole, target=InBatches(whole.target, watching.at_once))
-
-
-def _composed(
-    watching: Instrumentation, subject: Subject, sample: Tensor, twins: Mapping[str, Subject], others: Sequence[Subject]
-) -> Instrumented:
-    """The same, given however many rows at once."""
     inputs, output = watching.inputs, watching.options.output
     own, first = _watched(watching, fitted(subject, inputs, sample, output), sample)
     if twins:

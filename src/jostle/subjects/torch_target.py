@@ -69,8 +69,8 @@ class TorchTarget:
             metadata = self._observe(inputs, outputs, batch.labels)
         return Trace(
             outcome=torch.full((len(batch),), Outcome.OK, device="cpu"),  # whatever the model made the default
-            outputs={MODEL: outputs.detach().cpu()},
-            others=_detached(others),
+            outputs=_copied({MODEL: outputs}),  # a model may answer in room that it uses again
+            others=_copied(others),
             activations=seen.activations,
             extremes=seen.extremes,
             metadata=metadata,
@@ -157,6 +157,10 @@ class TorchTarget:
 
 def _detached(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: value.detach().cpu() for name, value in values.items()}
+
+
+def _copied(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.detach().to("cpu", copy=True) for name, value in values.items()}
 
 
 def _pulled(sums: Sequence[tuple[Tensor, Tensor]], inputs: Tensor) -> Tensor:

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
 
-from jostle.interfaces import DifferentiableTarget, ModelTarget
+from jostle.interfaces import Differentiable, DifferentiableTarget, InterruptibleTarget
 from jostle.records import Candidates, Linearised, Trace, all_rows
 
 
 class InBatches:
-    """A target that is given at most so many rows at once: those whose activations a processor's caches hold."""
+    """A target that runs at most so many rows at once: those whose activations a processor's caches hold."""
 
-    def __init__(self, target: ModelTarget, size: int):
+    def __init__(self, target: InterruptibleTarget, size: int):
         self._target = target
         self._size = size
 
+    def ask_between_rows(self, enough: Callable[[], bool]) -> None:
+        self._target.ask_between_rows(enough)
+
     def predict(self, inputs: Tensor) -> Tensor:
-        return torch.cat([self._target.predict(some) for some in inputs.split(self._size)])
+        return self._target.predict(inputs)
 
     def run(self, batch: Candidates, watched: bool = True) -> Trace:
         if len(batch) <= self._size:
             return self._target.run(batch, watched)
         return Trace.joined([self._target.run(some, watched) for some in batch.split(self._size)])
+
+
+class GradientsInBatches:
+    """The same of passes that are differentiated."""
+
+    def __init__(self, target: Differentiable, size: int):
+        self._target = target
+        self._size = size
+
+    def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
+        if len(inputs) <= self._size:
+            return self._target.linearise(inputs, extremes)
+        return Linearised.joined([self._target.linearise(some, extremes) for some in inputs.split(self._size)])
 
 
 class InChunks:

@@ -62,7 +62,7 @@ class Contained:
         return self._run(batch, watched, _Toll())
 
     def _run(self, batch: Candidates, watched: bool, toll: _Toll) -> Trace:
-        trace = attempt(lambda: self._of_known_shape(self._target.run(batch, watched)))
+        trace = attempt(lambda: self._of_known_shape(self._target.run(batch, watched)), refuses=False)
         if isinstance(trace, Crash):
             toll.count(trace)
             return (self._searched if trace.fatal else self._halved)(batch, trace, watched, toll)
@@ -103,7 +103,7 @@ class Contained:
             first = traces or [self._crashed(crash)]
             trace = Trace.joined([*first, *self._skipped(len(batch) - len(first))])
         else:
-            again = attempt(lambda: self._target.run(batch, watched))
+            again = attempt(lambda: self._target.run(batch, watched), refuses=False)
             trace = Trace.joined(traces) if isinstance(again, Crash) else again
         return replace(trace, crashes={**trace.crashes, 0: crash})
 
@@ -136,7 +136,7 @@ class ContainedGradients:
         self._row_shape = sample.shape[1:] if sample.is_floating_point() else _gradient_shape(self._sample)
 
     def linearise(self, inputs: Tensor, extremes: bool = False) -> Linearised:
-        passed = attempt(lambda: self._target.linearise(inputs, extremes))
+        passed = attempt(lambda: self._target.linearise(inputs, extremes), refuses=False)
         if isinstance(passed, Crash):
             if len(inputs) == 1:
                 return self._blank(inputs)
@@ -150,7 +150,7 @@ class ContainedGradients:
         """Of a batch that killed its process; after some deaths the rest of it is left without gradients."""
         toll, passes = _Toll(), list[Linearised]()
         for row in inputs.split(1):
-            passed = None if toll.spent else attempt(partial(self._target.linearise, row, extremes))
+            passed = None if toll.spent else attempt(partial(self._target.linearise, row, extremes), refuses=False)
             if isinstance(passed, Linearised):
                 passes.append(replace(passed, pull=partial(self._pulled, passed, row)))
             else:
@@ -170,7 +170,7 @@ class ContainedGradients:
     def _pulled(
         self, passed: Linearised, inputs: Tensor, scores: Mapping[str, Tensor], activations: Mapping[str, Tensor]
     ) -> Tensor:
-        gradient = attempt(lambda: passed.pull(scores, activations))
+        gradient = attempt(lambda: passed.pull(scores, activations), refuses=False)
         if not isinstance(gradient, Crash):
             return gradient
         if len(inputs) > 1:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
 
 from jostle.foreign import attempt
-from jostle.interfaces import Differentiable, ModelTarget
+from jostle.interfaces import Differentiable, InterruptibleTarget
 from jostle.records import NO_LABEL, Candidates, Linearised, Seeds, Trace, all_rows
 
 ROUNDING = 1e-3  # of the largest value: what a pass may give other than a run, as rows of other batches may
@@ -23,10 +23,13 @@ class RunsOnce:
     Passes count as traces only if the first of them told all that a run tells. Rows are known by their bytes.
     """
 
-    def __init__(self, target: ModelTarget, gradients: Differentiable):
+    def __init__(self, target: InterruptibleTarget, gradients: Differentiable):
         self._target, self._gradients = target, gradients
         self._passed: list[tuple[Tensor, Trace]] = []  # inputs [rows, ...] since the last run, each with its trace
         self._tells_all: bool | None = None  # not known before the first pass
+
+    def ask_between_rows(self, enough: Callable[[], bool]) -> None:
+        self._target.ask_between_rows(enough)
 
     def predict(self, inputs: Tensor) -> Tensor:
         return self._target.predict(inputs)
