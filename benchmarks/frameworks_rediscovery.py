@@ -1,0 +1,152 @@
+"""Which of twelve published bugs `jostle frameworks` finds again in the old releases that have them.
+
+python benchmarks/frameworks_rediscovery.py [--folder FOLDER] [--budget 3m] [--seeds 2]
+
+The bugs stand in rediscovery/published_bugs.toml, written before the first campaign. Old releases are installed from the
+package index into FOLDER, and campaigns are kept there: those that are whole are not run again. A finding is a bug found
+again if its signature fits one of the bug's patterns, and its own script fails in the old release and passes in the
+installed one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jostle.frameworks.judging.known_issues import KnownIssue
+from jostle.graph_signature import Signature, parse
+from jostle.storage.finding_record import RECORD, decode_record
+from jostle_command import FOUND, NOTHING_FOUND, jostle
+
+BUGS = Path(__file__).parent / "rediscovery" / "published_bugs.toml"
+BACKENDS = {"onnxruntime": "onnxruntime", "openvino": "openvino", "jax": "jax", "paddlepaddle": "paddle"}
+# What a worker needs besides the library, of that time.
+BESIDE: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("onnxruntime", "1.22.1"): ("numpy<2", "onnx==1.18.0"),
+    ("onnxruntime", "1.25.1"): ("numpy<2.3", "onnx==1.20.1"),
+    ("openvino", "2024.0.0"): ("numpy<2", "onnx==1.16.2"),
+    ("openvino", "2026.1.0"): ("numpy<2.3", "onnx==1.20.1"),
+    ("jax", "0.10.1"): ("jaxlib==0.10.1", "numpy<2.3", "optax==0.2.8"),
+    ("paddlepaddle", "3.0.0"): ("numpy<2", "setuptools"),
+}
+# Libraries whose old releases share a campaign, each with torch beside them.
+CAMPAIGNS: Mapping[str, tuple[str, ...]] = {
+    "onnxruntime": ("onnxruntime",),
+    "openvino": ("openvino",),
+    "jax-paddle": ("jax", "paddlepaddle"),
+}
+SCRIPT = "reproduce.py"  # in a finding's folder
+LONGEST_SCRIPT = 120  # seconds
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One published bug of an old release."""
+
+    number: int
+    library: str
+    version: str
+    thread: str
+    wrong: str
+    signatures: tuple[str, ...]
+
+    def fits(self, signature: Signature) -> bool:
+        return any(KnownIssue(one, self.wrong, self.thread).matches(signature) for one in self.signatures)
+
+
+@dataclass(frozen=True)
+class OldReleases:
+    """Interpreters of their own, a folder each."""
+
+    folder: Path
+
+    def python(self, bug: Bug) -> Path:
+        return self.folder / f"{bug.library}-{bug.version}" / "bin" / "python"
+
+    def install(self, bug: Bug) -> None:
+        python = self.python(bug)
+        if python.exists():
+            return
+        subprocess.run([sys.executable, "-m", "venv", str(python.parents[1])], check=True)
+        packages = (f"{bug.library}=={bug.version}", *BESIDE[bug.library, bug.version])
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *packages], check=True)
+
+    def backend(self, bug: Bug) -> str:
+        return f"{BACKENDS[bug.library]}@{self.python(bug)}"
+
+
+def published_bugs() -> tuple[Bug, ...]:
+    listed = tomllib.loads(BUGS.read_text(encoding="utf-8"))["bug"]
+    return tuple(Bug(**{**one, "signatures": tuple(one["signatures"])}) for one in listed)
+
+
+def run(backends: Sequence[str], budget: str, seed: int, out: Path) -> None:
+    """A campaign in prediction, all operators, also of what is known; one that is whole stays as it is."""
+    if (out / "whole").exists():
+        return
+    options = ("--backends", ",".join(backends), "--all", "--budget", budget, "--seed", str(seed), "--out", str(out))
+    done = subprocess.run(jostle("frameworks", *options), capture_output=True, text=True)
+    if done.returncode not in (NOTHING_FOUND, FOUND):
+        raise RuntimeError(f"the campaign in {out} failed:\n{done.stderr}")
+    (out / "whole").touch()
+
+
+def findings(campaign: Path) -> Iterator[tuple[Signature, Path]]:
+    """The signature and the folder of each finding."""
+    for record in sorted(campaign.glob(f"findings/*/{RECORD}")):
+        yield parse(decode_record(record.read_bytes()).graph_defect.signature), record.parent
+
+
+def passes(python: Path, script: Path) -> bool:
+    try:
+        return subprocess.run([str(python), str(script)], capture_output=True, timeout=LONGEST_SCRIPT).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def mended_since(python: Path, script: Path) -> bool:
+    return script.exists() and not passes(python, script) and passes(Path(sys.executable), script)
+
+
+def found_again(bug: Bug, python: Path, campaign: Path) -> Path | None:
+    """The first finding that is this bug."""
+    for signature, folder in findings(campaign):
+        if signature.backend.endswith(f"@{python}") and bug.fits(signature) and mended_since(python, folder / SCRIPT):
+            return folder
+    return None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("old-releases"))
+    parser.add_argument("--budget", default="3m")
+    parser.add_argument("--seeds", type=int, default=2)
+    options = parser.parse_args()
+    releases, bugs = OldReleases(options.folder.absolute()), published_bugs()
+    for bug in bugs:
+        releases.install(bug)
+    found: dict[int, list[int]] = {bug.number: [] for bug in bugs}
+    for name, libraries in CAMPAIGNS.items():
+        sought = [bug for bug in bugs if bug.library in libraries]
+        backends = ["torch", *dict.fromkeys(map(releases.backend, sought))]
+        for seed in range(options.seeds):
+            campaign = releases.folder / "campaigns" / options.budget / f"{name}-{seed}"
+            run(backends, options.budget, seed, campaign)
+            for bug in sought:
+                folder = found_again(bug, releases.python(bug), campaign)
+                found[bug.number] += [seed] if folder else []
+                print(f"{name}, seed {seed}, bug {bug.number}: {folder.name if folder else 'not found'}", flush=True)
+    print(f"\n{sum(map(bool, found.values()))} of {len(bugs)} with {options.seeds} seeds of {options.budget} each:")
+    for bug in bugs:
+        seeds = ", ".join(map(str, found[bug.number]))
+        print(f"{bug.number:3} {bug.library} {bug.version}: {bug.wrong}: {f'seed {seeds}' if seeds else 'not found'}")
+        print(f"    {bug.thread}")
+
+
+if __name__ == "__main__":
+    main()
