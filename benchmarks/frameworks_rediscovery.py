@@ -2,10 +2,10 @@
 
 python benchmarks/frameworks_rediscovery.py [--folder FOLDER] [--budget 3m] [--seeds 2]
 
-The bugs stand in rediscovery/published_bugs.toml, written before the first campaign. Old releases are installed from the
-package index into FOLDER, and campaigns are kept there: those that are whole are not run again. A finding is a bug found
-again if its signature fits one of the bug's patterns, and its own script fails in the old release and passes in the
-installed one.
+The bugs stand in rediscovery/published_bugs.toml, written before the first campaign. Old releases are installed from
+the package index into FOLDER, and campaigns are kept there: those that are whole are not run again. A finding is a bug
+found again if its signature fits one of the bug's patterns, and its own script fails in the old release and passes in
+the installed one.
 """
 
 from __future__ import annotations
