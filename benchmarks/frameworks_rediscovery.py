@@ -1,11 +1,12 @@
 """Which of twelve published bugs `jostle frameworks` finds again in the old releases that have them.
 
-python benchmarks/frameworks_rediscovery.py [--folder FOLDER] [--budget 3m] [--seeds 2]
+python benchmarks/frameworks_rediscovery.py [--folder FOLDER] [--executions 500] [--seeds 2] [--all-operators]
 
 The bugs stand in rediscovery/published_bugs.toml, written before the first campaign. Old releases are installed from
 the package index into FOLDER, and campaigns are kept there: those that are whole are not run again. A finding is a bug
 found again if its signature fits one of the bug's patterns, and its own script fails in the old release and passes in
-the installed one.
+the installed one. Campaigns draw the operators of the bugs that are sought in them, so that each has as many turns as
+one of many thousand models would give it; with --all-operators, all 305.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import Any
 
+from jostle.frameworks.campaign.options import FRAMEWORKS, settled
 from jostle.frameworks.judging.known_issues import KnownIssue
 from jostle.graph_signature import Signature, parse
+from jostle.session import assemble_frameworks
 from jostle.storage.finding_record import RECORD, decode_record
-from jostle_command import FOUND, NOTHING_FOUND, jostle
 
 BUGS = Path(__file__).parent / "rediscovery" / "published_bugs.toml"
 BACKENDS = {"onnxruntime": "onnxruntime", "openvino": "openvino", "jax": "jax", "paddlepaddle": "paddle"}
@@ -41,6 +45,7 @@ CAMPAIGNS: Mapping[str, tuple[str, ...]] = {
     "jax-paddle": ("jax", "paddlepaddle"),
 }
 SCRIPT = "reproduce.py"  # in a finding's folder
+WHOLE = "whole"  # in the folder of a campaign that came to its end
 LONGEST_SCRIPT = 120  # seconds
 
 
@@ -52,6 +57,7 @@ class Bug:
     library: str
     version: str
     thread: str
+    operators: tuple[str, ...]
     wrong: str
     signatures: tuple[str, ...]
 
@@ -82,18 +88,23 @@ class OldReleases:
 
 def published_bugs() -> tuple[Bug, ...]:
     listed = tomllib.loads(BUGS.read_text(encoding="utf-8"))["bug"]
-    return tuple(Bug(**{**one, "signatures": tuple(one["signatures"])}) for one in listed)
+    lists = ("operators", "signatures")
+    return tuple(Bug(**{**one, **{name: tuple(one[name]) for name in lists}}) for one in listed)
 
 
-def run(backends: Sequence[str], budget: str, seed: int, out: Path) -> None:
-    """A campaign in prediction, all operators, also of what is known; one that is whole stays as it is."""
-    if (out / "whole").exists():
+def run(out: Path, **options: Any) -> None:
+    """A campaign in prediction, also of what is known, without making findings smaller; one that is whole stays."""
+    if (out / WHOLE).exists():
         return
-    options = ("--backends", ",".join(backends), "--all", "--budget", budget, "--seed", str(seed), "--out", str(out))
-    done = subprocess.run(jostle("frameworks", *options), capture_output=True, text=True)
-    if done.returncode not in (NOTHING_FOUND, FOUND):
-        raise RuntimeError(f"the campaign in {out} failed:\n{done.stderr}")
-    (out / "whole").touch()
+    session = assemble_frameworks.assemble(
+        settled(FRAMEWORKS.parsed({"out": str(out), "report_known": True, **options}))
+    )
+    try:
+        session.search()
+        session.archive.wait()
+    finally:
+        session.release()
+    (out / WHOLE).touch()
 
 
 def findings(campaign: Path) -> Iterator[tuple[Signature, Path]]:
@@ -121,27 +132,39 @@ def found_again(bug: Bug, python: Path, campaign: Path) -> Path | None:
     return None
 
 
+def sought_in(libraries: Sequence[str], bugs: Sequence[Bug]) -> list[Bug]:
+    return [bug for bug in bugs if bug.library in libraries]
+
+
+def campaign_options(sought: Sequence[Bug], releases: OldReleases, all_operators: bool) -> dict[str, Any]:
+    backends = ",".join(["torch", *dict.fromkeys(map(releases.backend, sought))])
+    operators = ",".join(dict.fromkeys(name for bug in sought for name in bug.operators))
+    return {"backends": backends} if all_operators else {"backends": backends, "operators": operators}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("old-releases"))
-    parser.add_argument("--budget", default="3m")
+    parser.add_argument("--executions", type=int, default=500)
     parser.add_argument("--seeds", type=int, default=2)
-    options = parser.parse_args()
-    releases, bugs = OldReleases(options.folder.absolute()), published_bugs()
+    parser.add_argument("--all-operators", action="store_true")
+    given = parser.parse_args()
+    releases, bugs = OldReleases(given.folder.absolute()), published_bugs()
     for bug in bugs:
         releases.install(bug)
     found: dict[int, list[int]] = {bug.number: [] for bug in bugs}
-    for name, libraries in CAMPAIGNS.items():
-        sought = [bug for bug in bugs if bug.library in libraries]
-        backends = ["torch", *dict.fromkeys(map(releases.backend, sought))]
-        for seed in range(options.seeds):
-            campaign = releases.folder / "campaigns" / options.budget / f"{name}-{seed}"
-            run(backends, options.budget, seed, campaign)
-            for bug in sought:
-                folder = found_again(bug, releases.python(bug), campaign)
-                found[bug.number] += [seed] if folder else []
-                print(f"{name}, seed {seed}, bug {bug.number}: {folder.name if folder else 'not found'}", flush=True)
-    print(f"\n{sum(map(bool, found.values()))} of {len(bugs)} with {options.seeds} seeds of {options.budget} each:")
+    kept = releases.folder / f"campaigns-{given.executions}{'-all' if given.all_operators else ''}"
+    for (name, libraries), seed in product(CAMPAIGNS.items(), range(given.seeds)):
+        sought, campaign = sought_in(libraries, bugs), kept / f"{name}-{seed}"
+        options = campaign_options(sought, releases, given.all_operators)
+        run(campaign, executions=given.executions, seed=seed, **options)
+        for bug in sought:
+            folder = found_again(bug, releases.python(bug), campaign)
+            found[bug.number] += [seed] if folder else []
+            print(f"{name}, seed {seed}, bug {bug.number}: {folder.name if folder else 'not found'}", flush=True)
+    print(
+        f"\n{sum(map(bool, found.values()))} of {len(bugs)}, {given.seeds} seeds of {given.executions:,} models each:"
+    )
     for bug in bugs:
         seeds = ", ".join(map(str, found[bug.number]))
         print(f"{bug.number:3} {bug.library} {bug.version}: {bug.wrong}: {f'seed {seeds}' if seeds else 'not found'}")
