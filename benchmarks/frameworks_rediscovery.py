@@ -4,9 +4,9 @@ python benchmarks/frameworks_rediscovery.py [--folder FOLDER] [--executions 500]
 
 The bugs stand in rediscovery/published_bugs.toml, written before the first campaign. Old releases are installed from
 the package index into FOLDER, and campaigns are kept there: those that are whole are not run again. A finding is a bug
-found again if its signature fits one of the bug's patterns, and its own script fails in the old release and passes in
-the installed one. Campaigns draw the operators of the bugs that are sought in them, so that each has as many turns as
-one of many thousand models would give it; with --all-operators, all 305.
+found again if its signature fits one of the bug's patterns, and its model is computed wrong in the old release and
+right in the installed one. Campaigns draw the operators of the bugs that are sought in them, so that each has as many
+turns as one of many thousand models would give it; with --all-operators, all 305.
 """
 
 from __future__ import annotations
@@ -21,9 +21,16 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from jostle.frameworks.backends.program import PREDICT
+from jostle.frameworks.campaign.examiner import REFERENCE_BOUNDS
 from jostle.frameworks.campaign.options import FRAMEWORKS, settled
+from jostle.frameworks.graph import Graph, decode
+from jostle.frameworks.judging.compare import judge
 from jostle.frameworks.judging.known_issues import KnownIssue
+from jostle.frameworks.workers.backend_pool import BackendPool
+from jostle.frameworks.workers.backend_process import Place
 from jostle.graph_signature import Signature, parse
+from jostle.isolation.process import Limits
 from jostle.session import assemble_frameworks
 from jostle.storage.finding_record import RECORD, decode_record
 
@@ -44,9 +51,9 @@ CAMPAIGNS: Mapping[str, tuple[str, ...]] = {
     "openvino": ("openvino",),
     "jax-paddle": ("jax", "paddlepaddle"),
 }
-SCRIPT = "reproduce.py"  # in a finding's folder
+PART = "reduced.json"  # in a finding's folder: what of the model shows it
 WHOLE = "whole"  # in the folder of a campaign that came to its end
-LONGEST_SCRIPT = 120  # seconds
+LIMITS = Limits(60.0, 2**33)
 
 
 @dataclass(frozen=True)
@@ -113,21 +120,24 @@ def findings(campaign: Path) -> Iterator[tuple[Signature, Path]]:
         yield parse(decode_record(record.read_bytes()).graph_defect.signature), record.parent
 
 
-def passes(python: Path, script: Path) -> bool:
-    try:
-        return subprocess.run([str(python), str(script)], capture_output=True, timeout=LONGEST_SCRIPT).returncode == 0
-    except subprocess.TimeoutExpired:
-        return False
+def graph_in(finding: Path) -> Graph:
+    return decode((finding / PART).read_bytes())
 
 
-def mended_since(python: Path, script: Path) -> bool:
-    return script.exists() and not passes(python, script) and passes(Path(sys.executable), script)
+def mended_since(bug: Bug, python: Path, graph: Graph) -> bool:
+    """Whether this model is computed wrong in the old release and right in the installed one."""
+    old, new = Place(BACKENDS[bug.library], str(python)), Place(BACKENDS[bug.library])
+    with BackendPool([old, new], LIMITS) as pool:
+        (seen,) = pool.run([graph], PREDICT)
+        wrong = {one.backend for one in judge(graph, PREDICT, seen, REFERENCE_BOUNDS).found}
+    return wrong == {old.name}
 
 
 def found_again(bug: Bug, python: Path, campaign: Path) -> Path | None:
     """The first finding that is this bug."""
     for signature, folder in findings(campaign):
-        if signature.backend.endswith(f"@{python}") and bug.fits(signature) and mended_since(python, folder / SCRIPT):
+        looks_like_it = signature.backend.endswith(f"@{python}") and bug.fits(signature)
+        if looks_like_it and mended_since(bug, python, graph_in(folder)):
             return folder
     return None
 
