@@ -132,3 +132,13 @@ def test_keras_documents_0_for_nan_in_soft_shrink(
     }
     verdict = judge(graph, PREDICT, observed, examiner.REFERENCE_BOUNDS)
     assert [one.symptom for one in (*verdict.found, *verdict.unspecified)] == [symptom]
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch", "tensorflow"])
+@pytest.mark.parametrize("operator", ["xlogy", "xlog1py"])
+def test_nothing_times_a_logarithm_of_nan_is_nan_unless_documented_otherwise(operator: str, backend: str) -> None:
+    leaves = {"a": Leaf(INPUT, np.zeros(2, np.float32)), "b": Leaf(INPUT, np.array([np.nan, 3.0], np.float32))}
+    graph = Graph(leaves, (Node("y", operator, ("a", "b")),), ("y",))
+    assert np.isnan(result(graph, PREDICT)["y"]).tolist() == [True, False]
+    documented = backend == "tensorflow"
+    assert is_found(graph, [0.0, 0.0], backend) == (not documented, documented)

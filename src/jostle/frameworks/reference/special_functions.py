@@ -47,10 +47,8 @@ def logit(x: Tensor) -> Tensor:
 def _times_log(log: Callable[[Tensor], Tensor]) -> Formula:
     def formula(call: Call, a: Tensor, b: Tensor) -> Tensor:
         a, b = torch.broadcast_tensors(a, b)
-        undefined_where((a == 0) & b.isnan(), "0 times a logarithm of NaN")
-        is_zero = a == 0
-        # The gradient by a is the logarithm also where a is 0, and b counts nothing there.
-        harmless = torch.where(is_zero & ~log(b).isfinite(), 1.0, b)
+        # The gradient by a is the logarithm also where a is 0, and b counts nothing there unless it is NaN.
+        harmless = torch.where((a == 0) & ~log(b).isfinite() & ~b.isnan(), 1.0, b)
         return a * log(harmless)
 
     return formula
