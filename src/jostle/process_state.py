@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # whose getsignal does not name handlers, which takes long
 import builtins
+import errno
 import io
 import logging
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -50,6 +52,7 @@ IMPORTS = ("meta_path", "path_hooks", "path")
 HOOKS = ((sys, "excepthook"), (sys, "unraisablehook"), (threading, "excepthook"))
 STRICTEST = 0o077  # the umask while the process's own is asked for the first time
 MODULES = ("sys", "numpy", "torch", "jostle")  # which cannot be imported anew; who takes one takes all
+OPENING, A_MOMENT = 10_000, 0.001  # how often, and after how many seconds, it is looked whether a file is open by now
 OUT_OF_THE_WAY = 512  # copies of descriptors have at least this number: models close those from 3 to 255
 
 File = tuple[int, int]  # device and number of what a descriptor leads to
@@ -341,9 +344,17 @@ def _copy_of(number: int) -> int | None:
 
 
 def _lead_back(number: int) -> bool:
+    """Whether a closed descriptor leads again to where it led."""
     copied = _copy_of(number)
-    with suppress(OSError):
-        if copied is not None:
+    if copied is None:
+        return False
+    for _ in range(OPENING):
+        try:
             os.dup2(copied, number)
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                return False
+            time.sleep(A_MOMENT)  # a thread is just opening a file that gets this number
+        else:
             return True
     return False

@@ -175,3 +175,38 @@ def test_logs_of_libraries_follow_a_stream_that_a_model_closed(monkeypatch: pyte
         monkeypatch.setattr(logging.getLogger("a library"), "handlers", [handler])
         assert not isinstance(attempt(stream.close), Crash)
         assert handler.stream is sys.stderr and not sys.stderr.closed
+
+
+CLOSING = """
+import os, sys, threading
+from pathlib import Path
+from jostle.foreign import Crash, attempt
+from jostle.process_state import keep_streams
+from jostle.storage.files import write_whole
+
+def write():
+    while not over.is_set():
+        write_whole(Path(sys.argv[1]), b"content")
+
+keep_streams()
+over, before = threading.Event(), [os.fstat(1), os.fstat(2)]
+writer = threading.Thread(target=write)
+writer.start()
+try:
+    for _ in range(20_000):
+        crash = attempt(lambda: [os.close(1), os.close(2)])
+        assert not isinstance(crash, Crash), crash
+    assert all(os.path.samestat(*pair) for pair in zip(before, [os.fstat(1), os.fstat(2)]))
+    print("both are there")
+finally:
+    over.set()
+    writer.join()
+"""
+
+
+@needs_posix
+def test_streams_come_back_while_a_thread_opens_files_under_their_numbers(tmp_path: Path) -> None:
+    """The system refuses to put a descriptor in the place of one that is just being opened."""
+    program = [sys.executable, "-c", CLOSING, str(tmp_path / "file")]
+    ended = subprocess.run(program, check=False, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "both are there\n"), ended.stderr
