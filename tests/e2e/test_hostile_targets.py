@@ -49,6 +49,7 @@ SPOILING = {
     **dict.fromkeys(("memory_for_good", "files_for_good", "closed_files", "reporting_replaced"), Exit.OUR_ERROR),
     "function_replaced": Exit.USAGE,
 }
+BY_ROWS = ("_at_guilty_rows", "_answering")  # what makes functions that misbehave where a row is guilty
 UNBEARABLE = 1800  # seconds for all of them; a machine may be busy, and what hangs does so for good
 
 
@@ -105,7 +106,8 @@ def test_what_a_hostile_target_does_is_found_and_shown_again(
 
 def came_of(names: Iterable[str], folder: Path, *more: str) -> Iterator[Fuzzed]:
     """What comes of fuzzing models one after another in one process of its own."""
-    seeds(folder)
+    if not (folder / "seeds.npy").exists():
+        seeds(folder)
     program = [sys.executable, running_hostile.__file__, str(folder), ",".join(names), *more]
     path = os.pathsep.join([str(Path(hostile.__file__).parent), *sys.path])
     subprocess.run(program, env={**ENVIRONMENT, "PYTHONPATH": path}, check=True, timeout=times(1, 20) * UNBEARABLE)
@@ -113,7 +115,7 @@ def came_of(names: Iterable[str], folder: Path, *more: str) -> Iterator[Fuzzed]:
         yield Fuzzed(**json.loads(line))
 
 
-def disappointment(expected: str, came: Fuzzed) -> str | None:
+def disappointment(expected: str, came: Fuzzed, executions: int = 48) -> str | None:
     """What is wrong with what came of a model, None if it is as expected."""
     end = {hostile.REFUSED: Exit.USAGE, hostile.ENDED: Exit.OUR_ERROR, "": Exit.CLEAN}.get(expected, Exit.FINDINGS)
     if came.code != end or "Traceback" in came.err:
@@ -122,7 +124,7 @@ def disappointment(expected: str, came: Fuzzed) -> str | None:
         lines = [line for line in came.err.splitlines() if line.startswith("jostle: ")]
         return None if len(lines) == 1 else f"{came.name}: {lines}"
     fits = [one.startswith(expected) for one in came.fingerprints] == [True] if expected else not came.fingerprints
-    if came.executions != 48 or not fits:
+    if came.executions != executions or not fits:
         return f"{came.name}: {came.fingerprints} after {came.executions}"
     return None
 
@@ -142,6 +144,23 @@ def test_in_our_process_each_is_a_finding_or_one_line_and_the_process_stays_usab
         *("little_memory", "little_files", "few_files", "umask", "modules_removed", "no_finders", "no_hooks"),
         *("default_dtype", "default_device", "modes_of_torch", "threads_of_torch", "autocast"),
     }
+
+
+@pytest.mark.slow
+@pytest.mark.soak
+def test_steps_that_overlap_bear_each_as_steps_one_by_one_do(tmp_path: Path) -> None:
+    images = np.random.default_rng(0).random((8, 1, 4, 4)).astype(np.float32) * 0.8
+    images[5, 0, 0, 0] = 0.8
+    np.save(tmp_path / "seeds.npy", images)
+    expected = {
+        f"{name}_images": str(one.in_process)
+        for name, one in hostile.MODELS.items()
+        if one.in_process not in (None, hostile.REFUSED, hostile.ENDED) and one.model.__qualname__.startswith(BY_ROWS)
+    }
+    recipe = "--recipe deephunter --scheduler pool --mutator metamorphic --ranges paper --force --threads 1"
+    results = list(came_of(list(expected) * times(1, 20), tmp_path, *recipe.split(), "--executions", "400"))
+    wrong = [disappointment(expected[one.name], one, executions=400) for one in results]
+    assert len(expected) > 40 and [line for line in wrong if line is not None] == []
 
 
 @pytest.mark.slow

@@ -161,3 +161,14 @@ def test_a_terminal_shows_nothing_when_a_program_asked_for_json(in_workshop: Pat
     code, shown, out = on_a_terminal([*SHORT, "--json", "--out", str(tmp_path)], in_workshop, out_too=False)
     assert (code, shown) == (Exit.CLEAN, "")
     assert json.loads(out)["executions"] == 2000
+
+
+@pytest.mark.parametrize("arguments", [["profile", "--help"], ["list"]])
+def test_nothing_is_told_of_a_pipe_that_nobody_reads(arguments: list[str]) -> None:
+    unread, pipe = os.pipe()
+    os.close(unread)
+    ended = subprocess.run(
+        [JOSTLE, *arguments], env=ENVIRONMENT, stdout=pipe, stderr=subprocess.PIPE, check=False, timeout=PATIENCE
+    )
+    os.close(pipe)
+    assert (ended.returncode, ended.stderr) == (Exit.OUR_ERROR, b"")
