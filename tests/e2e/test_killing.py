@@ -23,6 +23,22 @@ CALL = [
     *["fuzz", "jostle.zoo:lenet5", "--seeds", "few.npz", "--oracle", "flip", "--radius", "1"],
     *["--sigma", "0.5", "--batch", "16", "--json"],
 ]
+# Of which a step is assessed, and the next but one made, while the next runs.
+OVERLAPPING = [
+    *[
+        "fuzz",
+        "jostle.zoo:lenet5",
+        "--seeds",
+        "few.npz",
+        "--oracle",
+        "flip",
+        "--recipe",
+        "deephunter",
+        "--ranges",
+        "paper",
+    ],
+    *["--batch", "16", "--threads", "1", "--json"],
+]
 EXECUTIONS = "3000"
 LONGEST = 2.0  # seconds after which a run is killed at the latest; a whole one takes longer
 pytestmark = [pytest.mark.soak, pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
@@ -55,13 +71,21 @@ def fingerprints(out: Path) -> list[str]:
     return sorted(json.loads(path.read_text())["fingerprint"] for path in out.glob("findings/*/finding.json"))
 
 
-@pytest.fixture(scope="module")
-def in_one_piece(workshop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("whole") / "out"
+def undisturbed(call: list[str], workshop: Path, out: Path) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(workshop)
-        assert in_this_process(*CALL, "--executions", EXECUTIONS, "--out", str(out)).code == Exit.FINDINGS
+        assert in_this_process(*call, "--executions", EXECUTIONS, "--out", str(out)).code == Exit.FINDINGS
     return out
+
+
+@pytest.fixture(scope="module")
+def in_one_piece(workshop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return undisturbed(CALL, workshop, tmp_path_factory.mktemp("whole") / "out")
+
+
+@pytest.fixture(scope="module")
+def overlapping(workshop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return undisturbed(OVERLAPPING, workshop, tmp_path_factory.mktemp("overlapping") / "out")
 
 
 def check_as_if_never_killed(out: Path, whole: Path) -> None:
@@ -74,18 +98,27 @@ def check_as_if_never_killed(out: Path, whole: Path) -> None:
     assert (out / "findings.log").stat().st_size == 0
 
 
+@pytest.mark.parametrize(("arguments", "whole"), [(CALL, "in_one_piece"), (OVERLAPPING, "overlapping")])
 @pytest.mark.parametrize("attempt", range(times(1, 4)))
 def test_killed_pieces_are_the_campaign_in_one(
-    attempt: int, jostle: Run, in_workshop: Path, in_one_piece: Path, tmp_path: Path, record_property: Count
+    attempt: int,
+    arguments: list[str],
+    whole: str,
+    jostle: Run,
+    in_workshop: Path,
+    tmp_path: Path,
+    record_property: Count,
+    request: pytest.FixtureRequest,
 ) -> None:
-    call = [*CALL, "--executions", EXECUTIONS, "--out", str(tmp_path)]
+    undisturbed_one: Path = request.getfixturevalue(whole)
+    call = [*arguments, "--executions", EXECUTIONS, "--out", str(tmp_path)]
     chance = random.Random(attempt)
     pieces = 0
     while pieces < times(8, 20) and killed(call, 0.1 + chance.random() * 0.2):
         pieces += 1
     assert pieces >= times(4, 10)  # all of them, unless the machine is very fast
     assert jostle(*call).code == Exit.FINDINGS
-    check_as_if_never_killed(tmp_path, in_one_piece)
+    check_as_if_never_killed(tmp_path, undisturbed_one)
     record_property("kills of campaigns", pieces)
 
 
