@@ -78,7 +78,7 @@ def test_the_same_command_leaves_alone_what_was_minimised(campaign: Path, minimi
 def test_one_finding_is_minimised_alone_and_time_that_is_over_loses_nothing(campaign: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(campaign, tmp_path / "copy")
     first, *others = sorted((copy / FINDINGS).iterdir())
-    ended = in_this_process("tmin", str(first), str(others[0]), "--budget", "0.001s")
+    ended = in_this_process("tmin", str(first), str(others[0]), "--budget", "0.0001s")
     assert ended.code == 0 and "2 left, because the time was over" in ended.out
     assert in_this_process("tmin", str(first)).code == 0
     done = {place: record.finished for place, record in recorded(copy / FINDINGS)}

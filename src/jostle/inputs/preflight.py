@@ -271,13 +271,13 @@ def _check_runs(target: ModelTarget, seeds: Seeds, accepted: int, model: ModelFa
     for crash in trace.crashes.values():
         if crash.denied and model.sandboxed:
             raise PreflightFailed(crash.by_sandbox())
-        whose, fix = "the model", "have it answer every time as the first time"
+        whose, accepted_by, fix = "the model", "it accepted before", "have it answer every time as the first time"
         if model.in_company:
-            whose, fix = "the twin, another model or --metadata", "fix that function"
+            whose, accepted_by, fix = "the twin, another model or --metadata", "the model accepts", "fix that function"
         if crash.twin:
             whose, fix = f"--twin {crash.twin}", "give a twin that accepts what the model accepts"
         what = f"{crash.error} in {crash.where}: {crash.message}"
-        raise PreflightFailed(f"{whose} fails on a seed that the model accepted before ({what}): {fix}")
+        raise PreflightFailed(f"{whose} fails on a seed that {accepted_by} ({what}): {fix}")
     return trace
 
 
